@@ -1,5 +1,5 @@
 //! The first wrong tensor, which the three passes share: `judge` finds it, `describe` names the operation that made it
-//! and the wrong elements, and `explain` looks for the mistake that makes its numbers.
+//! and locates the wrong elements, and `explain` looks for a mistake that reproduces its numbers.
 
 use serde::Serialize;
 use tensor::{Dump, DumpedTensor, TensorName};
@@ -30,8 +30,8 @@ pub struct Pattern {
     pub kind: PatternKind,
     /// The observation and its likely cause, as a sentence.
     pub text: String,
-    /// How many of the wrong elements it predicts to within rounding; 0 for what predicts none and
-    /// only says where they are.
+    /// The number of wrong elements that it predicts to within rounding; 0 if it only describes their
+    /// positions.
     pub explains: usize,
 }
 
@@ -97,7 +97,7 @@ impl Finding<'_> {
             tensor: name,
             verdict: self.row.verdict,
             operation: describe::operation_of(self).map(|operation| operation.formula),
-            reading: describe::reading(self),
+            reading: describe::reading::describe(self),
             pattern: self.pattern(),
         }
     }
@@ -115,7 +115,7 @@ impl Finding<'_> {
             Verdict::Differs => Wrong::of(self).and_then(|wrong| {
                 explain::explain(&wrong).or_else(|| describe::places::of_errors(&wrong))
             }),
-            _ => describe::values(self),
+            _ => describe::values::describe(self),
         };
         found.filter(|found| own.is_none() || explained(found)).or(own)
     }

@@ -1,16 +1,10 @@
 //! The findings about the files on the command line, and their output as a table, a page or JSON.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use tensor_diff::{Candidate, Run, judge_files, write_json, write_page, write_text};
 
-/// Two files that can't be compared.
-pub(crate) struct Incomparable {
-    pub(crate) reference: PathBuf,
-    pub(crate) candidate: PathBuf,
-    pub(crate) reason: String,
-}
+use crate::Failure;
 
 /// The findings about all files.
 pub(crate) struct Findings<'a> {
@@ -24,18 +18,21 @@ pub(crate) struct Findings<'a> {
 
 impl<'a> Findings<'a> {
     /// Judges a single file by itself, or compares each of the others with the first.
+    ///
+    /// # Errors
+    /// If two runs begin with different steps.
     pub(crate) fn new(
         runs: &[Run<'a>],
         rank_differences: Vec<String>,
         mnist_differences: Vec<String>,
         scale: f64,
-    ) -> Result<Self, Incomparable> {
+    ) -> Result<Self, Failure> {
         let (reference, files) = match runs {
             [first, rest @ ..] if !rest.is_empty() => (Some(*first), rest),
             _ => (None, runs),
         };
         let candidates = judge_files(reference.map(|(_, run)| run), files.iter().copied(), scale)
-            .map_err(|(at, reason)| Incomparable {
+            .map_err(|(at, reason)| Failure::Incomparable {
             reference: runs[0].0.to_owned(),
             candidate: files[at].0.to_owned(),
             reason,

@@ -26,15 +26,15 @@
 //! # Ok::<(), tensor::DumpError>(())
 //! ```
 //!
-//! "Isolate and conquer": a dump lists its tensors in the order of computation, so the first one
-//! that is wrong was made, from tensors that agree, by the operation that has the bug. Tolerances are
+//! A dump lists its tensors in the order of computation. So the operation with the bug is the one
+//! that made the first wrong tensor from tensors that agree. Tolerances are
 //! never chosen but derived, from the values themselves and the rounding of every operation on the
 //! way to them.
 //!
-//! The two instruments are independent. [`compare`] holds a candidate against a reference, so
-//! errors add up along the chain. [`judge`] does each operation again on the candidate's own inputs,
-//! so nothing adds up, no reference is needed, and an earlier fault hides no later one. A tensor that
-//! differs from the reference and is right by itself has inherited its difference.
+//! Two methods are independent of each other. [`compare`] compares a candidate with a reference, so
+//! errors add up along the chain. [`judge`] recomputes each operation from the candidate's own inputs,
+//! so errors don't add up, no reference is needed, and an earlier fault hides no later one. A tensor that
+//! differs from the reference but is right by itself has inherited its difference.
 //!
 //! # Three passes over one result
 //!
@@ -49,7 +49,7 @@
 //!    |
 //! explain     hypotheses: which mistake makes its numbers
 //!    |
-//! write       tables for people, JSON for programs (report), and an HTML page
+//! write       text tables, JSON (report), and an HTML page
 //! ```
 
 mod chain;

@@ -13,38 +13,36 @@ use host::file;
 use tensor::{Dump, DumpError};
 use thiserror::Error;
 
-use crate::findings::{Findings, Incomparable};
-use crate::ranks::{Incomplete, put_together};
-use crate::samples::Unreadable;
+use crate::findings::Findings;
+use crate::ranks::combine_ranks;
 
-/// They agree.
+/// The exit code if nothing is wrong.
 const AGREE: u8 = 0;
-/// They differ.
+/// The exit code if something is wrong.
 const DIFFER: u8 = 1;
-/// Nothing can be said: bad usage, an unreadable dump, a report that can't be written.
+/// The exit code if there is no verdict: bad usage, an unreadable dump, or a report that can't be written.
 const UNUSABLE: u8 = 2;
 
-/// Compares dumps of the same training step and names the first tensor that differs; or judges one
+/// Compare dumps of the same training step and name the first tensor that differs; or judge one
 /// dump by itself.
 ///
-/// With one FILE, every operation is done again in float64 on the dump's own inputs to it. With two,
-/// the second is held against the first, and whatever differs is said to be at fault itself or to
-/// have inherited the difference; with more, each is. A file may hold a run of several steps. Files
-/// of several ranks, each with its share of a batch, are put together, and count as one. The
+/// With one FILE, every operation is recomputed in float64 from the dump's own inputs. With two,
+/// the second is compared with the first, and each tensor that differs is reported as wrong by itself or as
+/// inherited from its inputs; with more, each file is compared with the first. A file may hold a run of several steps.
+/// Files of several ranks, each with its share of a batch, are combined and count as one. The
 /// tolerance of every element is derived from the values and from the arithmetic that the headers name. A tensor that
-/// is within it but far further off than rounding usually gets is warned about. Exits with 0 when there is nothing
-/// wrong, warnings or not, with 1 when there is and with 2 when it can't read its input.
+/// is within its tolerance but unusually far off gets a warning. Exits with 0 if nothing is
+/// wrong, even with warnings; with 1 if something is; and with 2 if the input can't be read.
 #[derive(Parser)]
 #[command(version, override_usage = "tensor-diff [OPTIONS] [REFERENCE] DUMP...")]
 struct Arguments {
-    /// The dumps to judge, .json or .json.gz; before them, the dump to trust, if there is one.
+    /// Dumps to judge, .json or .json.gz; with several, the first is the reference.
     #[arg(value_name = "FILE", required = true, num_args = 1.., value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// Write the result as JSON to FILE, or to standard output in place of the table.
+    /// Write the result as JSON to FILE; without FILE, to standard output instead of the table.
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     json: Option<Option<PathBuf>>,
-    /// Write a page to look at to FILE: heat maps, the chain of computation, one file that loads
-    /// nothing.
+    /// Write a self-contained HTML page with heat maps and the chain of computation to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
     /// Multiply every tolerance by X.
@@ -59,6 +57,7 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A reason to exit without a verdict.
 #[derive(Debug, Error)]
 enum Failure {
     #[error(transparent)]
@@ -75,7 +74,7 @@ enum Failure {
     Report { path: PathBuf, source: io::Error },
     #[error("can't compare {} with {}: {reason}", host::shown(candidate), host::shown(reference))]
     Incomparable { reference: PathBuf, candidate: PathBuf, reason: String },
-    #[error("can't put the ranks of {} together: {reason}", host::shown(path))]
+    #[error("can't combine the ranks of {}: {reason}", host::shown(path))]
     Ranks { path: PathBuf, reason: String },
     #[error(
         "can't compare the samples with MNIST, which MNIST_DIR names: {}: {reason}",
@@ -84,24 +83,6 @@ enum Failure {
     Mnist { path: PathBuf, reason: String },
     #[error("can't write to standard output: {0}")]
     Output(#[source] io::Error),
-}
-
-impl From<Incomparable> for Failure {
-    fn from(Incomparable { reference, candidate, reason }: Incomparable) -> Self {
-        Self::Incomparable { reference, candidate, reason }
-    }
-}
-
-impl From<Incomplete> for Failure {
-    fn from(Incomplete { path, reason }: Incomplete) -> Self {
-        Self::Ranks { path, reason }
-    }
-}
-
-impl From<Unreadable> for Failure {
-    fn from(Unreadable { path, reason }: Unreadable) -> Self {
-        Self::Mnist { path, reason }
-    }
 }
 
 fn main() -> ExitCode {
@@ -121,7 +102,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The folder of MNIST's files, if `MNIST_DIR` names one.
+/// The folder of MNIST's files, if `MNIST_DIR` is set.
 fn mnist() -> Option<PathBuf> {
     std::env::var_os("MNIST_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
@@ -143,23 +124,23 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
         .iter()
         .map(|path| Ok((path.clone(), Dump::read_run(path)?)))
         .collect::<Result<Vec<_>, DumpError>>()?;
-    let sources = put_together(read)?;
+    let sources = combine_ranks(read)?;
     let runs: Vec<_> = sources.iter().map(|one| (one.path.as_path(), &one.run[..])).collect();
-    let differences: Vec<String> = sources
-        .iter()
-        .flat_map(|one| {
-            one.differences.iter().map(|it| format!("{}: {it}", host::shown(&one.path)))
-        })
-        .collect();
+    let differences = sources.iter().flat_map(|source| {
+        source.differences.iter().map(|one| format!("{}: {one}", host::shown(&source.path)))
+    });
     let of_mnist = samples::differences(&runs, mnist().as_deref())?;
-    let found = Findings::new(&runs, differences, of_mnist, *scale_tolerance)?;
+    let found = Findings::new(&runs, differences.collect(), of_mnist, *scale_tolerance)?;
+    let failed = |path: &PathBuf| {
+        let path = path.clone();
+        |source| Failure::Report { path, source }
+    };
     if let Some(Some(path)) = json {
-        file::write_atomically(path, |out| found.json(out))
-            .map_err(|source| Failure::Report { path: path.clone(), source })?;
+        file::write_atomically(path, |out| found.json(out)).map_err(failed(path))?;
     }
     if let Some(path) = html {
         file::write_atomically(path, |out| found.html(out, *scale_tolerance))
-            .map_err(|source| Failure::Report { path: path.clone(), source })?;
+            .map_err(failed(path))?;
     }
     let mut text = Vec::new();
     let written =

@@ -1,34 +1,29 @@
 //! Comparison of `x` and `y` with MNIST's files, for dumps that name their samples.
 //!
-//! A step's batch is given, so nothing in a dump shows that it is the wrong batch. This module reads MNIST's
-//! files with its own reader, which shares no code with the levels.
+//! A step's batch is given, so nothing in a dump shows that it is the wrong batch. This module has a separate reader
+//! for MNIST's files, which shares no code with the levels.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use host::input;
 use tensor::{Dump, Samples, TensorName};
 
-/// The limit of a file's size; MNIST's training images have 47 MB.
+use crate::Failure;
+
+/// The largest accepted file; MNIST's training images have 47 MB.
 const MAX_BYTES: u64 = 1 << 26;
 const CLASSES: usize = 10;
 
-/// MNIST's training set can't be read.
-#[derive(Debug)]
-pub(crate) struct Unreadable {
-    pub(crate) path: PathBuf,
-    pub(crate) reason: String,
-}
-
-/// A sentence for each tensor of these runs' batches that differs from MNIST. Without a folder, and for dumps
-/// that don't name their samples, there is nothing to compare.
+/// A sentence for each tensor of these runs' batches that differs from MNIST; none without a folder, or for dumps
+/// that don't name their samples.
 ///
 /// # Errors
 /// If a dump names its samples, and the folder has no files of MNIST.
 pub(crate) fn differences(
     runs: &[(&Path, &[Dump])],
     folder: Option<&Path>,
-) -> Result<Vec<String>, Unreadable> {
+) -> Result<Vec<String>, Failure> {
     let Some(folder) = folder else { return Ok(Vec::new()) };
     let mut set = None;
     let mut found = Vec::new();
@@ -40,11 +35,9 @@ pub(crate) fn differences(
                 none => none.insert(Set::read(folder)?),
             };
             let sentences = set.compare(dump, samples);
-            found.extend(
-                sentences.into_iter().map(|said| {
-                    format!("{}, step {}: {said}", host::shown(path), dump.header.step)
-                }),
-            );
+            found.extend(sentences.into_iter().map(|sentence| {
+                format!("{}, step {}: {sentence}", host::shown(path), dump.header.step)
+            }));
         }
     }
     Ok(found)
@@ -61,7 +54,7 @@ struct Set {
 }
 
 impl Set {
-    fn read(folder: &Path) -> Result<Self, Unreadable> {
+    fn read(folder: &Path) -> Result<Self, Failure> {
         let (images, lengths) = read_idx(folder, "train-images-idx3-ubyte", 3)?;
         let pixels = lengths[1] * lengths[2];
         let (labels, _) = read_idx(folder, "train-labels-idx1-ubyte", 1)?;
@@ -102,7 +95,7 @@ impl Set {
             let first = wrong.next()?;
             let (row, column) = (first / width, first % width);
             Some(format!(
-                "{name} is not what MNIST has: {name}[{row}, {column}] is {}, and sample {} has {} there, as in \
+                "{name} differs from MNIST: {name}[{row}, {column}] is {}, and sample {} has {} there, as in \
                  {} of {} elements",
                 found.data[first] as f32,
                 rows[row],
@@ -126,10 +119,10 @@ fn normalised(pixel: u8, normalisation: &str) -> Option<f32> {
 }
 
 /// The bytes of an IDX file, plain or gzipped, and the length of each axis.
-fn read_idx(folder: &Path, name: &str, axes: usize) -> Result<(Vec<u8>, Vec<usize>), Unreadable> {
+fn read_idx(folder: &Path, name: &str, axes: usize) -> Result<(Vec<u8>, Vec<usize>), Failure> {
     let plain = folder.join(name);
     let path = if plain.exists() { plain } else { folder.join(format!("{name}.gz")) };
-    let unreadable = |reason: String| Unreadable { path: path.clone(), reason };
+    let unreadable = |reason: String| Failure::Mnist { path: path.clone(), reason };
     let file =
         input::open_up_to(&path, MAX_BYTES).map_err(|error| unreadable(error.to_string()))?;
     let bytes = input::read_packed(file, MAX_BYTES, MultiGzDecoder::new, |_| false)
@@ -137,14 +130,14 @@ fn read_idx(folder: &Path, name: &str, axes: usize) -> Result<(Vec<u8>, Vec<usiz
     // Two zeros, the type (8: bytes), the number of axes, then the length of each as a big-endian u32.
     let start = 4 + 4 * axes;
     if bytes.len() < start || bytes[..4] != [0, 0, 8, axes as u8] {
-        return Err(unreadable(format!("it is no IDX file of bytes on {axes} axes")));
+        return Err(unreadable(format!("it is not an IDX file of bytes with {axes} axes")));
     }
     let length = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let lengths: Vec<usize> = (0..axes).map(|axis| length(4 + 4 * axis) as usize).collect();
     let promised = lengths.iter().try_fold(1_usize, |product, &n| product.checked_mul(n));
     if promised != Some(bytes.len() - start) {
         return Err(unreadable(format!(
-            "its header promises {lengths:?} bytes, and it has others"
+            "its length doesn't fit its header, which promises {lengths:?} bytes"
         )));
     }
     Ok((bytes[start..].to_vec(), lengths))

@@ -1,5 +1,5 @@
-//! The reference's values along the chain of operations; what the reference doesn't hold is
-//! computed from what it does, in `float64`.
+//! The reference's values along the chain of operations. Tensors that the reference doesn't hold are
+//! computed from those that it does, in `float64`.
 
 pub(crate) mod operation;
 pub(crate) mod output;
@@ -13,7 +13,7 @@ use tensor::{Dump, Loss, Network, TensorName};
 use operation::{Axis, Operation, Rule, Settings, operation};
 use product::{Factor, Product};
 
-/// What each element of a tensor may err by, by name; a tensor that isn't there is exact.
+/// The bounds of the errors of each tensor's elements; a tensor that isn't in the map is exact.
 pub(crate) type Errors = HashMap<TensorName, Vec<f64>>;
 
 /// The values that every bound is derived from.
@@ -26,15 +26,15 @@ pub(crate) struct Chain<'a> {
     values: HashMap<TensorName, Cow<'a, [f64]>>,
 }
 
-/// The tensor that layer `layer` is fed: `x` or the activation before it.
+/// The input of a layer: `x` or the activation before it.
 pub(crate) const fn fed(layer: usize) -> TensorName {
     if layer == 1 { TensorName::X } else { TensorName::A(layer - 1) }
 }
 
 /// How many layers a dump seems to have: the highest layer of its weights.
 ///
-/// A dump has at least one tensor for each of its layers, so that a weight of an absurd layer
-/// can't make this number, and what is built from it, absurd.
+/// A dump has at least one tensor for each of its layers. So a layer number above the number of tensors is ignored,
+/// and a hostile dump can't make this number huge.
 pub(crate) fn layers(dump: &Dump) -> usize {
     let layer = |name| match name {
         TensorName::W(layer) | TensorName::B(layer) | TensorName::Z(layer) => layer,
@@ -44,7 +44,7 @@ pub(crate) fn layers(dump: &Dump) -> usize {
     layers.filter(|&layer| layer <= dump.tensors.len()).max().unwrap_or(0)
 }
 
-/// The names of all tensors of a network of this many layers, in the order of computation.
+/// The names of all tensors of a network of `layers` layers, in the order of computation.
 pub(crate) fn names(layers: usize) -> Vec<TensorName> {
     if layers == 0 {
         return Vec::new();
@@ -54,8 +54,8 @@ pub(crate) fn names(layers: usize) -> Vec<TensorName> {
 }
 
 impl<'a> Chain<'a> {
-    /// The chain of the network that the reference's `x`, `y` and parameters describe, or `None`
-    /// where they don't describe one.
+    /// The chain of the network that the reference's `x`, `y` and parameters describe; `None`
+    /// if they don't describe one.
     pub(crate) fn of(reference: &'a Dump, loss: Option<Loss>) -> Option<Self> {
         let layers = layers(reference);
         let &[batch, inputs] = &reference.get(TensorName::X)?.shape[..] else { return None };
@@ -64,7 +64,7 @@ impl<'a> Chain<'a> {
             sizes.push(*reference.get(TensorName::W(layer))?.shape.first()?);
         }
         if batch == 0 || sizes.contains(&0) {
-            // Tensors without elements would agree with each other, and say nothing.
+            // Tensors without elements would agree with each other, but be no evidence.
             return None;
         }
         let network = Network { sizes, loss: loss.unwrap_or(Loss::CrossEntropy) };
@@ -105,7 +105,7 @@ impl<'a> Chain<'a> {
         self.values.get(&name).map(AsRef::as_ref)
     }
 
-    /// Whether the reference holds the tensor, so that its value isn't one of this program's.
+    /// Whether the reference holds the tensor; otherwise this program has computed it.
     pub(crate) fn is_given_by_reference(&self, name: TensorName) -> bool {
         matches!(self.values.get(&name), Some(Cow::Borrowed(_)))
     }
@@ -132,7 +132,7 @@ impl<'a> Chain<'a> {
         operation(name, self.layers(), self.loss)
     }
 
-    /// The tensor, and all that are made of it.
+    /// The tensor, and all tensors that are computed from it.
     pub(crate) fn made_of(&self, name: TensorName) -> Vec<TensorName> {
         let mut made_of_it = vec![name];
         for name in self.names() {
@@ -221,14 +221,14 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// What is above zero where relu let it pass: `z`, or `a` where that is what there is.
+    /// The tensor whose positive elements passed relu: `z`, or `a` if the reference only holds that.
     pub(crate) fn mask(&self, layer: usize) -> Option<&[f64]> {
         let (z, a) = (TensorName::Z(layer), TensorName::A(layer));
-        let a_alone = !self.is_given_by_reference(z) && self.is_given_by_reference(a);
-        self.get(if a_alone { a } else { z })
+        let only_a = !self.is_given_by_reference(z) && self.is_given_by_reference(a);
+        self.get(if only_a { a } else { z })
     }
 
-    /// What the operation that makes this tensor makes of the tensors before it, in `float64`.
+    /// The tensor, recomputed in `float64` from the tensors before it.
     pub(crate) fn compute(&self, name: TensorName) -> Option<Vec<f64>> {
         self.made_by(&self.operation(name)?)
     }

@@ -6,13 +6,13 @@ use tensor::{Loss, TensorName};
 use super::fed;
 use crate::judge::rounding::Rounding;
 
-/// How one tensor comes about.
+/// The operation that makes one tensor.
 pub(crate) struct Operation {
     /// Such as `dw1 = matmul_at_b(dz1, x)`.
     pub(crate) formula: String,
-    /// What to call it: `that product`.
+    /// A noun for it: `that product`.
     pub(crate) noun: &'static str,
-    /// The tensors that it reads.
+    /// The names of the tensors that it reads.
     pub(crate) inputs: Vec<TensorName>,
     /// The rule for an element.
     pub(crate) rule: Rule,
@@ -33,7 +33,7 @@ pub(crate) enum Rule {
     Loss,
 }
 
-/// What moves along an axis of an operand: the row or the column of the result, or the terms of a sum.
+/// The index that moves along an axis of an operand: the result's row or column, or the number of a sum's term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Axis {
     Row,
@@ -62,7 +62,7 @@ pub(crate) struct Settings {
     pub(crate) rate: f64,
 }
 
-/// An input's element from those of all inputs and of the result.
+/// Recovers an input's element from the elements of all inputs and of the result.
 type Undo = fn(&[f64], f64, Settings) -> f64;
 
 /// A function of an element of each input.
@@ -77,13 +77,13 @@ pub(crate) struct Elementwise {
     pub(crate) undo: Option<(usize, Undo)>,
 }
 
-/// How many roundings the factor 1/B adds to a term, wherever it is applied: to each `dz`, or to
-/// the sums that are made of unscaled ones; as a division, or as a product with a rounded
-/// reciprocal, or with one that was itself a product.
+/// The number of roundings that the factor 1/B adds to a term. Levels apply it to each `dz`, or to
+/// the sums of unscaled ones; as a division, as a product with a rounded
+/// reciprocal, or with a reciprocal that is itself a product.
 const SCALING: usize = 4;
 
-/// Single precision from tensor cores, as three TF32 numbers a factor, takes more than a rounding for each
-/// term where a sum has few: `rounding` says how many.
+/// The least number of roundings of a biased sum. Single precision from tensor cores, with three TF32 numbers for each
+/// factor, takes more than one rounding for each term of a short sum; the module `rounding` derives the number.
 const FEW_TERMS: usize = 13;
 
 impl Sum {
@@ -103,7 +103,7 @@ impl Sum {
 }
 
 /// ReLU keeps distances, unless all or a part of the interval z ± d is below 0. ReLU rounds nothing, but the
-/// computation of z + d here does, so the bound gets a few last digits more.
+/// computation of z + d here does, so the bound is widened by a few units in the last place.
 const RELU: Elementwise = Elementwise {
     // A comparison with NaN is false: it stays.
     of: |v, _| (0.0, if v[0] <= 0.0 { 0.0 } else { v[0] }),
@@ -152,7 +152,7 @@ const UPDATE: Elementwise = Elementwise {
     undo: Some((1, |v, seen, step| (v[0] - seen) / step.rate)),
 };
 
-/// The operation that makes this tensor in a network of `layers` layers, or `None` for what is
+/// The operation that makes this tensor in a network of `layers` layers; `None` for the tensors that are
 /// given to a training step.
 pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> Option<Operation> {
     use Axis::{Column, Row, Term};

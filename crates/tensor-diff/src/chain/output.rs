@@ -1,5 +1,5 @@
-//! The end of the forward pass: what turns the last `z` into `p` and into the loss, and what each
-//! of the two may err by.
+//! The end of the forward pass: the functions that turn the last `z` into `p` and into the loss, and the bounds of
+//! the errors of both.
 //!
 //! `z` errs by at most its bound `d`, and the functions here are monotone in every `z`, so the
 //! farthest that `p` and the loss can get is found at the ends of the intervals `z ± d`, without
@@ -12,7 +12,7 @@ use super::count;
 use crate::judge::rounding::Rounding;
 use crate::numeric::{largest, log_sum_exp, sigmoid};
 
-/// The last `z` of a batch, `[B, classes]`, and what each element may err by.
+/// The last `z` of a batch, `[B, classes]`, and the bounds of its elements' errors.
 pub(crate) struct Logits<'a> {
     pub(crate) z: &'a [f64],
     pub(crate) errors: &'a [f64],
@@ -25,7 +25,7 @@ impl Logits<'_> {
         self.z.chunks_exact(classes).zip(self.errors.chunks_exact(classes))
     }
 
-    /// What each element of `p` may err by, `[B, classes]`.
+    /// The bounds of the errors of `p`, `[B, classes]`.
     pub(crate) fn output_errors(&self, loss: Loss, rounding: &Rounding) -> Vec<f64> {
         match loss {
             Loss::CrossEntropy => {
@@ -39,10 +39,10 @@ impl Logits<'_> {
         }
     }
 
-    /// What the loss, as the preset prints it, may err by; `y` has the shape of `z`.
+    /// The bound of the error of the loss as the preset prints it; `y` has the shape of `z`.
     pub(crate) fn loss_error(&self, loss: Loss, y: &[f64], rounding: &Rounding) -> f64 {
         let samples = self.rows().zip(y.chunks_exact(self.classes.max(1)));
-        // Of each sample: the sum of the magnitudes of its terms, and what that sum may err by.
+        // For all samples: the sum of the magnitudes of the terms, and the bound of its error.
         let (mut size, mut error) = (0.0, 0.0);
         for ((z, d), y) in samples {
             let (sample, sample_error) = match loss {
@@ -115,7 +115,7 @@ fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (
     (exponentials, sum + rounding.gamma(z.len()))
 }
 
-/// Softmax of one sample. With `|z_j − ẑ_j| ≤ d_j`, `p_i` is largest where `z_i` is up by `d_i` and
+/// The bounds of the errors of softmax of one sample. With `|z_j − ẑ_j| ≤ d_j`, `p_i` is largest where `z_i` is up by `d_i` and
 /// every other `z_j` is down by `d_j`, and smallest the other way round.
 fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
     let p = softmax(z);
@@ -133,13 +133,13 @@ fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
         let propagated = moved(1.0).max(moved(-1.0));
         let relative = exponentials[i] + sum_error + rounding.division();
         let rounded = (p[i] + propagated) * relative / (1.0 - relative).max(0.0);
-        // No p is farther from another than 1; this also replaces what overflowed.
+        // Two p are never farther apart than 1; this also replaces an overflow.
         errors.push((propagated + rounded).min(1.0) + 2.0 * rounding.tiny());
     }
     errors
 }
 
-/// Sigmoid of one element: `σ(z + d) − σ(z) = p·(1 − p)·(e^d − 1) / (1 + p·(e^d − 1))`.
+/// The bound of the error of sigmoid of one element: `σ(z + d) − σ(z) = p·(1 − p)·(e^d − 1) / (1 + p·(e^d − 1))`.
 fn sigmoid_error(z: f64, d: f64, rounding: &Rounding) -> f64 {
     let (p, q) = (sigmoid(z), sigmoid(-z));
     let moved = |d: f64| (p * q * d.exp_m1() / (1.0 + p * d.exp_m1())).abs();
@@ -150,7 +150,7 @@ fn sigmoid_error(z: f64, d: f64, rounding: &Rounding) -> f64 {
     (propagated + (p + propagated) * relative).min(1.0) + 2.0 * rounding.tiny()
 }
 
-/// `Σ_c y_c·(ln Σ_j e^z_j − z_c)` of one sample, and what it may err by.
+/// `Σ_c y_c·(ln Σ_j e^z_j − z_c)` of one sample, and the bound of its error.
 fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
     let p = softmax(z);
     let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);
@@ -163,7 +163,7 @@ fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> 
             let others = (0..z.len()).filter(|&j| j != c);
             others.map(|j| p[j] * (sign * (d[j] + d[c])).exp_m1()).sum::<f64>().ln_1p().abs()
         };
-        // And by no more than the z move, which is what is left where p_c is lost in the sum.
+        // The z themselves move by no more than this, which is the better bound if p_c is lost in the sum.
         let farthest = largest(d) + d[c];
         let propagated = moved(1.0).min(farthest).max(moved(-1.0).min(farthest));
         // Either as ln Σ e^(z_j − max) + max − z_c, in whichever order, or as −ln p_c.
@@ -178,7 +178,7 @@ fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> 
     (size, error)
 }
 
-/// Binary cross-entropy, summed over one sample's outputs, and what it may err by.
+/// Binary cross-entropy, summed over one sample's outputs, and the bound of its error.
 fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
     let (mut size, mut error) = (0.0, 0.0);
     for ((&z, &d), &y) in z.iter().zip(d).zip(y) {
@@ -186,7 +186,7 @@ fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64)
         // ln(q + p·e^d) − d·y is the difference of the loss at z + d and at z; it is convex in d,
         // so one of the ends is the farthest.
         let moved = |d: f64| ((p * d.exp_m1()).ln_1p() - d * y).abs();
-        // And no farther than the slope, p − y, allows, which is what is left where 1 − p is lost.
+        // The slope, p − y, allows no more than this, which is the better bound if 1 − p is lost in rounding.
         let farthest = d * (1.0 + y.abs());
         let propagated = moved(d).min(farthest).max(moved(-d).min(farthest));
         let magnitude = z.abs() + d;
@@ -202,7 +202,7 @@ fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64)
     (size, error)
 }
 
-/// `½·Σ_c (z − y)²` of one sample, and what it may err by.
+/// `½·Σ_c (z − y)²` of one sample, and the bound of its error.
 fn squared_error_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
     let (mut size, mut error) = (0.0, 0.0);
     for ((z, d), y) in z.iter().zip(d).zip(y) {

@@ -1,15 +1,15 @@
 //! The three matrix products of a training step, as one: `out[i, j] = Σ_k left[i, k]·right[j, k]`.
 
-/// One factor of a product: its elements, what each may err by, and where element `[outer, k]`
-/// lies.
+/// One factor of a product: its elements, the bounds of their errors, and the position of element `[outer, k]` in
+/// memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Factor<'a> {
     pub(crate) values: &'a [f64],
-    /// `None` is exact.
+    /// `None` if the factor is exact.
     pub(crate) errors: Option<&'a [f64]>,
-    /// The distance from one row of the result's (or column's) elements to the next.
+    /// The distance in memory between the elements of adjacent rows (or columns) of the result.
     pub(crate) outer: usize,
-    /// The distance along the sum.
+    /// The distance in memory between adjacent terms.
     pub(crate) inner: usize,
 }
 
@@ -46,15 +46,14 @@ pub(crate) struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// Adds up what `term` makes of two elements and their errors, for each element of the result
-    /// in the order of `k`.
+    /// Sums, for each element of the result, `term` of the two factors and their errors, in the order of `k`.
     pub(crate) fn sums(&self, term: impl Fn((f64, f64), (f64, f64)) -> f64) -> Vec<f64> {
-        // The right factor laid out as the result's rows are, so that sums that lie beside each
-        // other are added to beside each other.
+        // The right factor is laid out like the result's rows, so that the inner loop goes through adjacent elements
+        // of both.
         let places = || (0..self.length).flat_map(|k| (0..self.columns).map(move |j| (j, k)));
         let values: Vec<f64> = places().map(|(j, k)| self.right.at(j, k).0).collect();
         let errors: Vec<f64> = places().map(|(j, k)| self.right.at(j, k).1).collect();
-        // What an iterator's `sum` begins with.
+        // An iterator's `sum` begins with -0, too.
         let mut sums = vec![-0.0; self.rows * self.columns];
         for i in 0..self.rows {
             let row = &mut sums[i * self.columns..][..self.columns];
@@ -75,7 +74,7 @@ impl Product<'_> {
         self.sums(|(p, _), (q, _)| p * q)
     }
 
-    /// The part of the product that the terms `k` make.
+    /// The terms `k` of all elements of the result.
     pub(crate) fn term(&self, k: usize) -> Vec<f64> {
         (0..self.rows)
             .flat_map(|i| (0..self.columns).map(move |j| (i, j)))
@@ -84,7 +83,7 @@ impl Product<'_> {
     }
 
     // ANCHOR: errors
-    /// What each element may err by when the factors err by their errors and each term by
+    /// The bound of each element's error, if the factors have their errors and each term is rounded by
     /// `relative` of itself: with `|p̂ − p| ≤ δp` and `|q̂ − q| ≤ δq`,
     /// `|p̂·q̂ − p·q| ≤ |p|·δq + δp·|q| + δp·δq`, and rounding adds `relative·(|p| + δp)·(|q| + δq)`.
     ///

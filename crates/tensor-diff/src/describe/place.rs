@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_of_every_warp_are_a_part() {
+    fn one_lane_of_every_warp_is_a_part() {
         let wrong: Vec<usize> = (0..320).filter(|i| i % 32 == 31).collect();
         let parts = Part::all(&wrong, &[10, 32], &[], &[]);
         assert_eq!(parts[0].to_string(), "in column 31 alone, of 32");
@@ -336,16 +336,16 @@ mod tests {
     #[test]
     fn halves_of_tiles_and_values_of_an_input_are_parts() {
         let wrong: Vec<usize> = (0..670).filter(|i| i / 10 % 32 >= 16).collect();
-        let said = |wrong: &[usize], values: &[(String, &[f64])]| -> Vec<String> {
+        let words = |wrong: &[usize], values: &[(String, &[f64])]| -> Vec<String> {
             Part::all(wrong, &[67, 10], values, &[]).iter().map(ToString::to_string).collect()
         };
-        assert_eq!(said(&wrong, &[])[0], "in rows 16 to 31 of each 32");
+        assert_eq!(words(&wrong, &[])[0], "in rows 16 to 31 of each 32");
         let z: Vec<f64> = (0..670).map(|i| ((i * 37) % 101) as f64 / 10.0 - 3.05).collect();
         let wrong: Vec<usize> = (0..670).filter(|&i| z[i] < 0.0).collect();
-        let parts = said(&wrong, &[("z1".into(), &z)]);
+        let parts = words(&wrong, &[("z1".into(), &z)]);
         assert!(parts.contains(&"where z1 is below 0".to_owned()), "{parts:?}");
         let wrong: Vec<usize> = (0..670).filter(|&i| (i / 10 + i % 10) % 2 == 1).collect();
-        assert_eq!(said(&wrong, &[])[0], "where row and column add up to an odd number");
+        assert_eq!(words(&wrong, &[])[0], "where row and column add up to an odd number");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The positions of a tensor's wrong elements, for tensors that no hypothesis explains.
+//! The positions of a tensor's wrong elements, if no hypothesis explains them.
 
 use super::place;
 use crate::finding::{Pattern, PatternKind, Wrong};

@@ -168,7 +168,7 @@ impl<'a> Formula<'a> {
         together.into_iter().chain(each.map(|place| vec![place])).collect()
     }
 
-    /// How many of the operands are factors of a sum's terms, of which one may be left out.
+    /// The number of operands that are factors of a sum's terms.
     pub(super) fn factors(&self) -> usize {
         match self.kind {
             Kind::Sum(_) => self.operands[..2].iter().filter(|one| one.values.len() > 1).count(),

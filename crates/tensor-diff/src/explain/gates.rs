@@ -1,15 +1,15 @@
-//! Elements that are let through or set to 0: by which tensor, and above which number?
+//! Elements that pass or are set to 0, depending on whether another tensor is above or below a threshold.
 
 use tensor::TensorName;
 
-use super::Pattern;
-use super::Scene;
 use super::numbers::{number, plain, simplest_between};
+use super::{Pattern, Scene};
+use crate::numeric::extremes;
 
-/// As many elements have to pass, and to be held back, that no tensor tells them apart by chance.
-const AT_LEAST: usize = 3;
+/// The least number of elements that pass, and of those that are set to 0: fewer may be separated by chance.
+const MIN_ELEMENTS: usize = 3;
 
-/// What is let through where it is let through, by name.
+/// The tensors that may pass, by name.
 fn passing<'a>(scene: &'a Scene<'a>) -> Vec<(String, &'a [f64])> {
     let input = match scene.name {
         TensorName::A(layer) => Some(TensorName::Z(layer)),
@@ -20,20 +20,20 @@ fn passing<'a>(scene: &'a Scene<'a>) -> Vec<(String, &'a [f64])> {
     input.into_iter().chain([("what it should be".to_owned(), scene.expected)]).collect()
 }
 
-/// The elements that pass and those that are held back.
+/// The elements that pass, times a factor, and those that are set to 0.
 struct Gate<'a> {
     name: String,
     values: &'a [f64],
     factor: f64,
     passes: Vec<usize>,
-    held: Vec<usize>,
+    zeroed: Vec<usize>,
 }
 
 impl<'a> Gate<'a> {
     fn of(scene: &'a Scene<'a>, name: String, values: &'a [f64]) -> Option<Self> {
         let known = || (0..values.len()).filter(|&i| scene.candidate[i].is_finite());
         let tells = |&i: &usize| values[i].abs() > 8.0 * scene.tolerance(i, values[i]);
-        // The factor of what passes, by the largest of it.
+        // The largest element that passes determines the factor.
         let largest = known()
             .filter(|&i| scene.candidate[i] != 0.0)
             .max_by(|&a, &b| values[a].abs().total_cmp(&values[b].abs()))?;
@@ -42,18 +42,18 @@ impl<'a> Gate<'a> {
         if !factor.is_finite() || factor.abs() < 1e-3 {
             return None;
         }
-        let (mut passes, mut held) = (Vec::new(), Vec::new());
+        let (mut passes, mut zeroed) = (Vec::new(), Vec::new());
         for i in known().filter(tells) {
             if scene.candidate[i] == 0.0 {
-                held.push(i);
+                zeroed.push(i);
             } else if scene.fits(i, factor * values[i]) {
                 passes.push(i);
             } else {
                 return None;
             }
         }
-        let enough = passes.len() >= AT_LEAST && held.len() >= AT_LEAST;
-        enough.then_some(Self { name, values, factor, passes, held })
+        let enough = passes.len() >= MIN_ELEMENTS && zeroed.len() >= MIN_ELEMENTS;
+        enough.then_some(Self { name, values, factor, passes, zeroed })
     }
 
     fn times(&self, scene: &Scene<'_>) -> String {
@@ -89,41 +89,40 @@ fn tensors(scene: &Scene<'_>) -> Vec<(String, Vec<f64>)> {
 }
 
 fn opened_by(scene: &Scene<'_>, gate: &Gate<'_>, text: &str, by: &[f64]) -> Option<Pattern> {
-    let least = |of: &[usize]| of.iter().map(|&i| by[i]).fold(f64::INFINITY, f64::min);
-    let most = |of: &[usize]| of.iter().map(|&i| by[i]).fold(f64::NEG_INFINITY, f64::max);
+    let of = |elements: &[usize]| extremes(elements.iter().map(|&i| by[i]));
+    let ((least_zeroed, most_zeroed), (least, most)) = (of(&gate.zeroed), of(&gate.passes));
     let what = gate.times(scene);
-    let above = (most(&gate.held), least(&gate.passes));
-    let below = (most(&gate.passes), least(&gate.held));
-    if above.0 < above.1 {
-        let edge = simplest_between(above.0, above.1);
-        let edge = if edge >= above.1 { above.0 } else { edge };
+    let passes = |i: usize| gate.factor * gate.values[i];
+    if most_zeroed < least {
+        let edge = simplest_between(most_zeroed, least);
+        let edge = if edge >= least { most_zeroed } else { edge };
         return scene.try_numbers(
-            |i| if by[i] > edge { gate.factor * gate.values[i] } else { 0.0 },
+            |i| if by[i] > edge { passes(i) } else { 0.0 },
             || format!("it is {what} where {text} is above {}, and 0 elsewhere", plain(edge)),
         );
     }
-    if below.0 < below.1 {
-        let edge = simplest_between(below.0, below.1);
-        let edge = if edge <= below.0 { below.1 } else { edge };
+    if most < least_zeroed {
+        let edge = simplest_between(most, least_zeroed);
+        let edge = if edge <= most { least_zeroed } else { edge };
         return scene.try_numbers(
-            |i| if by[i] < edge { gate.factor * gate.values[i] } else { 0.0 },
+            |i| if by[i] < edge { passes(i) } else { 0.0 },
             || format!("it is {what} where {text} is below {}, and 0 elsewhere", plain(edge)),
         );
     }
     None
 }
 
-/// The same where no tensor says which elements pass: what is held back is drawn.
+/// Elements that are set to 0 independently of every tensor, as by dropout.
 pub(super) fn drawn(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.in_part || !scene.tells_after(10, 1) {
         return None;
     }
     let (name, values) = passing(scene).pop()?;
     let gate = Gate::of(scene, name, values)?;
-    let all = gate.passes.len() + gate.held.len();
+    let all = gate.passes.len() + gate.zeroed.len();
     let words = format!(
-        "{} of {all} elements are 0 and the others {}: a mask that follows no tensor, as dropout has it",
-        gate.held.len(),
+        "{} of {all} elements are 0 and the others {}: a mask that depends on no tensor, as in dropout",
+        gate.zeroed.len(),
         gate.times(scene)
     );
     scene.try_numbers(

@@ -1,11 +1,10 @@
-//! Ways to read an operand at another place than the right one: whatever an index, a cursor or a stride
-//! may be mistaken for.
+//! Ways to misread an operand: a wrong index, cursor or stride.
 
 use crate::chain::operation::Axis;
 use crate::describe::place::TILES;
 use crate::numeric::unique;
 
-/// Where a loop stands.
+/// The indices of the loops of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) row: usize,
@@ -31,24 +30,24 @@ pub(super) struct Operand<'a> {
     pub(super) values: &'a [f64],
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// What moves down its rows, and along its columns.
+    /// The loop index of its rows, and that of its columns.
     pub(super) by: [Axis; 2],
 }
 
-/// A way to read it.
+/// A way to read an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Map {
     Right,
-    /// One of its two indices is mistaken.
+    /// With one of its two indices mistaken.
     Along(Which, Step),
-    /// This many elements further.
+    /// So many elements further.
     Shifted(isize),
-    /// With rows that are so long.
+    /// With rows of this length.
     Stride(usize),
-    /// One element in this many, along a row.
+    /// With a stride along a row.
     Spread(usize),
     Transposed,
-    /// Each row is a square picture, which is turned.
+    /// Each row as a square picture that is turned.
     Picture(Turn),
     FromItsEnd,
     /// With another loop's index.
@@ -102,7 +101,7 @@ impl Turn {
     }
 }
 
-/// What is taken for an index `i` below `n`.
+/// A mistake in an index `i` below `n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// `(i + by) % n`
@@ -181,7 +180,7 @@ impl Operand<'_> {
         self.name.trim_start_matches("the mask ") == name
     }
 
-    /// The element of `values`, stored like this operand, that is read at a point of the loops; NaN if there is none.
+    /// The element of `values`, stored like this operand, that is read at these indices; NaN if the index is out of range.
     pub(super) fn read(&self, values: &[f64], map: Map, at: At) -> f64 {
         let (mut row, mut column) = (at.along(self.by[0]), at.along(self.by[1]));
         let (rows, columns) = (self.rows, self.columns);
@@ -284,16 +283,16 @@ impl Operand<'_> {
         all
     }
 
-    /// What is read, and where in place of where: `axes` are what the loops count.
+    /// The way in words; `axes` names the loops' indices.
     pub(super) fn words(&self, map: Map, axes: &dyn Fn(Axis) -> &'static str) -> String {
         let name = &self.name;
         let (row, n) = if self.rows > 1 { ("row", self.rows) } else { ("element", self.columns) };
         match map {
             Map::Right => name.clone(),
-            Map::Along(Which::Row, step) => told(name, "row", step, n),
+            Map::Along(Which::Row, step) => step_words(name, "row", step, n),
             Map::Along(Which::Column, step) => {
                 let what = if self.rows > 1 { "column" } else { "element" };
-                told(name, what, step, self.columns)
+                step_words(name, what, step, self.columns)
             }
             Map::Shifted(by) => {
                 let (columns, far) = (self.columns as isize, by.abs());
@@ -329,13 +328,13 @@ fn counted(n: isize, what: &str) -> String {
     if n == 1 { format!("one {what}") } else { format!("{n} {what}s") }
 }
 
-fn told(name: &str, what: &str, step: Step, n: usize) -> String {
+fn step_words(name: &str, what: &str, step: Step, n: usize) -> String {
     match step {
         Step::Rotated(by) if 2 * by == n => {
             format!("{name} is read with the two halves of its {what}s exchanged")
         }
         Step::Rotated(by) if 2 * by < n => format!(
-            "{name} is read {} too far, and the first behind the last",
+            "{name} is read {} too far, and the first after the last",
             counted(by as isize, what)
         ),
         Step::Rotated(by) => format!(
@@ -378,7 +377,7 @@ fn told(name: &str, what: &str, step: Step, n: usize) -> String {
     }
 }
 
-/// Every mistaken index below `n`.
+/// Every mistake in an index below `n`.
 fn steps(n: usize) -> Vec<Step> {
     let mut all = vec![Step::Reversed, Step::Rotated(1), Step::Rotated(n - 1)];
     all.extend((0..n).map(Step::Fixed));
@@ -413,7 +412,7 @@ mod tests {
     };
 
     #[test]
-    fn every_way_reads_where_its_words_say() {
+    fn every_way_to_misread_matches_its_words() {
         let values: Vec<f64> = (0..12).map(f64::from).collect();
         let w = Operand {
             name: "w".into(),
@@ -441,9 +440,9 @@ mod tests {
             (Map::FromItsEnd, 5.0, "from its end"),
             (Map::By(Which::Row, Axis::Row), 2.0, "indexed by the sample, not by the unit"),
         ];
-        for (map, read, said) in cases {
+        for (map, read, words) in cases {
             assert_eq!(w.read(&values, map, at), read, "{map:?}");
-            assert!(w.words(map, &AXES).contains(said), "{}", w.words(map, &AXES));
+            assert!(w.words(map, &AXES).contains(words), "{}", w.words(map, &AXES));
         }
         assert!([6, -7].iter().all(|&by| w.read(&values, Map::Shifted(by), at).is_nan()));
     }

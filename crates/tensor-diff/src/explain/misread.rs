@@ -143,7 +143,7 @@ fn others(scene: &Scene<'_>, formula: &Formula<'_>, scaled: bool) -> Option<Patt
     })
 }
 
-/// What is done to an operand by mistake; `#` is its name.
+/// A function that is applied to an operand by mistake; `#` is the operand's name.
 type Altered = (&'static str, fn(f64) -> f64);
 
 const ALTERED: [Altered; 6] = [

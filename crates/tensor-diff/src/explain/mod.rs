@@ -37,18 +37,18 @@ use crate::chain::Chain;
 use crate::describe::place::Part;
 use crate::finding::{Finding, Pattern, PatternKind, Wrong};
 
-/// How many of the wrong elements are looked at first.
+/// The number of wrong elements that a hypothesis is tried on first.
 const PROBES: usize = 12;
-/// How often a family may fit by chance.
+/// The largest acceptable probability that any hypothesis of a family fits by chance.
 const BY_CHANCE: f64 = 0.01;
-/// A prediction is made of rounded inputs and rounded differently: this many bounds.
+/// The tolerance of a prediction, in bounds: its inputs are rounded, and its operations round differently.
 const SLACK: f64 = 4.0;
 
-/// A tensor that is wrong by itself, and all that may explain it.
+/// A tensor that is wrong by itself, with everything that may explain it.
 pub(crate) struct Scene<'a> {
     name: TensorName,
     chain: &'a Chain<'a>,
-    /// The step that it is of, the one before and those after it, where there are any.
+    /// Its step, the step before and those after it, as far as they exist.
     dump: &'a Dump,
     before: Option<&'a Dump>,
     later: &'a [Dump],
@@ -56,25 +56,25 @@ pub(crate) struct Scene<'a> {
     candidate: &'a [f64],
     bounds: &'a [f64],
     shape: &'a [usize],
-    /// The elements that stand out from their bounds.
+    /// The elements that are far outside their bounds.
     wrong: Vec<usize>,
-    /// Some of them.
+    /// Some of the wrong elements, the farthest off first.
     probes: Vec<usize>,
-    /// The largest bound as a part of the largest element.
+    /// The least relative tolerance of a prediction, from the largest bound and the largest element.
     relative: f64,
     /// The least tolerance of every prediction: for images, a rounding of the largest pixel; otherwise 0.
     floor: f64,
-    /// Whether a hypothesis may hold in a part of the tensor alone.
+    /// Whether a hypothesis may hold in only a part of the tensor.
     in_part: bool,
     /// The parts that hold all wrong elements.
     parts: OnceCell<Vec<Part>>,
-    /// What misread operands make of the first elements: of the operation's, and of the tensor itself.
+    /// The first elements under each way to misread the operation's operands, and the tensor itself.
     firsts: [OnceCell<Vec<misread::First>>; 2],
-    /// What is wrong, where that is another tensor, made of this one, which nobody wrote.
+    /// The wrong tensor, if this one is hidden: an input of the wrong tensor that was never stored.
     seen: Option<hidden::Seen<'a>>,
 }
 
-/// What the tensor would be, element by element; NaN where nobody knows.
+/// A possible mistake in words, and its prediction of each element; NaN if it predicts nothing there.
 struct Hypothesis<'s> {
     text: String,
     predict: Box<dyn Fn(usize) -> f64 + 's>,
@@ -84,8 +84,8 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
     Hypothesis { text: text.into(), predict: Box::new(predict) }
 }
 
-/// What explains the wrong elements, the simplest first: in the operation that makes the tensor, or in
-/// the one before it, which a fused kernel does on the way.
+/// The simplest mistake that explains the wrong elements: in the operation that makes the tensor, or in
+/// the one before it, which may be part of a fused kernel.
 pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
     let mut scene = Scene::of(wrong);
     // In the first step, a dampened momentum is only a factor, which `named` would claim.
@@ -155,7 +155,7 @@ impl<'a> Scene<'a> {
             error > 4.0 * scene.tolerance(i, scene.expected[i])
         };
         let wrong: Vec<usize> = all.filter(stands_out).collect();
-        // The farthest off, and then from all over the tensor.
+        // The element that is the farthest off, and then elements from all over the tensor.
         let farthest = wrong.iter().copied().max_by(|&a, &b| {
             let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
             off(a).total_cmp(&off(b))
@@ -219,7 +219,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// How far a prediction may be off: the operation's own bound, scaled to what is predicted.
+    /// The tolerance of a prediction: the operation's own bound, scaled to the predicted number.
     fn tolerance(&self, i: usize, predicted: f64) -> f64 {
         (SLACK * self.bounds[i]).max(self.relative * predicted.abs()).max(self.floor)
     }
@@ -229,23 +229,23 @@ impl<'a> Scene<'a> {
             Some(seen) => (seen.candidate[i], seen.made_of(i, predicted)),
             None => (self.candidate[i], predicted),
         };
-        // An infinity would be allowed to be off by as much.
+        // The tolerance of an infinity would be infinite.
         predicted.is_finite() && (made - predicted).abs() <= self.tolerance(i, predicted)
     }
 
-    /// What the file holds and what it should, of the tensor that is wrong.
+    /// An element of the wrong tensor in the file, and its right value.
     fn held(&self, i: usize) -> (f64, f64) {
         let seen = self.seen.as_ref().map(|seen| (seen.candidate[i], seen.expected[i]));
         seen.unwrap_or((self.candidate[i], self.expected[i]))
     }
 
     // ANCHOR: tells
-    /// Whether one of this many hypotheses would hardly ever fit all probes by chance.
+    /// Whether any of `hypotheses` alternatives would hardly ever fit all probes by chance.
     fn tells(&self, hypotheses: usize) -> bool {
         self.tells_after(hypotheses, 0)
     }
 
-    /// The same where this many numbers were made of the probes, which confirm nothing any more.
+    /// The same if `numbers` were fitted to the probes: as many of these, the most informative ones, no longer count.
     fn tells_after(&self, hypotheses: usize, numbers: usize) -> bool {
         let chance = |&i: &usize| {
             let (held, expected) = self.held(i);
@@ -289,7 +289,7 @@ impl<'a> Scene<'a> {
         self.try_numbers(scaled, || words(factor))
     }
 
-    /// What predicts these numbers; it is put in words where they fit.
+    /// Tries a prediction, and puts it in words if it fits.
     fn try_numbers(
         &self,
         predict: impl Fn(usize) -> f64,
@@ -320,7 +320,7 @@ impl<'a> Scene<'a> {
         if 2 * explains <= self.wrong.len() {
             return None;
         }
-        // What moves right elements too may hold in a part of the tensor, and then in all of that part.
+        // A prediction that changes right elements, too, may hold in a part of the tensor, and then in all of it.
         let mut parts: Vec<&Part> =
             if self.in_part { self.parts().iter().collect() } else { Vec::new() };
         let mut elsewhere = false;
@@ -376,7 +376,7 @@ impl<'a> Scene<'a> {
         self.probes.iter().filter(|&&i| i != first).count()
     }
 
-    /// At most this many finite wrong elements, from all over the tensor.
+    /// At most `most` finite wrong elements, from all over the tensor.
     fn known_wrong(&self, most: usize) -> Vec<usize> {
         let known = self.wrong.iter().copied().filter(|&i| self.candidate[i].is_finite());
         let known: Vec<usize> = known.collect();
@@ -397,8 +397,8 @@ impl<'a> Scene<'a> {
         slope.is_finite().then_some((slope, start))
     }
 
-    /// Every tensor that is at hand, of this step and of the one before, by what to call it; but not
-    /// what was made of this one, which explains nothing.
+    /// Every tensor of this step and of the one before: its words, its name, whether it is of the step before, and its
+    /// values. Tensors that were computed from the wrong one explain nothing, and are left out.
     fn tensors(&self) -> Vec<(String, TensorName, bool, &[f64])> {
         let mut all = Vec::new();
         let made_of_it = self.chain.made_of(self.name);
@@ -414,7 +414,7 @@ impl<'a> Scene<'a> {
         all
     }
 
-    /// The numbers that factors are made of, with what they are called.
+    /// The sizes that factors may consist of, with their names.
     fn sizes(&self) -> Vec<(f64, String)> {
         let mut sizes = vec![
             (self.chain.ranks(), "ranks".to_owned()),

@@ -1,18 +1,19 @@
-//! What a number that was fitted is known as.
+//! Names of numbers that were fitted, such as `1/B`.
 
 use tensor::TensorName;
 
 use super::Scene;
 use crate::chain::Chain;
+use crate::numeric::{largest_magnitude, norm};
 
-/// How close a fitted number has to come to one that has a name.
+/// The largest relative distance of a fitted number from the one that it is named after.
 const CLOSE: f64 = 2e-5;
 
 fn is(value: f64, other: f64) -> bool {
     (value - other).abs() <= CLOSE * other.abs()
 }
 
-/// The number, and what it is where it has a name: `1/B = 0.125`.
+/// The number, after its name if it has one: `1/B = 0.125`.
 pub(super) fn number(scene: &Scene<'_>, value: f64) -> String {
     match name(scene, value) {
         Some(name) => format!("{name} = {}", plain(value)),
@@ -20,7 +21,7 @@ pub(super) fn number(scene: &Scene<'_>, value: f64) -> String {
     }
 }
 
-/// The number with as few digits as are needed to tell it.
+/// The number with as few digits as distinguish it from its neighbours.
 pub(crate) fn plain(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -48,7 +49,6 @@ pub(crate) fn simplest_between(low: f64, high: f64) -> f64 {
         return if low.is_finite() { low } else { high };
     }
     let digits = (0..12).map(|digits| format!("{middle:.digits$e}").parse().unwrap_or(middle));
-    // A half is as simple as a tenth, and may lie between where no tenth does.
     let mut close = digits.filter(|short: &f64| low <= *short && *short <= high);
     close.next().unwrap_or(middle)
 }
@@ -57,43 +57,48 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     use TensorName::{A, Loss, P, Z};
     use std::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, SQRT_2};
     let rate = scene.chain.learning_rate();
-    let mut named: Vec<(f64, String)> = Vec::new();
-    let mut push = |value: f64, text: String| named.push((value, text));
-    push(LN_2, "ln 2".into());
-    push(LOG2_E, "1/ln 2".into());
-    push(LN_10, "ln 10".into());
-    push(LOG10_E, "1/ln 10".into());
-    push(E, "e".into());
-    push(1.0 / E, "1/e".into());
-    push(SQRT_2, "the root of 2".into());
-    push(1.0 / SQRT_2, "1 over the root of 2".into());
-    push(rate, "lr".into());
-    push(1.0 - rate, "1 - lr".into());
-    push(1.0 + rate, "1 + lr".into());
+    let constants = [
+        (LN_2, "ln 2"),
+        (LOG2_E, "1/ln 2"),
+        (LN_10, "ln 10"),
+        (LOG10_E, "1/ln 10"),
+        (E, "e"),
+        (1.0 / E, "1/e"),
+        (SQRT_2, "the root of 2"),
+        (1.0 / SQRT_2, "1 over the root of 2"),
+        (rate, "lr"),
+        (1.0 - rate, "1 - lr"),
+        (1.0 + rate, "1 + lr"),
+        (1.0 / 255.0, "1/255"),
+    ];
+    let mut named: Vec<(f64, String)> =
+        constants.into_iter().map(|(value, text)| (value, text.to_owned())).collect();
     let sizes = scene.sizes();
     for (n, text) in &sizes {
-        push(*n, text.clone());
-        push(1.0 / n, format!("1/{text}"));
-        push(rate / n, format!("lr/{text}"));
-        push(rate * n, format!("lr·{text}"));
-        push(n.sqrt(), format!("the root of {text}"));
-        push(1.0 / n.sqrt(), format!("1 over the root of {text}"));
-        push(n * n, format!("{text}²"));
-        push(1.0 / (n * n), format!("1/{text}²"));
-        push(n - 1.0, format!("{text} - 1"));
-        push(1.0 / (n - 1.0), format!("1/({text} - 1)"));
-        push(n / (n - 1.0), format!("{text}/({text} - 1)"));
-        push(n / (n + 1.0), format!("{text}/({text} + 1)"));
-        push((n - 1.0) / n, format!("({text} - 1)/{text}"));
-        push(1.0 / (n + 1.0), format!("1/({text} + 1)"));
+        let of_size = [
+            (*n, "#"),
+            (1.0 / n, "1/#"),
+            (rate / n, "lr/#"),
+            (rate * n, "lr·#"),
+            (n.sqrt(), "the root of #"),
+            (1.0 / n.sqrt(), "1 over the root of #"),
+            (n * n, "#²"),
+            (1.0 / (n * n), "1/#²"),
+            (n - 1.0, "# - 1"),
+            (1.0 / (n - 1.0), "1/(# - 1)"),
+            (n / (n - 1.0), "#/(# - 1)"),
+            (n / (n + 1.0), "#/(# + 1)"),
+            ((n - 1.0) / n, "(# - 1)/#"),
+            (1.0 / (n + 1.0), "1/(# + 1)"),
+        ];
+        named.extend(of_size.map(|(value, words)| (value, words.replace('#', text))));
     }
     for (n, a) in &sizes {
         for (m, b) in sizes.iter().filter(|(m, _)| m != n) {
-            push(n / m, format!("{a}/{b}"));
-            push(1.0 / (n * m), format!("1/({a}·{b})"));
+            named.push((n / m, format!("{a}/{b}")));
+            named.push((1.0 / (n * m), format!("1/({a}·{b})")));
         }
     }
-    push(1.0 / 255.0, "1/255".into());
     // Small whole numbers and their halves are sizes, or one over a size, or need no name.
     // So do decimals of at most two digits, and one over them: 0.9 is momentum's before it is 1 - lr, and 1.25 is
     // dropout's 1/0.8 before it is C/B.
@@ -128,7 +133,7 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
         .or_else(|| of_norms(scene, value))
 }
 
-/// The name of a factor of all gradients, if these are clipped by their global norm.
+/// The words for a factor of all gradients, if it clips their global norm to a short number.
 pub(super) fn of_global_norm(chain: &Chain<'_>, factor: f64) -> Option<String> {
     let all = chain
         .names()
@@ -145,7 +150,7 @@ pub(super) fn of_global_norm(chain: &Chain<'_>, factor: f64) -> Option<String> {
     })
 }
 
-/// A number over the norm of what the operation reads, or over its largest element.
+/// A short number over the norm, or over the largest magnitude, of an input.
 fn of_norms(scene: &Scene<'_>, value: f64) -> Option<String> {
     if is(value, format!("{value:.2e}").parse().ok()?) {
         return None;
@@ -153,13 +158,13 @@ fn of_norms(scene: &Scene<'_>, value: f64) -> Option<String> {
     let inputs = scene.chain.operation(scene.name)?.inputs;
     inputs.into_iter().find_map(|name| {
         let values = scene.chain.get(name)?;
-        let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let largest = values.iter().fold(0.0_f64, |all, x| all.max(x.abs()));
-        [(norm, "norm"), (largest, "largest magnitude")].into_iter().find_map(|(size, what)| {
-            let product = value * size;
-            let short: f64 = format!("{product:.0e}").parse().ok()?;
-            is(product, short).then(|| format!("{} over the {what} of {name}", plain(short)))
-        })
+        [(norm(values), "norm"), (largest_magnitude(values), "largest magnitude")]
+            .into_iter()
+            .find_map(|(size, what)| {
+                let product = value * size;
+                let short: f64 = format!("{product:.0e}").parse().ok()?;
+                is(product, short).then(|| format!("{} over the {what} of {name}", plain(short)))
+            })
     })
 }
 
@@ -168,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_told_with_few_digits() {
+    fn numbers_are_printed_with_few_digits() {
         assert_eq!(plain(2.999_999), "3");
         assert_eq!(plain(0.010_000_01), "0.01");
         assert_eq!(plain(-0.125), "-0.125");

@@ -17,34 +17,20 @@ struct Optimiser {
     square: Option<f64>,
 }
 
+impl Optimiser {
+    const fn new(name: &'static str, keeps: [f64; 2], corrected: bool) -> Self {
+        Self { name, keeps, corrected, square: None }
+    }
+}
+
 const OPTIMISERS: [Optimiser; 7] = [
-    Optimiser { name: "Adam", keeps: [0.9, 0.999], corrected: true, square: None },
-    Optimiser { name: "Adam with 0.9 and 0.99", keeps: [0.9, 0.99], corrected: true, square: None },
-    Optimiser { name: "Adagrad", keeps: [0.0, 1.0], corrected: false, square: Some(1.0) },
-    Optimiser {
-        name: "RMSprop with a decay of 0.9",
-        keeps: [0.0, 0.9],
-        corrected: false,
-        square: None,
-    },
-    Optimiser {
-        name: "RMSprop with a decay of 0.99",
-        keeps: [0.0, 0.99],
-        corrected: false,
-        square: None,
-    },
-    Optimiser {
-        name: "RMSprop with a decay of 0.999",
-        keeps: [0.0, 0.999],
-        corrected: false,
-        square: None,
-    },
-    Optimiser {
-        name: "Adam without its bias correction",
-        keeps: [0.9, 0.999],
-        corrected: false,
-        square: None,
-    },
+    Optimiser::new("Adam", [0.9, 0.999], true),
+    Optimiser::new("Adam with 0.9 and 0.99", [0.9, 0.99], true),
+    Optimiser { square: Some(1.0), ..Optimiser::new("Adagrad", [0.0, 1.0], false) },
+    Optimiser::new("RMSprop with a decay of 0.9", [0.0, 0.9], false),
+    Optimiser::new("RMSprop with a decay of 0.99", [0.0, 0.99], false),
+    Optimiser::new("RMSprop with a decay of 0.999", [0.0, 0.999], false),
+    Optimiser::new("Adam without its bias correction", [0.9, 0.999], false),
 ];
 
 /// Usual epsilons, which keep a quotient finite.

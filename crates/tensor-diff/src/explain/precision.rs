@@ -5,13 +5,13 @@ use super::index::Map;
 use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::finding::PatternKind;
 
-/// A number format: what it is called, the digits behind the point, and the least exponent.
+/// A number format: its name, its fraction bits, and its least exponent.
 type Format = (&'static str, i32, i32);
 
 /// Formats that products are made in; see NVIDIA's PTX ISA, "Alternate floating point data formats".
 const FORMATS: [Format; 3] = [("half", 10, -14), ("bfloat16", 7, -126), ("TF32", 10, -126)];
 
-/// The number, rounded to the nearest of the format, or cut.
+/// The number, rounded to the nearest one of the format, or cut.
 fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -26,7 +26,7 @@ pub(super) fn rounded(scene: &Scene<'_>) -> Option<Pattern> {
     operands(scene).or_else(|| accumulated(scene)).or_else(|| result(scene))
 }
 
-/// A way to lose digits, in words, and what it does to a number.
+/// A way to lose digits, in words and as a function.
 type Way = (String, Box<dyn Fn(f64) -> f64>);
 
 /// All ways to lose digits.
@@ -120,7 +120,7 @@ const LEFT_OVER: f64 = 0.125;
 
 /// Shortened operands, recognised by the errors of all elements together.
 ///
-/// Such errors are far smaller than the bound of a long sum, so that few elements or none stand out. But they
+/// Such errors are far smaller than the bound of a long sum, so that few elements or none exceed their bounds. But they
 /// follow from the operands to the last digit, and a hypothesis that is right leaves nearly nothing of them.
 pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
     let text = shortened_throughout(scene)?;
@@ -189,9 +189,9 @@ fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// A result of which every element is a number of a shorter format, and the nearest one or its
-/// neighbour, or so far off as roundings of a sum may lead. That a `float32` is one by chance is as
-/// unlikely as the digits that it lacks.
+/// A result whose elements all are numbers of a shorter format: the nearest one or its
+/// neighbour, or as far off as the roundings of a sum may be. A `float32` is rarely such a number by chance,
+/// because many of its last digits would have to be 0.
 fn result(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.seen.is_some() || scene.wrong.len() < 3 {
         return None;
@@ -203,7 +203,7 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
         f64::from(exponent - format.1).exp2()
     };
     let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
-    let told = |text: String| {
+    let explained = |text: String| {
         Some(Pattern { kind: PatternKind::Explained, text, explains: scene.wrong.len() })
     };
     let terms = Sum::of(scene).map_or(1, |sum| sum.length);
@@ -217,20 +217,20 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
             })
         };
         let digits = format!(
-            "every element has {} binary digits behind the point, as {} has",
+            "every element has {} binary digits after the point, as {} has",
             format.1, format.0
         );
         if within(1.0) {
-            return told(digits);
+            return explained(digits);
         }
         if terms > 1 && within(terms as f64) {
-            return told(format!(
+            return explained(format!(
                 "{digits}, and is off by more than the last of them: the sum is kept in {}",
                 format.0
             ));
         }
     }
-    // This many decimals, or this many binary places.
+    // Decimal or binary places.
     let grids = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.5, 0.25, 0.125, 0.062_5];
     grids.into_iter().find_map(|grid| {
         let on_it = |value: f64| {
@@ -245,11 +245,11 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
                 scene.candidate[i].abs()
                     <= scene.expected[i].abs() + scene.tolerance(i, scene.expected[i])
             });
-        // Further than half a step from what it should be, a whole number is no rounded one: a sign is ±1.
+        // A number farther than half a step from the right one was not rounded to it: a sign, for example, is ±1.
         (different && all().all(|i| on_it(scene.candidate[i])) && (cut || within(0.5 + 1e-6)))
             .then(|| {
                 let how = if cut { "cut" } else { "rounded" };
-                told(format!("every element is {how} to a multiple of {grid}"))
+                explained(format!("every element is {how} to a multiple of {grid}"))
             })?
     })
 }
@@ -260,7 +260,7 @@ mod tests {
 
     /// IEEE 754-2019, 4.3.1, and the widths of the formats.
     #[test]
-    fn numbers_are_shortened_as_the_formats_have_it() {
+    fn numbers_are_rounded_and_cut_to_each_format() {
         let [half, bfloat16, tf32] = FORMATS;
         assert_eq!(shortened(1.0 + 1.0 / 2048.0, half, false), 1.0);
         assert_eq!(shortened(1.0 + 3.0 / 2048.0, half, false), 1.0 + 2.0 / 1024.0);

@@ -1,19 +1,18 @@
-//! Rows that are divided by something else than their sum: what is above the line is found by what it is
-//! divided by being one number for each row, and then that number is read.
+//! Rows of `p` that are divided by anything but their sum. The right numerator is the one whose divisor is the same
+//! number throughout each row; then these numbers are explained.
 
 use tensor::{Loss, TensorName};
 
-use super::Pattern;
-use super::Scene;
 use super::numbers::{number, plain};
 use super::solve::{Equation, least_squares};
 use super::weights::of_weights;
+use super::{Pattern, Scene};
+use crate::numeric::{extremes, largest, norm, sigmoid};
 
-/// What may stand above the line.
-type Function = (&'static str, fn(f64, f64) -> f64);
+/// A numerator, from `z` and the largest `z` of the row.
+type Numerator = (&'static str, fn(f64, f64) -> f64);
 
-/// Of `z` and the largest `z` of the row.
-const ABOVE: [Function; 12] = [
+const NUMERATORS: [Numerator; 12] = [
     ("exp(z - max z)", |z, largest| (z - largest).exp()),
     ("exp(z)", |z, _| z.exp()),
     ("2^(z - max z)", |z, largest| (z - largest).exp2()),
@@ -25,20 +24,18 @@ const ABOVE: [Function; 12] = [
     ("|z|", |z, _| z.abs()),
     ("z²", |z, _| z * z),
     ("z", |z, _| z),
-    ("sigmoid(z)", |z, _| 1.0 / (1.0 + (-z).exp())),
+    ("sigmoid(z)", |z, _| sigmoid(z)),
 ];
 
-/// What is made of a row to divide it by.
+/// A function of a row that may be its divisor.
 type Divisor = (&'static str, fn(&[f64]) -> f64);
 
-const BELOW: [Divisor; 8] = [
+const DIVISORS: [Divisor; 8] = [
     ("its sum", |row| row.iter().sum()),
-    ("the root of the sum of its squares", |row| row.iter().map(|x| x * x).sum::<f64>().sqrt()),
+    ("the root of the sum of its squares", norm),
     ("the sum of its squares", |row| row.iter().map(|x| x * x).sum()),
-    ("its largest", |row| row.iter().copied().fold(f64::NEG_INFINITY, f64::max)),
-    ("its sum without its largest", |row| {
-        row.iter().sum::<f64>() - row.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-    }),
+    ("its largest", largest),
+    ("its sum without its largest", |row| row.iter().sum::<f64>() - largest(row)),
     ("the square of its sum", |row| row.iter().sum::<f64>().powi(2)),
     ("the root of its sum", |row| row.iter().sum::<f64>().sqrt()),
     ("1", |_| 1.0),
@@ -58,25 +55,25 @@ pub(super) fn rows(scene: &Scene<'_>) -> Option<Pattern> {
     }
     let above = |above: fn(f64, f64) -> f64| -> Vec<f64> {
         let rows = z.chunks_exact(columns).flat_map(|row| {
-            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let largest = largest(row);
             row.iter().map(move |&z| above(z, largest))
         });
         rows.collect()
     };
     let values: Vec<(&str, Vec<f64>)> =
-        ABOVE.iter().map(|(text, of)| (*text, above(*of))).collect();
+        NUMERATORS.iter().map(|(text, of)| (*text, above(*of))).collect();
     let found = values.iter().filter_map(|(text, values)| Rows::of(scene, text, values, columns));
     let found: Vec<Rows<'_>> = found.collect();
     let ways = [Rows::plainly, Rows::weighted, Rows::with_a_number];
     ways.iter().find_map(|way| found.iter().find_map(|rows| way(rows, scene)))
 }
 
-/// What is above the line, and what each row was divided by.
+/// The numerators, and the divisor of each row.
 struct Rows<'a> {
     text: &'a str,
     values: &'a [f64],
     columns: usize,
-    /// By row: none for a row that nothing is wrong with.
+    /// By row; `None` for a row without wrong elements.
     divisors: Vec<Option<f64>>,
 }
 
@@ -103,7 +100,7 @@ impl<'a> Rows<'a> {
         &self.values[row * self.columns..][..self.columns]
     }
 
-    fn told(
+    fn divided(
         &self,
         scene: &Scene<'_>,
         below: &[f64],
@@ -112,38 +109,29 @@ impl<'a> Rows<'a> {
         scene.try_numbers(|i| self.values[i] / below[i / self.columns], words)
     }
 
-    /// A divisor that is a function of its row, a multiple of it, or it and a number.
+    /// A divisor that is a function of its row, a multiple of it, or it plus a number.
     fn plainly(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let text = self.text;
-        for (name, of) in BELOW {
+        DIVISORS.into_iter().find_map(|(name, of)| {
             let below: Vec<f64> = (0..self.divisors.len()).map(|row| of(self.row(row))).collect();
-            let found = self.told(scene, &below, || format!("it is {text} over {name}"));
-            if found.is_some() {
-                return found;
-            }
-            let known = self.divisors.iter().zip(&below).filter_map(|(d, b)| Some((((*d)?), *b)));
-            let known: Vec<(f64, f64)> = known.collect();
-            let &(divisor, own) = known.first()?;
+            let known = self.divisors.iter().zip(&below).find_map(|(d, b)| Some(((*d)?, *b)));
+            let (divisor, own) = known?;
             let (factor, more) = (divisor / own, divisor - own);
-            let scaled: Vec<f64> = below.iter().map(|below| factor * below).collect();
-            let found = self.told(scene, &scaled, || {
-                format!("it is {text} over {} times {name}", number(scene, factor))
+            let changed =
+                |of: &dyn Fn(f64) -> f64| below.iter().map(|b| of(*b)).collect::<Vec<_>>();
+            let found = self.divided(scene, &below, || format!("it is {text} over {name}"));
+            let found = found.or_else(|| {
+                let words = || format!("it is {text} over {} times {name}", number(scene, factor));
+                self.divided(scene, &changed(&|below| factor * below), words)
             });
-            if found.is_some() {
-                return found;
-            }
-            let shifted: Vec<f64> = below.iter().map(|below| more + below).collect();
-            let found = self.told(scene, &shifted, || {
-                format!("{} is added to what {text} is divided by, {name}", plain(more))
-            });
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
+            found.or_else(|| {
+                let words = || format!("{} is added to the divisor of {text}, {name}", plain(more));
+                self.divided(scene, &changed(&|below| more + below), words)
+            })
+        })
     }
 
-    /// A sum of which each class has a weight of its own.
+    /// A sum in which each class has a different weight.
     fn weighted(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let classes = self.columns;
         let below = |weights: &[f64]| -> Vec<f64> {
@@ -178,25 +166,24 @@ impl<'a> Rows<'a> {
     }
 
     fn by_weights(&self, scene: &Scene<'_>, below: &[f64], weights: &[f64]) -> Option<Pattern> {
-        self.told(scene, below, || {
+        self.divided(scene, below, || {
             let how = of_weights(scene, weights, "classes of the sum below").unwrap_or_default();
-            format!("it is {} over a sum of which {how}", self.text)
+            format!("it is {} over a sum in which {how}", self.text)
         })
     }
 
-    /// What is left: the numbers themselves.
+    /// Divisors that follow no rule.
     fn with_a_number(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let &first = self.divisors.iter().flatten().next()?;
         let below: Vec<f64> = self.divisors.iter().map(|d| d.unwrap_or(f64::NAN)).collect();
         let all = self.divisors.iter().flatten();
         let same = all.clone().all(|d| (d - first).abs() < 1e-5 * first.abs());
-        let (least, most) =
-            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), &d| (l.min(d), m.max(d)));
+        let (least, most) = extremes(all.copied());
         // Each row has to confirm its number with two more elements.
         if self.columns < 3 {
             return None;
         }
-        self.told(scene, &below, || {
+        self.divided(scene, &below, || {
             if same {
                 format!("it is {} over {} in every row", self.text, number(scene, first))
             } else {

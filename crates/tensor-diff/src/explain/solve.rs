@@ -1,21 +1,21 @@
-//! Linear least squares, for weights and factors that nobody knows beforehand.
+//! Linear least squares, for unknown weights and factors.
 
-/// One equation: what the unknowns are multiplied by, and what comes of it.
+/// One equation: the factors of the unknowns, and the result.
 pub(super) struct Equation {
     pub(super) factors: Vec<f64>,
     pub(super) result: f64,
 }
 
-/// A pivot below this part of the largest says nothing: the unknowns can't be told apart.
+/// A pivot below this is a rounding error: the unknowns can't be distinguished.
 const DEPENDENT: f64 = 1e-11;
 
-/// The unknowns that come closest to all equations; none where the equations don't determine them.
+/// The unknowns that come closest to solving all equations; `None` if the equations don't determine them.
 pub(super) fn least_squares(equations: &[Equation]) -> Option<Vec<f64>> {
     let unknowns = equations.first()?.factors.len();
     if equations.len() < unknowns {
         return None;
     }
-    // Columns are scaled to the same length, so that one pivot can be held against another.
+    // Columns are scaled to the same length, so that pivots can be compared.
     let mut lengths = vec![0.0; unknowns];
     for equation in equations {
         lengths.iter_mut().zip(&equation.factors).for_each(|(all, x)| *all += x * x);
@@ -38,7 +38,7 @@ pub(super) fn least_squares(equations: &[Equation]) -> Option<Vec<f64>> {
     Some(found.iter().zip(&scales).map(|(x, scale)| x * scale).collect())
 }
 
-/// As many equations as unknowns, the result behind the factors, by elimination with the largest pivot.
+/// Solves as many equations as unknowns, with the result after the factors, by elimination with the largest pivot.
 fn eliminated(rows: &mut [f64], unknowns: usize) -> Option<Vec<f64>> {
     let width = unknowns + 1;
     for step in 0..unknowns {
@@ -88,15 +88,15 @@ mod tests {
         }
     }
 
-    /// The mean is what comes closest to several numbers.
+    /// Several numbers are closest to their mean.
     #[test]
-    fn more_equations_than_unknowns_are_met_in_the_middle() {
+    fn overdetermined_equations_are_solved_by_least_squares() {
         let found = least_squares(&[equation(&[1.0], 1.0), equation(&[1.0], 4.0)]).unwrap();
         assert!((found[0] - 2.5).abs() < 1e-12);
     }
 
     #[test]
-    fn what_is_not_determined_is_not_told() {
+    fn underdetermined_equations_have_no_solution() {
         let twice = [equation(&[1.0, 2.0], 1.0), equation(&[2.0, 4.0], 2.0)];
         assert!(least_squares(&twice).is_none());
         assert!(least_squares(&[equation(&[1.0, 0.0], 1.0), equation(&[2.0, 0.0], 2.0)]).is_none());

@@ -25,7 +25,7 @@ use crate::chain::operation::Rule;
 use crate::chain::output::Logits;
 use crate::chain::{Chain, Errors, is_given};
 
-/// The bounds of all tensors that one can be derived for.
+/// The bounds of all tensors for which one can be derived.
 pub(crate) struct Bounds {
     /// The bound of each element's difference.
     pub(crate) allowed: Errors,
@@ -56,6 +56,7 @@ impl Bounds {
         bounds
     }
 
+    /// The error that the next operation has to expect in each element of a tensor.
     fn carry(
         &self,
         name: TensorName,
@@ -85,7 +86,7 @@ impl Bounds {
         // ANCHOR_END: carry
     }
 
-    /// The bound of `p` when the last `z` is as far off as `errors` say, or not at all.
+    /// The bound of `p` if the last `z` has these errors, or none.
     fn output_errors(
         &self,
         chain: &Chain<'_>,
@@ -99,10 +100,10 @@ impl Bounds {
         each.reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect())
     }
 
-    /// The bound of one tensor from what the tensors before it carry on.
+    /// The bound of one tensor from the carried errors of the tensors before it.
     fn of(&self, name: TensorName, chain: &Chain<'_>, rounding: &Rounding) -> Option<Vec<f64>> {
         if is_given(name) {
-            // Both dumps carry the same f32 values or did not start from the same inputs.
+            // If the two dumps differ here at all, they did not start from the same inputs.
             return Some(vec![0.0; chain.get(name)?.len()]);
         }
         let operation = chain.operation(name)?;
@@ -123,7 +124,7 @@ impl Bounds {
                 let relative = sum.relative(product.length, rounding);
                 let mut bound = product.errors(relative, rounding.tiny());
                 if let Some((bias, errors)) = inputs.last().filter(|_| sum.biased) {
-                    // Some add b to the sum of products, others begin it with b.
+                    // Some levels add b to the sum of products, others start the sum with b.
                     let gamma = rounding.product_sum(sum.roundings(product.length));
                     let each = bias.iter().zip(*errors).map(|(b, d)| d + gamma * (b.abs() + d));
                     let each: Vec<f64> = each.collect();

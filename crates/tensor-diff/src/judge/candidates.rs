@@ -4,8 +4,9 @@ use std::path::Path;
 
 use tensor::{Dump, TensorName};
 
-use super::compare::{Comparison, Row, Verdict, varies};
+use super::compare::{Comparison, varies};
 use super::run::{RunComparison, Step, compare_runs, judge_run};
+use super::verdict::{Row, Verdict};
 
 /// A file, and the steps in it.
 pub type Run<'a> = (&'a Path, &'a [Dump]);

@@ -7,12 +7,12 @@ use std::borrow::Cow;
 
 use tensor::{Dump, TensorName};
 
-use super::compare::{Verdict, within};
 use super::own;
+use super::verdict::{Verdict, within};
 use crate::chain::{Chain, count};
 
-/// The dump with 1/B moved back to `dz`, and a sentence that says so, if the dump applies the factor to
-/// the gradients of the parameters; otherwise the dump itself.
+/// If the dump applies 1/B to the gradients of the parameters: the dump with the factor moved back to `dz`, and a
+/// warning about it. Otherwise the dump itself.
 pub(crate) fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
     match moved(dump, scale_tolerance) {
         Some((moved, note)) => (Cow::Owned(moved), Some(note)),
@@ -26,7 +26,7 @@ fn moved(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
     let last = TensorName::Dz(chain.layers());
     let held = dump.get(last)?;
     let expected = chain.compute(last)?;
-    // A coarse look before the whole dump is judged.
+    // A quick check, because judging the whole dump takes longer.
     let largest = expected.iter().fold(0.0_f64, |all, dz| all.max(dz.abs()));
     let is_scaled = factor > 1.0
         && largest > 0.0
@@ -53,7 +53,7 @@ fn moved(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
         .iter()
         .filter(|row| is_compared(row.name))
         .all(|row| !row.verdict.is_mismatch());
-    let confirmed = |row: &super::compare::Row| {
+    let confirmed = |row: &super::verdict::Row| {
         matches!(row.name, TensorName::Dw(_)) && row.verdict == Verdict::Ok
     };
     (right && judged.rows.iter().any(confirmed)).then(|| {

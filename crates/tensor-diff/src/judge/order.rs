@@ -2,7 +2,7 @@
 
 use tensor::{Dump, TensorName};
 
-/// Which of the two files is meant.
+/// One of the two files that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum File {
     /// The first one.
@@ -26,11 +26,11 @@ impl File {
 pub(crate) struct Misplaced {
     pub(crate) name: TensorName,
     pub(crate) file: File,
-    /// What it comes right after in that file, or `None` where it comes first.
+    /// The tensor before it in that file; `None` if it is the first.
     pub(crate) after: Option<TensorName>,
 }
 
-/// The tensors that would have to move for a file to be in the expected order: as few as possible.
+/// The fewest tensors that have to move for a file to be in the expected order.
 pub(crate) fn misplaced(file: File, dump: &Dump, expected: &[TensorName]) -> Vec<Misplaced> {
     let names: Vec<TensorName> = dump.tensors.iter().map(|tensor| tensor.name).collect();
     let position = |name: &TensorName| expected.iter().position(|e| e == name);

@@ -11,27 +11,28 @@ use std::borrow::Cow;
 use serde::Serialize;
 use tensor::{Dump, DumpedTensor, Loss, TensorName};
 
-use super::compare::{Context, Row, Verdict, deviation};
+use super::context::Context;
 use super::moved_factor::moved_back;
 use super::rounding::Rounding;
 use super::usual::{self, Unusual};
+use super::verdict::{Row, Verdict, deviation};
 use crate::chain::{self, Errors, is_given};
 use crate::finding::{Divergence, Finding};
 
-/// What a dump's own tensors say of each other.
+/// The judgement of a dump by itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// One row for each tensor of the network, in the order of computation, then what the network
-    /// doesn't have. Errors are the distance to what the operation makes of the dump's own inputs.
+    /// One row for each tensor of the network, in the order of computation, then one for each other
+    /// tensor. Errors are the distances from the operation's result on the dump's own inputs.
     #[serde(rename = "tensors")]
     pub rows: Vec<Row>,
-    /// The first operation whose result is wrong by itself, and what it is likely to mean.
+    /// The first tensor that is wrong by itself, and its likely cause.
     pub first_fault: Option<Divergence>,
     /// Warnings for the reader: a factor was moved, or a tensor within its bound is far further off than rounding
     /// usually gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What all bounds were multiplied by.
+    /// The factor of all bounds.
     #[serde(skip)]
     pub scale_tolerance: f64,
 }
@@ -79,7 +80,7 @@ pub(crate) fn judge_step(run: &[Dump], at: usize, scale_tolerance: f64) -> Judge
     Judgement { warnings, ..judged }
 }
 
-/// The dump itself where it names its loss, else with whichever loss explains the most.
+/// The dump itself if it names its loss, otherwise with the loss that leaves the fewest faults.
 fn with_loss<'a>(
     candidate: &'a Dump,
     before: Option<&Dump>,
@@ -97,7 +98,7 @@ fn with_loss<'a>(
     named.min_by_key(faults).map_or(Cow::Borrowed(candidate), Cow::Owned)
 }
 
-/// What each tensor should be by the dump itself, and what each element may be off.
+/// Each tensor, recomputed from the dump itself, and the bounds of its elements.
 pub(crate) fn recomputed(
     candidate: &Dump,
     before: Option<&Dump>,
@@ -145,7 +146,7 @@ pub(crate) fn judge_with(
 }
 
 // ANCHOR: recompute
-/// What a tensor should be, by the dump itself, or by the step before it for its parameters.
+/// The right values of a tensor: recomputed from the dump itself, or for parameters those that the step before left.
 fn recompute(
     name: TensorName,
     context: &Context<'_>,
@@ -188,7 +189,7 @@ fn row(name: TensorName, context: &Context<'_>, recomputed: Option<&DumpedTensor
     let mut recomputed = recomputed.clone();
     let inherited = !inputs_are_finite(name, context);
     if inherited {
-        // What is made of NaN can't be judged; the rest of the tensor can.
+        // Elements that depend on a NaN can't be judged; all others can.
         let elements = recomputed.data.iter_mut().zip(&mut bounds).zip(&found.data);
         for ((expected, bound), &value) in elements {
             if !expected.is_finite() || !bound.is_finite() || !value.is_finite() {
@@ -210,7 +211,7 @@ fn row(name: TensorName, context: &Context<'_>, recomputed: Option<&DumpedTensor
     row(verdict, Some(deviation))
 }
 
-/// Whether everything that the operation reads is finite.
+/// Whether all inputs of the operation are finite.
 fn inputs_are_finite(name: TensorName, context: &Context<'_>) -> bool {
     let Some(chain) = &context.chain else { return true };
     chain.operation(name).is_none_or(|operation| {

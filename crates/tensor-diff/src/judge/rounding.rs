@@ -1,7 +1,7 @@
 //! How far one operation in floating point may stray from the exact one: the constants of the
 //! error analysis, each with its source.
 //!
-//! The difference between two dumps is at most the sum of what each may be off the exact values,
+//! The difference between two dumps is at most the sum of the distances of both from the exact values,
 //! so every function here adds up both sides. A `float64` side adds next to nothing.
 //!
 //! - γₙ: N. Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, section 3.1 and
@@ -11,8 +11,8 @@
 //!   products and the sum so far at once (F. A. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor
 //!   Cores", arXiv 2512.07004; before them M. Fasi, N. Higham, M. Mikaitis and S. Pranesh, "Numerical behavior
 //!   of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Let `S` be the sum of the magnitudes of
-//!   those `g + 1` terms, and `e` the largest of their exponents, so that `2^e ≤ S`. What a term has below
-//!   `2^(e−f)` is cut off, but the one with the exponent `e` has no digits there: `g` terms lose less than
+//!   those `g + 1` terms, and `e` the largest of their exponents, so that `2^e ≤ S`. The digits of a term below
+//!   `2^(e−f)` are cut off, but the one with the exponent `e` has no digits there: `g` terms lose less than
 //!   `2^(e−f) ≤ 2^−f·S` each. The sum is cut off to 24 digits, and loses less than `2u` of itself, which
 //!   isn't more than `S`. As whatever is cut off only shrinks, `S` is at most the sum of the magnitudes of
 //!   all products so far. So n products, in `⌈n/g⌉` groups, err by at most
@@ -22,7 +22,7 @@
 //!   ```
 //!
 //!   With compute capability 8.x, `f` = 24 and `g` = 4 for TF32, that is `n + 2·⌈n/4⌉` times `u`; for bfloat16
-//!   `g` = 8. With 9.0, `f` = 25 and groups twice as large, it is less, and 8.x is what is allowed. Sums that several accumulators share are allowed for:
+//!   `g` = 8. With 9.0, `f` = 25 and groups twice as large, it is less; the bound is that of 8.x. It also holds for sums that several accumulators share:
 //!   each has fewer products, and adding the parts up is a rounding for each. Zeros, which fill up an
 //!   instruction, lose nothing. n roundings to nearest would be `n` times `u`, which isn't enough: a test
 //!   here has the sum that shows it.
@@ -45,19 +45,19 @@
 //!   than `n + 1` take the place of the 9, which with the joining is less than `n + 3`.
 //! - `exp`, `log`, division: the *CUDA C++ Programming Guide*, appendix on mathematical functions.
 //!   The bound taken is that of the fast intrinsics `__expf`, `__logf` and `__fdividef`, the widest
-//!   there is: a level written in PTX uses `ex2.approx`, which is what they are made of. `expf` (2
-//!   ulp), `logf` (1 ulp) and a host's `libm` (below 1 ulp) lie within it.
+//!   there is: a level written in PTX uses `ex2.approx`, on which they are based. `expf` (2
+//!   ulp), `logf` (1 ulp) and a host's `libm` (below 1 ulp) are within it.
 
 use tensor::{Dtype, Header};
 
 /// One ulp, as a multiple of the unit roundoff: of a value `v` it is at most `2·u·|v|`.
 const ULP: f64 = 2.0;
-/// What a correctly rounded result is off by itself; the Guide counts from it.
+/// The error of a correctly rounded result, to which the Guide's errors are added.
 const CORRECTLY_ROUNDED: f64 = 0.5;
 /// `__expf(x)`: at most `2 + floor(|1.173·x|)` ulp.
 const EXP_ULPS: f64 = 2.0;
 const EXP_ULPS_PER_UNIT: f64 = 1.173;
-/// `__logf(x)`: at most 3 ulp, and `2^-21.41` where `x` lies within `[0.5, 2]`, which is this many
+/// `__logf(x)`: at most 3 ulp, and `2^-21.41` if `x` is within `[0.5, 2]`, expressed here in
 /// unit roundoffs of `float32`.
 const LOG_ULPS: f64 = 3.0;
 const LOG_ABSOLUTE: f64 = 6.03;
@@ -106,8 +106,8 @@ impl Side {
 }
 
 impl Side {
-    /// The same where what was computed has been rounded to this many decimal digits since. A value
-    /// that an operation reads may be off, each of its two factors in a product, and its result.
+    /// The same for a dump whose values were rounded to this number of decimal digits afterwards. That rounding affects
+    /// both factors of a product, and its result.
     fn rounded(self, digits: Option<u32>) -> Self {
         let Some(digits) = digits else { return self };
         let decimal = 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
@@ -121,13 +121,13 @@ impl Side {
 
     /// The same of a sum of products.
     fn product_sum(&self, n: usize) -> f64 {
-        // What a group loses once more, as a multiple of the unit roundoff of what it adds in.
+        // The errors of cutting off the sum after each group, in single-precision unit roundoffs.
         let cut = self.group.map_or(0.0, |group| 2.0 * n.div_ceil(group) as f64);
         grown(n as f64 * self.unit + cut * (-24_f64).exp2())
     }
 }
 
-/// γ of all relative errors together, or infinity where they are so many that nothing can be said.
+/// γ of all relative errors together; infinity if they are so many that there is no bound.
 fn grown(errors: f64) -> f64 {
     if errors < 1.0 { errors / (1.0 - errors) } else { f64::INFINITY }
 }
@@ -145,7 +145,7 @@ impl Rounding {
         Self { sides: [side(reference), side(candidate)] }
     }
 
-    /// Of a dump, and what this program computes in `float64` from the same inputs.
+    /// Of a dump, and this program's recomputation in `float64` from the same inputs.
     pub(crate) fn of_one(candidate: &Header) -> Self {
         let side = Side::of(candidate.dtype).rounded(candidate.digits);
         Self { sides: [Side::of(Dtype::F64), side] }
@@ -190,7 +190,7 @@ impl Rounding {
         self.sides.iter().map(|side| side.product_input).fold(0.0, f64::max)
     }
 
-    /// What a result near zero may lose by underflow.
+    /// The largest error of a result near zero by underflow.
     pub(crate) fn tiny(&self) -> f64 {
         self.sum(|side| side.tiny)
     }
@@ -238,8 +238,8 @@ mod tests {
         assert_eq!(tf32.gamma(30), f32.gamma(30));
     }
 
-    /// 1 + 2⁻⁸ lies in the middle between two numbers of bfloat16, and the even one is 1: no bound that is
-    /// narrower by a hundredth would let the square of it pass.
+    /// 1 + 2⁻⁸ is halfway between two bfloat16 numbers, and the even one is 1: its square would exceed a bound that is
+    /// narrower by 2 %.
     #[test]
     fn bfloat16_rounds_both_inputs_of_a_product_by_a_half_of_its_last_digit() {
         let bf16 = Rounding::new(Dtype::F64, Dtype::Bf16);
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(bf16.gamma(30), Rounding::new(Dtype::F64, Dtype::F32).gamma(30));
     }
 
-    /// A sum of this many products of such numbers on tensor cores, and what it is off, as a multiple of
+    /// The error of a sum of products on tensor cores, as a multiple of
     /// 2⁻²⁴ Σ|aᵢ||bᵢ|.
     fn units_off(capability: u32, format: Format, factors: &[(f32, f32)]) -> f64 {
         let rules = tensor_core::Rules::new(capability, format);
@@ -264,9 +264,9 @@ mod tests {
 
     const TENSOR_CORES: [u32; 4] = [80, 86, 89, 90];
 
-    /// 1, and then in each group of four three products of nearly a unit of what is kept, and one of nearly
-    /// two: an A100 loses four units of their digits, and one more when it cuts the sum off. Of bfloat16
-    /// it takes eight at once.
+    /// Factors whose sum of products loses as much as possible: 1, and then groups of four products, three of nearly one unit in the last place
+    /// of the sum and one of nearly two. An A100 loses four units with their digits, and one more when it cuts the sum off. With bfloat16,
+    /// a group has eight products.
     fn often_cut(format: Format) -> Vec<(f32, f32)> {
         let (group, digits) = if format == Format::Bf16 { (8, -7_f32) } else { (4, -10_f32) };
         let (unit, below) = ((-12_f32).exp2(), 2.0 - digits.exp2());
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_are_cut_off_need_more_than_roundings_to_nearest() {
+    fn truncated_sums_need_a_wider_bound_than_rounding_to_nearest() {
         let of = |rounding: Rounding| rounding.product_sum(784) * 24_f64.exp2();
         let to_nearest = of(Rounding::new(Dtype::F64, Dtype::F32));
         for (format, dtype, more) in
@@ -300,8 +300,8 @@ mod tests {
         }
     }
 
-    /// The same of numbers of single precision, as three TF32 numbers each: six products, of which the
-    /// large one is added up eight at a time, and that by ordinary additions.
+    /// The same for single-precision factors, split into three TF32 numbers each: six products, of which the
+    /// largest is summed in groups of eight, whose sums are added by ordinary additions.
     fn three_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
         let rules = tensor_core::Rules::new(capability, Format::Tf32);
         let dot = |factors: &[(f32, f32)], c| {
@@ -328,7 +328,7 @@ mod tests {
         (f64::from(large + small) - exact).abs() / size * 24_f64.exp2()
     }
 
-    /// The sum that is cut off too often above, put together as single precision.
+    /// The sum that loses most above, computed as single precision.
     #[test]
     fn three_tf32_numbers_are_within_single_precision() {
         let rounding = Rounding::new(Dtype::F64, Dtype::F32);

@@ -1,18 +1,20 @@
 //! Runs: several training steps, each judged by itself and by the step before it; and two runs of
 //! the same steps side by side.
 //!
-//! From the second step on, two correct levels start from parameters that are apart, by what each
-//! rounded in the steps before. How far they may be apart is what their last update may have been:
-//! the bound of `w_next` in one step is that of `w` in the next. And as along the chain of one step,
-//! what is carried on is how far they *are* apart, wherever that is allowed. So a drift of rounding
-//! is never a fault, however long the run, and a fault shows in the step in which it happens.
+//! From the second step on, two correct levels start from parameters that differ by the rounding
+//! errors of the steps before. The bound of `w` is that of `w_next` in the step before.
+//! As along the chain of one step,
+//! the *actual* difference is carried on if it is within its bound. So a drift by rounding
+//! is never a fault, however long the run is, and a fault shows in the step in which it happens.
 
 use serde::Serialize;
 use tensor::{Dump, TensorName};
 
-use super::compare::{Comparison, Row, Verdict, chain_and_bounds, compare_from, number};
+use super::compare::{Comparison, compare_from};
+use super::context::chain_and_bounds;
 use super::own::{Judgement, judge_step};
 use super::usual;
+use super::verdict::{Row, Verdict, number};
 use crate::chain::Errors;
 use crate::finding::Divergence;
 
@@ -21,10 +23,10 @@ use crate::finding::Divergence;
 pub struct Drift {
     /// The tensor with the element that comes closest to its bound, or exceeds it most.
     pub tensor: TensorName,
-    /// How far that element is apart.
+    /// The distance between the two runs there.
     #[serde(serialize_with = "number")]
     pub apart: f64,
-    /// How far it may be.
+    /// The bound of that distance.
     #[serde(serialize_with = "number")]
     pub allowed: f64,
 }
@@ -190,7 +192,7 @@ pub(crate) fn allowed_at(
 }
 
 // ANCHOR: carried
-/// What the parameters of the next step may be apart.
+/// The bounds of the differences of the next step's parameters.
 fn carried(allowed: Errors) -> Errors {
     let next = |(name, bounds)| match name {
         TensorName::WNext(layer) => Some((TensorName::W(layer), bounds)),
@@ -201,7 +203,7 @@ fn carried(allowed: Errors) -> Errors {
 }
 // ANCHOR_END: carried
 
-/// The updated parameter that has used up the most of what it may be apart.
+/// The updated parameter that is closest to its bound, or exceeds it most.
 fn drift(rows: &[Row]) -> Option<Drift> {
     let updated = |row: &&Row| matches!(row.name, TensorName::WNext(_) | TensorName::BNext(_));
     let found = rows.iter().filter(updated).filter(|row| row.verdict != Verdict::Missing);

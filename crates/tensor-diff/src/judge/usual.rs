@@ -1,4 +1,4 @@
-//! How far rounding usually gets, in addition to the bound of how far it may get.
+//! The usual size of rounding errors, in addition to the bound of how large they may get.
 //!
 //! The bound of a sum of n terms allows n roundings that all err in the same direction. Roundings to nearest don't:
 //! they err up and down, and their errors add up like the steps of a random walk, so that they grow with the root of n

@@ -49,7 +49,7 @@ pub(super) fn write_levels(
     write_columns(out, &lines, &|_| false)?;
     writeln!(
         out,
-        "\na number is the largest error in units of what is allowed: above 1 is a mismatch\n"
+        "\na number is the largest error as a multiple of its bound: above 1 is a mismatch\n"
     )?;
     if let Some(first) = reference.first() {
         write_origin(out, "reference", reference_path, &first.header)?;

@@ -62,7 +62,7 @@ pub(super) fn write_judgement(
     dump: &Dump,
 ) -> io::Result<()> {
     let (right, faults) = (judgement.count(Verdict::Ok), judgement.faults());
-    let what = "what their operations make of its own inputs";
+    let what = "the results of their operations on its own inputs";
     let mut parts = vec![if judgement.is_clean() {
         format!("{right} tensors are {what}")
     } else {

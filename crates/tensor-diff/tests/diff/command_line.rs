@@ -246,7 +246,7 @@ fn json_goes_to_a_file_beside_the_table_and_has_words_for_nan() {
     folder.write("nan.json", &nan);
     let (code, out, _) = folder.diff(&["reference.json", "nan.json", "--json", "report.json"]);
     assert_eq!(code, 1);
-    assert!(out.contains("Likely: the candidate holds NaN at [1, 2], there alone."), "{out}");
+    assert!(out.contains("Likely: the candidate holds NaN only at [1, 2]."), "{out}");
     let report = report(&fs::read_to_string(folder.path("report.json")).unwrap());
     let z2 = &report["tensors"][8];
     assert_eq!((z2["name"].as_str(), z2["verdict"].as_str()), (Some("z2"), Some("nan")));

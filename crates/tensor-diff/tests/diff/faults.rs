@@ -39,7 +39,10 @@ fn nan_and_infinities_in_any_element_of_any_tensor() {
                     && *worst == last
                     && text(found).starts_with(&match row.deviation.as_ref().unwrap().elements {
                         1 => format!("the candidate {}", word.trim_end_matches(" at ")),
-                        _ => format!("the candidate {word}{last:?}, there alone"),
+                        _ => format!(
+                            "the candidate {}only at {last:?}",
+                            word.trim_end_matches("at ")
+                        ),
                     })
             },
         );

@@ -82,10 +82,10 @@ fn the_samples_of_a_header_are_compared_with_mnist() {
     assert_eq!(code, 1, "{said}");
     let sentences = [
         "the batch is not made of the samples that its header names:",
-        "b.json, step 0: x is not what MNIST has: x[1, 2] is -0.42421",
+        "b.json, step 0: x differs from MNIST: x[1, 2] is -0.42421",
         ", and sample 1 has -0.41148",
         " there, as in 2 of 12 elements",
-        "a.json, step 0: y is not what MNIST has: y[1, 1] is 0, and sample 1 has 1 there, as in 2 of 30 elements",
+        "a.json, step 0: y differs from MNIST: y[1, 1] is 0, and sample 1 has 1 there, as in 2 of 30 elements",
     ];
     assert!(sentences.iter().all(|sentence| said.contains(sentence)), "{said}");
 }

@@ -23,7 +23,7 @@ impl Grouping<'_> {
         Self::by_number(length, |k| k)
     }
 
-    /// Terms that are this many apart.
+    /// Terms whose distances are multiples of a period.
     pub(super) fn period(period: usize) -> Self {
         Self::by_number(period, move |k| k % period)
     }

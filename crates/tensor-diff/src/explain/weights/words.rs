@@ -1,12 +1,12 @@
-//! The weights of a sum's terms, as a person would say them.
+//! The weights of a sum's terms in words.
 
 use super::super::Scene;
 use super::super::numbers::{number, plain};
 
-/// This many weights, or numbers of terms, are listed one by one.
+/// The largest number of weights, or of terms' numbers, that are listed one by one.
 const LISTED: usize = 8;
 
-/// None where each is 1.
+/// The weights in words; `None` if each is 1.
 pub(in super::super) fn of_weights(
     scene: &Scene<'_>,
     weights: &[f64],
@@ -57,7 +57,7 @@ pub(in super::super) fn of_weights(
     })
 }
 
-/// Weights of more than two kinds.
+/// More than two different weights.
 fn several(scene: &Scene<'_>, weights: &[f64], over: &str) -> String {
     let n = weights.len();
     let close = |a: f64, b: f64| (a - b).abs() <= 2e-3 * b.abs().max(1e-2);
@@ -78,7 +78,7 @@ fn several(scene: &Scene<'_>, weights: &[f64], over: &str) -> String {
             number(scene, weights[n - 1])
         );
     }
-    // From one on something else.
+    // Weights with a period.
     for period in 2..=LISTED.min(n / 2) {
         if (period..n).all(|k| close(weights[k], weights[k - period])) {
             let each: Vec<String> = weights[..period].iter().map(|&w| plain(w)).collect();
@@ -96,9 +96,9 @@ fn several(scene: &Scene<'_>, weights: &[f64], over: &str) -> String {
 /// Some of the terms in words.
 pub(super) struct Subset {
     which: String,
-    /// What comes behind the verb.
+    /// The words after the verb.
     tail: String,
-    /// Whether these are several.
+    /// Whether the verb is in the plural.
     many: bool,
 }
 
@@ -108,18 +108,18 @@ pub(super) fn subset(found: &[usize], n: usize, over: &str) -> Subset {
     let run = last - first + 1 == many;
     let step = if many > 1 { found[1] - first } else { 0 };
     let regular = many > 2 && found.windows(2).all(|pair| pair[1] - pair[0] == step);
-    let told = |which: String, tail: String, many| Subset { which, tail, many };
+    let words = |which: String, tail: String, many| Subset { which, tail, many };
     match () {
-        () if many == 1 && first == 0 => told(format!("the first {of}"), String::new(), false),
-        () if many == 1 && first + 1 == n => told(format!("the last {of}"), String::new(), false),
-        () if many == 1 => told(format!("number {first} {of}"), String::new(), false),
-        () if run && first == 0 => told(format!("the first {many} {of}"), String::new(), true),
+        () if many == 1 && first == 0 => words(format!("the first {of}"), String::new(), false),
+        () if many == 1 && first + 1 == n => words(format!("the last {of}"), String::new(), false),
+        () if many == 1 => words(format!("number {first} {of}"), String::new(), false),
+        () if run && first == 0 => words(format!("the first {many} {of}"), String::new(), true),
         () if run && last + 1 == n => {
-            told(format!("the last {many} {of}"), format!(", from {first} on"), true)
+            words(format!("the last {many} {of}"), format!(", from {first} on"), true)
         }
-        () if run => told(format!("{many} {of}"), format!(", from {first} to {last}"), true),
+        () if run => words(format!("{many} {of}"), format!(", from {first} to {last}"), true),
         () if regular && first < step && last + step >= n => {
-            told(format!("one in {step} {of}"), format!(", from {first} on"), false)
+            words(format!("one in {step} {of}"), format!(", from {first} on"), false)
         }
         () => {
             let periodic = (3..=64.min(n / 2)).find_map(|period| {
@@ -131,7 +131,7 @@ pub(super) fn subset(found: &[usize], n: usize, over: &str) -> Subset {
                 Some((period, places)) if places.len() + 1 == period => {
                     let stays = (0..period).find(|k| !places.contains(k)).unwrap_or(0);
                     let tail = format!("; what stays begins with {stays}");
-                    told(format!("all {of} but one in {period}"), tail, true)
+                    words(format!("all {of} but one in {period}"), tail, true)
                 }
                 Some((period, places)) => {
                     let run = places[places.len() - 1] - places[0] + 1 == places.len();
@@ -142,9 +142,9 @@ pub(super) fn subset(found: &[usize], n: usize, over: &str) -> Subset {
                         }
                         () => format!("numbers {}", listed(&places)),
                     };
-                    told(format!("of each {period} {of} {which}"), String::new(), true)
+                    words(format!("of each {period} {of} {which}"), String::new(), true)
                 }
-                None => told(format!("{many} {of}"), format!(": numbers {}", listed(found)), true),
+                None => words(format!("{many} {of}"), format!(": numbers {}", listed(found)), true),
             }
         }
     }
@@ -161,20 +161,20 @@ mod tests {
 
     #[test]
     fn subsets_are_named_by_the_rule_that_makes_them() {
-        let said = |found: &[usize]| {
+        let words = |found: &[usize]| {
             let Subset { which, tail, .. } = subset(found, 8, "samples");
             which + " ." + &tail
         };
-        assert_eq!(said(&[7]), "the last of the 8 samples .");
-        assert_eq!(said(&[3]), "number 3 of the 8 samples .");
-        assert_eq!(said(&[0, 1, 2]), "the first 3 of the 8 samples .");
-        assert_eq!(said(&[5, 6, 7]), "the last 3 of the 8 samples ., from 5 on");
-        assert_eq!(said(&[1, 3, 5, 7]), "one in 2 of the 8 samples ., from 1 on");
-        assert_eq!(said(&[2, 3, 6, 7]), "of each 4 of the 8 samples the last 2 .");
+        assert_eq!(words(&[7]), "the last of the 8 samples .");
+        assert_eq!(words(&[3]), "number 3 of the 8 samples .");
+        assert_eq!(words(&[0, 1, 2]), "the first 3 of the 8 samples .");
+        assert_eq!(words(&[5, 6, 7]), "the last 3 of the 8 samples ., from 5 on");
+        assert_eq!(words(&[1, 3, 5, 7]), "one in 2 of the 8 samples ., from 1 on");
+        assert_eq!(words(&[2, 3, 6, 7]), "of each 4 of the 8 samples the last 2 .");
         assert_eq!(
-            said(&[0, 2, 3, 4, 6, 7]),
+            words(&[0, 2, 3, 4, 6, 7]),
             "all of the 8 samples but one in 4 .; what stays begins with 1"
         );
-        assert_eq!(said(&[0, 3, 4]), "3 of the 8 samples .: numbers 0, 3, 4");
+        assert_eq!(words(&[0, 3, 4]), "3 of the 8 samples .: numbers 0, 3, 4");
     }
 }

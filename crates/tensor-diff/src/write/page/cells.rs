@@ -1,5 +1,5 @@
-//! As many elements of a tensor as a page can hold. Of a larger one each cell stands for a block of
-//! elements and shows the most extreme of them, so that nothing that is wrong gets lost.
+//! The elements of a tensor on a page. In a larger tensor, each cell stands for a block of
+//! elements and shows the one with the largest error, so that no wrong element is lost.
 
 use page::Packed;
 use serde::Serialize;
@@ -13,16 +13,16 @@ pub(crate) struct Cells {
     columns: usize,
     /// The columns of the tensor itself.
     width: usize,
-    /// Which element each cell shows; every element shows itself where there is nothing.
+    /// The index of the element that each cell shows; `None` if all elements are shown.
     index: Option<Packed>,
     expected: Option<Packed>,
     candidate: Option<Packed>,
     allowed: Option<Packed>,
-    /// Whole rows of a tensor that is reduced, where rows are pictures.
+    /// Some whole rows of a reduced tensor whose rows are pictures.
     kept: Option<Rows>,
 }
 
-/// Rows that are kept whole: those with the largest errors.
+/// The rows with the largest errors, which are kept whole.
 #[derive(Serialize)]
 struct Rows {
     rows: Vec<usize>,
@@ -39,7 +39,7 @@ pub(crate) struct Reduced {
     pub(crate) block: (usize, usize),
 }
 
-/// Lays out at most `most` cells, and says how a larger tensor was reduced.
+/// At most `most` cells, and how a larger tensor was reduced.
 pub(crate) fn cells(
     exhibit: &Exhibit<'_>,
     most: usize,
@@ -99,8 +99,8 @@ pub(crate) fn cells(
     (cells, (!whole).then_some(reduced))
 }
 
-/// A bound in single precision, on the side of the error that it is on: what is allowed to the last
-/// bit stays allowed.
+/// A bound in single precision that stays on the same side of the error: an error that is just within its bound
+/// stays within it.
 fn single_bound(bound: f64, error: Option<f64>) -> f64 {
     let near = bound as f32;
     let single = match error {
@@ -111,7 +111,7 @@ fn single_bound(bound: f64, error: Option<f64>) -> f64 {
     f64::from(single)
 }
 
-/// How much an element has to say: its error first, then its size.
+/// The importance of an element: its error first, then its size.
 struct Weight(f64, f64);
 
 impl Weight {

@@ -1,5 +1,5 @@
-//! The chain of computation as a drawing: forward from left to right, backward below it, each tensor
-//! under the one that it is the gradient of. What became of a tensor shows in its frame and its mark;
+//! The chain of computation as a drawing: forward from left to right, backward below it, each gradient
+//! under its tensor. The frame and the mark of a box show the tensor's status, so that
 //! nothing depends on colour.
 
 use std::collections::HashMap;
@@ -75,8 +75,8 @@ pub(crate) fn svg(
     svg
 }
 
-/// How far an arrow bends aside, where a box lies between its ends: the parameters around their
-/// gradients, `z` around `p`.
+/// The bend of an arrow that has to avoid a box between its ends: from a parameter around its
+/// gradient, and from `z` around `p`.
 fn bow(from: TensorName, to: TensorName, layers: usize) -> (f64, f64) {
     use TensorName::{B, BNext, Loss, W, WNext, Z};
     match (from, to) {
@@ -87,10 +87,10 @@ fn bow(from: TensorName, to: TensorName, layers: usize) -> (f64, f64) {
     }
 }
 
-/// An arrow from the border of one box to that of another; drawn thick where a fault goes along it.
+/// An arrow from the border of one box to that of another; thick if it carries a fault on.
 fn edge(svg: &mut String, from: (f64, f64), to: (f64, f64), bow: (f64, f64), carries: bool) {
     let (middle_x, middle_y) = ((from.0 + to.0) / 2.0 + bow.0, (from.1 + to.1) / 2.0 + bow.1);
-    // Where the line to the middle leaves the box, or the one from it arrives.
+    // The point where the arrow crosses the border of the box.
     let border = |(x, y): (f64, f64), gap: f64| {
         let (dx, dy) = (middle_x - x, middle_y - y);
         let across = (WIDTH / 2.0 + gap) / dx.abs().max(1e-9);
@@ -113,7 +113,7 @@ fn node(svg: &mut String, name: TensorName, status: Status, (x, y): (f64, f64), 
         Status::Given => ("given", "given"),
         Status::Right => ("right", "agrees"),
         Status::First => ("first", "the first fault"),
-        Status::Fault => ("fault", "another fault of its own"),
+        Status::Fault => ("fault", "another fault"),
         Status::Inherited => ("inherited", "inherited"),
         Status::Absent => ("absent", "not materialised"),
     };
@@ -149,9 +149,9 @@ mod tests {
 
     use super::*;
 
-    /// No two boxes lie on each other, in networks of one to five layers.
+    /// In networks of one to five layers.
     #[test]
-    fn every_tensor_has_room() {
+    fn no_two_boxes_overlap() {
         for layers in 1..=5 {
             let sizes = vec![1; layers + 1];
             let names = Network { sizes, loss: Loss::CrossEntropy }.tensor_names();

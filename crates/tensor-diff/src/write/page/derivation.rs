@@ -1,4 +1,4 @@
-//! Where the bound of a tensor comes from, in a sentence.
+//! The derivation of a tensor's bound, in a sentence.
 
 use tensor::{Dtype, Dump, TensorName};
 
@@ -6,7 +6,7 @@ use crate::chain::operation::{Rule, operation};
 use crate::chain::{is_given, layers};
 use crate::judge::rounding::Rounding;
 
-/// What is allowed, and why.
+/// The bound of a tensor's errors in words.
 pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&Dump>) -> String {
     use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
     let rounding = match reference {
@@ -40,9 +40,11 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
         }
         X | Y => return "given: bit for bit the same".into(),
         W(_) | B(_) if reference.is_none() => {
-            return "bit for bit what the step before left".into();
+            return "bit for bit as the step before left it".into();
         }
-        W(_) | B(_) => return "what the updates before may have left apart".into(),
+        W(_) | B(_) => {
+            return "the largest difference that the updates before may have left".into();
+        }
         Z(l) => {
             let k = length(W(l), 1).unwrap_or(0);
             format!("{} times (Σ|a|·|w| + |b|), over {k} terms", sum(k))
@@ -54,10 +56,8 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
             gamma(batch * length(Y, 1).unwrap_or(0) + 3)
         ),
         Dz(l) if l == last => format!("{} times |p − y| / B", gamma(5)),
-        Dz(_) => {
-            "relu_backward rounds nothing; where z lies within its own bound of zero, all of da"
-                .into()
-        }
+        Dz(_) => "relu_backward rounds nothing; where z is within its own bound of zero, all of da"
+            .into(),
         Dw(_) => format!("{} times Σ|dz|·|a|, over a batch of {batch}", sum(batch)),
         Db(_) => format!("{} times Σ|dz|, over a batch of {batch}", sum(batch)),
         Da(l) => {
@@ -69,7 +69,7 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
         }
     };
     if reference.is_some() {
-        format!("{own}; and what the inputs of the two lie apart, carried through the operation")
+        format!("{own}; and the difference of the two dumps' inputs, carried through the operation")
     } else {
         own
     }

@@ -1,4 +1,4 @@
-//! Each tensor of a step beside what it should be, and what each of its elements may be off.
+//! The tensors of a step with their right values and bounds.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use tensor::{Dump, DumpedTensor, TensorName};
 use crate::chain::Errors;
 use crate::judge::{Candidate, Run, allowed_at, recomputed};
 
-/// A step of a candidate.
+/// The tensors of a step.
 pub(crate) struct Evidence<'a> {
     expected: HashMap<TensorName, DumpedTensor>,
     candidate: &'a Dump,
@@ -17,14 +17,14 @@ pub(crate) struct Evidence<'a> {
 /// One tensor of it.
 pub(crate) struct Exhibit<'e> {
     pub(crate) shape: &'e [usize],
-    /// The reference's elements, or what the operation makes of the candidate's own inputs.
+    /// The reference's elements, or those recomputed from the candidate's own inputs.
     pub(crate) expected: Option<&'e [f64]>,
     pub(crate) candidate: Option<&'e [f64]>,
     pub(crate) allowed: Option<&'e [f64]>,
 }
 
 impl<'a> Evidence<'a> {
-    /// The step at `at`; `None` where the candidate has no such step.
+    /// The step at `at`; `None` if the candidate has no such step.
     pub(crate) fn of(
         reference: Option<Run<'_>>,
         candidate: &Candidate<'a>,
@@ -45,7 +45,7 @@ impl<'a> Evidence<'a> {
         Some(Self { expected, candidate: dump, allowed })
     }
 
-    /// What there is of a tensor; sides whose shapes differ are not laid beside each other.
+    /// One tensor; without its right values if these have another shape.
     pub(crate) fn exhibit(&self, name: TensorName) -> Option<Exhibit<'_>> {
         let (expected, candidate) = (self.expected.get(&name), self.candidate.get(name));
         let shape = &candidate.or(expected)?.shape[..];
@@ -75,8 +75,8 @@ impl Exhibit<'_> {
         Some((self.candidate?[i] - self.expected?[i]).abs())
     }
 
-    /// The error of an element in units of what it is allowed; NaN where it is not finite, or has
-    /// no bound, and `None` where there is nothing to compare.
+    /// The error of an element as a multiple of its bound; NaN if it is not finite or has
+    /// no bound, and `None` if one side is missing.
     pub(crate) fn ratio(&self, i: usize) -> Option<f64> {
         let error = self.error(i)?;
         let allowed = self.allowed.map_or(f64::NAN, |allowed| allowed[i]);

@@ -1,10 +1,10 @@
-//! How many elements come how close to their bounds, as a drawing.
+//! A histogram of the elements' errors as multiples of their bounds.
 
 use std::fmt::Write as _;
 
 use super::evidence::Exhibit;
 
-/// Powers of two on each side of the bound; what lies farther out is in the last bar.
+/// The number of powers of two on each side of the bound; larger errors are in the last bar.
 const POWERS: i32 = 10;
 const BAR: f64 = 22.0;
 const HEIGHT: f64 = 110.0;
@@ -33,7 +33,7 @@ fn count(exhibit: &Exhibit<'_>) -> Option<Bars> {
     Some(bars)
 }
 
-/// The histogram as SVG, with heights as logarithms; nothing where nothing can be compared.
+/// The histogram as SVG, with logarithmic heights; `None` if one side is missing.
 pub(crate) fn svg(exhibit: &Exhibit<'_>) -> Option<String> {
     let bars = count(exhibit)?;
     let mut all = vec![(bars.exact, "0".to_owned(), false, "exactly right".to_owned())];
@@ -53,7 +53,7 @@ pub(crate) fn svg(exhibit: &Exhibit<'_>) -> Option<String> {
     let (width, top) = (BAR * all.len() as f64 + 8.0, 16.0);
     let mut svg = format!(
         "<svg role=\"img\" class=\"histogram\" viewBox=\"0 0 {width} {}\" width=\"{width}\" \
-         aria-label=\"elements by their error in units of what is allowed\">",
+         aria-label=\"elements by their error as a multiple of its bound\">",
         top + HEIGHT + 34.0
     );
     for (at, (n, label, outside, title)) in all.iter().enumerate() {

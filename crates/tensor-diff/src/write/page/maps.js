@@ -15,7 +15,7 @@ function valueColour(value, most) {
   return VALUES[Math.round(127.5 + 127.5 * Math.max(-1, Math.min(1, share)))];
 }
 
-/** The colour of an error in units of what is allowed. */
+/** The colour of an error as a multiple of its bound. */
 function errorColour(ratio) {
   if (Number.isNaN(ratio)) return WHITE;
   return ratio > 1 ? BEYOND : ERRORS[Math.round(255 * ratio)];
@@ -47,7 +47,7 @@ class Numbers {
     return Math.abs(this.candidate[k] - this.expected[k]);
   }
 
-  /** The error in units of what is allowed; NaN where nothing can be said. */
+  /** The error as a multiple of its bound; NaN if one of them is unknown. */
   ratio(k) {
     if (!this.expected || !this.candidate) return NaN;
     const error = this.error(k);
@@ -84,7 +84,7 @@ class Maps {
     const panels = element("div", { className: tensor.columns > 40 ? "panels wide" : "panels" });
     this.cursors = [];
     const expected = place.dataset.expected;
-    const sides = { expected, candidate: "candidate", error: "error in units of what is allowed" };
+    const sides = { expected, candidate: "candidate", error: "error as a multiple of its bound" };
     for (const [side, name] of Object.entries(sides)) {
       const both = this.numbers.expected && this.numbers.candidate;
       if (side === "error" ? both : this.numbers[side]) panels.append(await this.panel(side, name));

@@ -1,4 +1,4 @@
-//! Tables of verdicts: tensors down; levels, or the steps of a run, across.
+//! Tables of verdicts, with a row for each tensor and a column for each level, or for each step of a run.
 
 use serde::Serialize;
 use tensor::TensorName;
@@ -27,11 +27,11 @@ struct Field {
     status: Status,
     mark: &'static str,
     text: String,
-    /// The section that shows it, where the page has one.
+    /// The section about the tensor, if the page has one.
     link: Option<String>,
 }
 
-/// Tensors down, candidates across.
+/// A column for each candidate.
 pub(crate) fn levels(candidates: &[Candidate<'_>], titles: &[String]) -> Matrix {
     let field = |name: TensorName, (n, one): (usize, &Candidate<'_>)| {
         let (status, text) = match Cell::find(&one.found, name) {
@@ -54,7 +54,7 @@ pub(crate) fn levels(candidates: &[Candidate<'_>], titles: &[String]) -> Matrix 
     Matrix { heads: titles.to_vec(), rows: names.into_iter().map(row).collect() }
 }
 
-/// Tensors down, steps across; those of the step that is shown whole are links.
+/// A column for each step; the cells of the step that is shown in full are links.
 pub(crate) fn steps(n: usize, found: &RunComparison, shown: usize) -> Matrix {
     let heads = found.steps.iter().map(|step| format!("step {}", step.step)).collect();
     let statuses: Vec<_> = found.steps.iter().map(status::of).collect();

@@ -1,13 +1,13 @@
-//! What was found, as a page: one file, which loads nothing.
+//! The verdict as a self-contained HTML page.
 //!
 //! ```text
-//! evidence    each tensor with what it should be and what it may be off
+//! evidence    each tensor with its right values and bounds
 //!    |
-//! cells       as many of its elements as a page can hold, the extremes among them
-//! status      what became of it, for every drawing
+//! cells       the elements that the page shows, among them the extremes
+//! status      the status of a tensor, for every drawing
 //! chain       the drawing of the computation
 //! histogram   error against bound
-//! derivation  where the bound comes from, in a sentence
+//! derivation  the derivation of a bound, in a sentence
 //! section     all of that for one tensor
 //! pair        and for one candidate
 //! matrix      tensors and levels, tensors and steps
@@ -31,11 +31,11 @@ use tensor::Dump;
 
 use crate::judge::{Candidate, Run, moved_back, titles};
 
-/// The most elements of a tensor that are drawn where there is one candidate: a first layer of 30
+/// The largest number of elements of a tensor that are drawn on the page of one candidate: the first layer of 30
 /// units on MNIST has fewer.
-const CELLS: usize = 24_576;
-/// The fewest, however many candidates share a page.
-const FEWEST_CELLS: usize = 512;
+const MAX_CELLS: usize = 24_576;
+/// The same on a page of many candidates.
+const MIN_CELLS: usize = 512;
 
 const PAGE: Page<'static> = Page {
     template: include_str!("page.html"),
@@ -48,24 +48,23 @@ const PAGE: Page<'static> = Page {
 struct Content {
     right: bool,
     headline: String,
-    /// Tensors down and levels across, where there are several candidates.
+    /// A table with a row for each tensor and a column for each level, if there are several candidates.
     levels: Option<matrix::Matrix>,
     pairs: Vec<pair::Pair>,
 }
 
-/// Writes what was found as an HTML page that needs nothing beside it: of one candidate by itself
-/// or against a reference, or of several. `found` of a candidate that is judged alone has no
-/// comparisons. Of a run the first step with a fault is shown whole, or the last.
+/// Writes the verdict on one or several candidates as a self-contained HTML page. In a run, the first step with a fault
+/// is shown in full, or the last step if there is no fault.
 ///
 /// # Errors
-/// When `out` can't be written.
+/// If `out` can't be written.
 pub fn write_page(
     out: &mut dyn Write,
     reference: Option<Run<'_>>,
     candidates: &[Candidate<'_>],
     scale_tolerance: f64,
 ) -> io::Result<()> {
-    let cells = (CELLS / candidates.len().max(1)).max(FEWEST_CELLS);
+    let cells = (MAX_CELLS / candidates.len().max(1)).max(MIN_CELLS);
     let titles = titles(candidates);
     let moved = |run: &[Dump]| -> Vec<Dump> {
         run.iter().map(|dump| moved_back(dump, scale_tolerance).0.into_owned()).collect()

@@ -1,4 +1,4 @@
-//! All there is to say and to see of one candidate.
+//! The part of the page about one candidate.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::judge::{Candidate, Drift, Row, Run, Step, Verdict};
 use crate::write::plain_verdict;
 use crate::write::table::{label, own_label, write_origin};
 
-/// A candidate, what it is held against, and its place on the page.
+/// A candidate, its reference, and its number on the page.
 pub(crate) struct Subject<'a> {
     pub(crate) n: usize,
     pub(crate) title: &'a str,
@@ -26,13 +26,13 @@ pub(crate) struct Subject<'a> {
     pub(crate) scale_tolerance: f64,
 }
 
-/// What the page's script reads.
+/// The data for the page's script.
 #[derive(Serialize)]
 pub(crate) struct Data {
-    /// Colours of values, and of errors up to what is allowed.
+    /// Colours of values, and of errors within their bounds.
     values: String,
     errors: String,
-    /// The colour of what is beyond.
+    /// The colour of errors beyond their bounds.
     beyond: String,
     pub(crate) tensors: BTreeMap<String, TensorData>,
     images: BTreeMap<usize, Images>,
@@ -70,7 +70,7 @@ pub(crate) struct Pair {
     legends: Vec<String>,
     /// Tensors and steps, and the losses, of a run.
     run: Option<RunPart>,
-    /// Which step is shown, where there are several.
+    /// The title of the step that is shown, if there are several.
     step: Option<String>,
     chain: String,
     tensors: Vec<Section>,
@@ -81,7 +81,7 @@ struct First {
     name: String,
     link: String,
     reading: String,
-    /// `Likely` or `Unexplained`, and what.
+    /// `Likely` or `Unexplained`, and the explanation.
     pattern: Option<(&'static str, String)>,
 }
 
@@ -92,7 +92,7 @@ struct RunPart {
     drift: String,
 }
 
-/// Makes a candidate's part, and adds to the page's data; a tensor has `most` cells at most.
+/// Makes a candidate's part, and adds its tensors to the page's data, with at most `most` cells for each.
 pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair {
     let Subject { n, reference, candidate, scale_tolerance, .. } = *subject;
     let found = &candidate.found;
@@ -118,7 +118,7 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
                 Some(comparison) => label(comparison, row),
                 None => own_label(row),
             };
-            // Within the bounds of the comparison and wrong by itself: then that is what to look at.
+            // If it is within the bounds of the comparison but wrong by itself, the judgement is shown.
             let by_itself =
                 matches!(status, Status::First | Status::Fault) && row.verdict == Verdict::Ok;
             let own = step.own.row(row.name).filter(|_| by_itself);
@@ -130,7 +130,7 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
             tensor.section((status, verdict), layers, evidence, data)
         })
         .collect();
-    // Where nothing is wrong, whatever comes closest to its bound is laid open.
+    // If nothing is wrong, the tensor that is closest to its bound is open.
     if fault.is_none()
         && let Some(closest) = closest(step.rows())
     {
@@ -157,7 +157,7 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
     }
 }
 
-/// The row that has used up most of what it is allowed.
+/// The row whose error is closest to its bound.
 fn closest(rows: &[Row]) -> Option<usize> {
     let ratio = |row: &Row| row.deviation.as_ref().map_or(0.0, |found| found.ratio);
     (0..rows.len()).max_by(|&a, &b| ratio(&rows[a]).total_cmp(&ratio(&rows[b])))
@@ -178,7 +178,7 @@ fn first(n: usize, step: &Step) -> Option<First> {
     })
 }
 
-/// Who made the files.
+/// The origin of the files.
 fn legends(subject: &Subject<'_>, at: usize) -> Vec<String> {
     let candidate = (subject.candidate.path, subject.candidate.run);
     let files = subject.reference.map(|run| ("reference", run)).into_iter();
@@ -222,7 +222,7 @@ fn run(subject: &Subject<'_>, at: usize) -> RunPart {
     }
 }
 
-/// The side of the pictures that rows of this length are.
+/// The side of square pictures with `columns` pixels.
 fn side(columns: usize) -> Option<usize> {
     let side = columns.isqrt();
     (side * side == columns && (8..=64).contains(&side)).then_some(side)

@@ -1,4 +1,4 @@
-//! One tensor of a candidate: what is said of it, and what is drawn.
+//! The section of the page about one tensor.
 
 use serde::Serialize;
 use tensor::{Dump, TensorName};
@@ -11,7 +11,7 @@ use super::{derivation, histogram};
 use crate::chain::operation::operation;
 use crate::judge::{Deviation, Row};
 
-/// One tensor for the script.
+/// One tensor's data for the script.
 #[derive(Serialize)]
 pub(crate) struct TensorData {
     name: String,
@@ -19,11 +19,11 @@ pub(crate) struct TensorData {
     shape: Vec<usize>,
     #[serde(flatten)]
     cells: Cells,
-    /// The side of the square picture that each row is.
+    /// The side of the square picture in each row, if rows are pictures.
     side: Option<usize>,
     /// Whether each row belongs to a sample.
     samples: bool,
-    /// The worst element, with its numbers as the JSON report has them.
+    /// The worst element, with the same numbers as in the JSON report.
     worst: Option<Worst>,
 }
 
@@ -38,7 +38,7 @@ struct Worst {
     ratio: f64,
 }
 
-/// One tensor for people.
+/// One tensor's text.
 #[derive(Serialize)]
 pub(crate) struct Section {
     id: String,
@@ -49,14 +49,14 @@ pub(crate) struct Section {
     verdict: String,
     formula: Option<String>,
     derivation: String,
-    /// What it is held against: `reference` or `recomputed`.
+    /// The origin of the right values: `reference` or `recomputed`.
     expected: &'static str,
     numbers: Option<[String; 5]>,
     outside: Option<(usize, usize)>,
     histogram: Option<String>,
     reduced: Option<String>,
     drawn: bool,
-    /// Whether it is laid open from the beginning.
+    /// Whether it is open when the page is loaded.
     pub(crate) open: bool,
 }
 
@@ -65,20 +65,20 @@ pub(crate) fn section(n: usize, name: TensorName) -> String {
     format!("t{n}-{name}")
 }
 
-/// A tensor and where it comes from.
+/// A tensor and its origin.
 pub(crate) struct Tensor<'a> {
     pub(crate) n: usize,
     pub(crate) row: &'a Row,
     pub(crate) dump: &'a Dump,
-    /// The reference, where it is held against one.
+    /// The reference, if it is compared with one.
     pub(crate) other: Option<&'a Dump>,
     pub(crate) most: usize,
-    /// The side of the pictures that the rows of `x` are.
+    /// The side of the square pictures in the rows of `x`.
     pub(crate) side: Option<usize>,
 }
 
 impl Tensor<'_> {
-    /// Its section; what there is to draw is added to the page's data.
+    /// The tensor's section; its elements are added to the page's data.
     pub(crate) fn section(
         &self,
         (status, verdict): (Status, String),
@@ -141,7 +141,7 @@ impl Tensor<'_> {
     }
 }
 
-/// Where an index lies in a row-major tensor.
+/// The position of an element in a row-major tensor.
 fn flat(index: &[usize], shape: &[usize]) -> usize {
     index.iter().zip(shape).fold(0, |flat, (i, axis)| flat * axis + i)
 }
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_lie_one_behind_another() {
+    fn indices_of_row_major_tensors_are_flattened() {
         assert_eq!(flat(&[], &[]), 0);
         assert_eq!(flat(&[2], &[5]), 2);
         assert_eq!(flat(&[1, 2], &[3, 4]), 6);

@@ -1,4 +1,4 @@
-//! What became of each tensor, in words that every drawing shares.
+//! The status of each tensor, which all drawings share.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,21 @@ use crate::chain;
 use crate::chain::operation::operation;
 use crate::judge::{Step, Verdict};
 
-/// What became of a tensor.
+/// The status of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// Given to the step.
     Given,
-    /// As it should be.
+    /// Right.
     Right,
-    /// The first that isn't.
+    /// The first wrong tensor.
     First,
-    /// Wrong by its own fault, behind the first.
+    /// Wrong by itself, after the first.
     Fault,
-    /// Wrong because of what it was made of.
+    /// The right result of wrong inputs.
     Inherited,
-    /// Never in memory.
+    /// Not materialised.
     Absent,
 }
 
@@ -41,7 +41,7 @@ impl Status {
     }
 }
 
-/// What became of each tensor in a step.
+/// The status of each tensor in a step.
 pub(crate) fn of(step: &Step) -> HashMap<TensorName, Status> {
     let first = step.first_fault().map(|fault| fault.tensor);
     let rows = step.rows();
@@ -49,9 +49,9 @@ pub(crate) fn of(step: &Step) -> HashMap<TensorName, Status> {
     let layers = layers.max().unwrap_or(0);
     let mut all = HashMap::new();
     for row in rows {
-        // Right for what it was made of, which was wrong: without a reference nothing else says so.
+        // Without a reference, a right result of wrong inputs counts as inherited.
         let inputs = operation(row.name, layers, None).map(|operation| operation.inputs);
-        let made_of_wrong = step.comparison.is_none()
+        let has_wrong_input = step.comparison.is_none()
             && inputs.is_some_and(|inputs| {
                 let wrong = [Status::First, Status::Fault, Status::Inherited];
                 inputs.iter().any(|input| all.get(input).is_some_and(|s| wrong.contains(s)))
@@ -66,7 +66,7 @@ pub(crate) fn of(step: &Step) -> HashMap<TensorName, Status> {
             Verdict::Inherited => Status::Inherited,
             Verdict::Ok if own == Some(true) => Status::Fault,
             Verdict::Ok | Verdict::Given if chain::is_given(row.name) => Status::Given,
-            Verdict::Ok | Verdict::Given if made_of_wrong => Status::Inherited,
+            Verdict::Ok | Verdict::Given if has_wrong_input => Status::Inherited,
             Verdict::Ok | Verdict::Given => Status::Right,
             _ if own == Some(false) => Status::Inherited,
             _ => Status::Fault,
