@@ -1,4 +1,4 @@
-//! What a level has to pass.
+//! The checks that a level has to pass, and their cases.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub enum Check {
     OddShapes,
     /// One step of every preset's network on a single sample agrees with level 1.
     BatchOfOne,
-    /// Ten training steps, the last with a smaller batch, end where level 1's end.
+    /// Ten training steps, the last with a smaller batch, end with the same parameters as level 1's.
     TenSteps,
 }
 
@@ -40,7 +40,7 @@ impl Check {
         Self::TenSteps,
     ];
 
-    /// The name as the table and the command line have it.
+    /// The name in the table and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,10 +53,10 @@ impl Check {
         }
     }
 
-    /// What has to be run for it. `dumps` is the folder of the reference dumps.
+    /// The cases of the check. `dumps` is the folder of the reference dumps.
     ///
     /// # Errors
-    /// When a reference dump can't be read.
+    /// If a reference dump can't be read.
     pub fn cases(self, dumps: &Path) -> Result<Vec<Case>> {
         let presets = Preset::presets().into_iter();
         match self {
@@ -82,16 +82,16 @@ impl fmt::Display for Check {
     }
 }
 
-/// A network, what it starts from, and what has to come of it.
+/// A network, its inputs, and the expected result.
 pub struct Case {
-    /// What it is called in messages.
+    /// The name in messages.
     pub name: String,
     pub(crate) preset: Preset,
     pub(crate) inputs: Inputs,
     pub(crate) expected: Expected,
 }
 
-/// What has to come of a case.
+/// The expected result of a case.
 pub(crate) enum Expected {
     /// Every tensor of one step.
     Step(Box<Dump>),
@@ -128,7 +128,7 @@ fn steps(fixture: &str, dumps: &Path) -> Result<Case> {
     Ok(Case { name, preset, inputs, expected: Expected::Run(expected) })
 }
 
-/// The file of a reference, plain or packed.
+/// The file of a reference, plain or gzipped.
 fn find(name: &str, dumps: &Path) -> Result<PathBuf> {
     [".json", ".json.gz"]
         .map(|end| dumps.join(format!("{name}{end}")))
@@ -142,7 +142,7 @@ fn find(name: &str, dumps: &Path) -> Result<PathBuf> {
         })
 }
 
-/// A step on noise, as level 1 computes it, one operation after the other.
+/// A step on random inputs, computed by level 1 one operation at a time.
 fn against_level1(preset: Preset) -> Result<Case> {
     let preset = Preset { kind: PresetKind::Fixture, samples: preset.batch_size, ..preset };
     let inputs = Inputs::fixture(&preset);
@@ -153,8 +153,8 @@ fn against_level1(preset: Preset) -> Result<Case> {
     Ok(Case { name, preset, inputs, expected: Expected::Step(Box::new(expected)) })
 }
 
-/// One layer alone, one unit, one sample, primes, more classes than a warp has lanes, four layers,
-/// and numbers of samples around them; with each loss.
+/// A single layer, one unit, one sample, primes, more classes than a warp has lanes, four layers,
+/// and batch sizes close to these numbers; with each loss.
 fn odd_shapes() -> Vec<Preset> {
     let shapes = [
         (vec![784, 10], 70),

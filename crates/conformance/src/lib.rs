@@ -1,18 +1,18 @@
 //! One test suite for all levels.
 //!
 //! [`variants`] lists every way to run a level, by the options of its command line; [`Check`] lists
-//! what each of them has to pass. The tests of this crate run all checks on the device that
-//! `FOUR_LEVELS_DEVICE` names, the emulated GPU where it names none; the program `conformance` does
-//! the same where there is no Rust, and prints a table.
+//! the checks that each of them has to pass. The tests of this crate run all checks on the device that
+//! `FOUR_LEVELS_DEVICE` names, by default the emulated GPU. The program `conformance` does
+//! the same on machines without Rust, and prints a table.
 //!
 //! ```text
 //! variants ── variant      a level and its options, as its own command line reads them
 //!    |
-//!   run ── check           which networks, and what a step of each has to agree with
+//!   run ── check           the networks, and the expected result of a step of each
 //!    |      |
-//!    |     steps           ten steps, one after the other
+//!    |     steps           ten consecutive steps
 //!    |
-//!  table, pages            for people, and to look at; `Report` is for programs
+//!  table, pages            a text table and HTML pages; `Report` is the JSON form
 //! ```
 
 mod check;

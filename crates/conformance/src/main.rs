@@ -1,5 +1,5 @@
-//! The suite as a program, for machines without Rust: prints a table, and exits with 0 when every
-//! case passed, with 1 when one did not, with 2 when the command line or a reference dump is wrong.
+//! The suite as a program, for machines without Rust: prints a table, and exits with 0 if every
+//! case passed, with 1 if one failed, and with 2 if the command line or a reference dump is wrong.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,25 +11,25 @@ use gpu::{Choice, DeviceArgs};
 use training::report::write_json;
 use training::{Console, Error, Result};
 
-/// Checks every level against PyTorch's dumps and against level 1.
+/// Check every level against PyTorch's dumps and against level 1.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
     #[command(flatten)]
     device: DeviceArgs,
-    /// Check this level only; may come again.
+    /// Only check this level (repeatable).
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(levels()))]
     level: Vec<String>,
-    /// Make this check only; may come again.
+    /// Only run this check (repeatable).
     #[arg(long, value_name = "CHECK", value_enum)]
     check: Vec<Check>,
-    /// The folder of the reference dumps, .json or .json.gz [default: that of the repository].
+    /// Folder of the reference dumps, .json or .json.gz [default: the repository's].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     dumps: Option<PathBuf>,
-    /// Write every case to this file.
+    /// Write every case as JSON to this file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
-    /// Write a page for each of PyTorch's dumps, variants across and tensors down, to this folder.
+    /// Write an HTML page for each of PyTorch's dumps, with a column for each variant, to this folder.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "target/conformance",
           value_hint = ValueHint::DirPath)]
     html: Option<PathBuf>,

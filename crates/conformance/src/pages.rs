@@ -1,5 +1,5 @@
-//! What the checks saw, as pages: one for each reference, with every variant across and every tensor
-//! down, and one that leads to them.
+//! The results of the checks as HTML pages: one for each reference, with a column for every variant and a row for every
+//! tensor, and an index.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::{Check, Kept};
 const INDEX: Page<'static> =
     Page { template: include_str!("pages.html"), style: "td a { font-weight: 700; }", script: "" };
 
-/// The pages of a run of the suite, as they come about.
+/// The pages of a run of the suite.
 #[derive(Debug)]
 pub struct Pages {
     folder: PathBuf,
@@ -37,7 +37,7 @@ impl Pages {
     /// Makes the folder for the pages.
     ///
     /// # Errors
-    /// When it can't be made or written to.
+    /// If it can't be created or written to.
     pub fn new(folder: &Path) -> Result<Self> {
         std::fs::create_dir_all(folder)
             .and_then(|()| file::check_writable(&folder.join("index.html")))
@@ -45,16 +45,16 @@ impl Pages {
         Ok(Self { folder: folder.into(), cases: Vec::new() })
     }
 
-    /// Whether a check has pages: those that hold a level against PyTorch.
+    /// Whether a check has pages: only those that compare a level with PyTorch do.
     #[must_use]
     pub const fn shows(check: Check) -> bool {
         matches!(check, Check::References | Check::Steps)
     }
 
-    /// Writes the page of a case: what every variant made of it.
+    /// Writes the page of a case, with the results of all variants.
     ///
     /// # Errors
-    /// When it can't be written, or a run is of other steps than the reference.
+    /// If it can't be written, or the steps of a run differ from the reference's.
     pub fn write(&mut self, check: Check, case: &Case, kept: &[Kept], dumps: &Path) -> Result<()> {
         let expected = match &case.expected {
             Expected::Step(dump) => std::slice::from_ref(&**dump),
@@ -85,14 +85,14 @@ impl Pages {
         Ok(())
     }
 
-    /// Writes the page that leads to the others, and says where it is.
+    /// Writes the index, and returns its path.
     ///
     /// # Errors
-    /// When it can't be written.
+    /// If it can't be written.
     pub fn finish(self) -> Result<PathBuf> {
         let path = self.folder.join("index.html");
         let failed = |source: io::Error| Error::Write { path: path.clone(), source };
-        let page = INDEX.render("Every level beside PyTorch", &self.cases, &());
+        let page = INDEX.render("Every level compared with PyTorch", &self.cases, &());
         let page = page.map_err(|error| failed(io::Error::other(error)))?;
         file::write_atomically(&path, |out| out.write_all(page.as_bytes())).map_err(failed)?;
         Ok(path)

@@ -1,4 +1,4 @@
-//! Runs checks, and keeps what came of each case.
+//! Runs checks, and collects the outcome of each case.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use training::{Error, Result};
 use crate::check::{Case, Check, Expected};
 use crate::{Variant, steps};
 
-/// What came of one case.
+/// The outcome of one case.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     /// The level.
@@ -21,18 +21,18 @@ pub struct Outcome {
     pub options: String,
     /// The check.
     pub check: Check,
-    /// The network, and what else is particular to the case.
+    /// The network, and the other details of the case.
     pub case: String,
     /// Whether the step was run as training runs it, where phases may be fused.
     pub fused: bool,
     /// Whether it passed.
     pub agrees: bool,
-    /// Why not.
+    /// The reason if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The tensors that the level never holds, which could not be compared.
+    /// The tensors that were not compared because the level never holds them.
     pub not_materialised: Vec<TensorName>,
-    /// How long it took, loading of kernels included.
+    /// The duration, including the loading of kernels.
     pub seconds: f64,
 }
 
@@ -45,9 +45,9 @@ pub struct Report {
     pub version: u32,
     /// The GPU that the levels from 2 on computed on.
     pub device: Option<String>,
-    /// How many cases passed.
+    /// The number of cases that passed.
     pub passed: usize,
-    /// How many did not.
+    /// The number of cases that failed.
     pub failed: usize,
     /// Every case.
     pub outcomes: Vec<Outcome>,
@@ -62,22 +62,22 @@ impl Report {
         Self { format: "four-levels-conformance", version: 1, device, passed, failed, outcomes }
     }
 
-    /// Whether every case passed, and there was one.
+    /// Whether there were cases, and all of them passed.
     #[must_use]
     pub const fn agrees(&self) -> bool {
         self.failed == 0 && self.passed > 0
     }
 }
 
-/// Runs a case of a check on a way to run a level: a single step once phase by phase and once as
-/// training runs it, where the check is about the arithmetic of a step; as training runs it, where
-/// it is about sizes. Nothing is run where the variant isn't held to the check.
+/// Runs a case of a check on a variant. If the check is about the arithmetic of a step, runs the step once phase by
+/// phase and once as in training; if it is about sizes, only as in training. Runs nothing if the variant doesn't have
+/// to pass the check.
 #[must_use]
 pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
     run_and_keep(variant, check, case, &mut Vec::new())
 }
 
-/// What a variant made of a case.
+/// The tensors that a variant computed in a case.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// The variant, and how it ran.
@@ -86,7 +86,7 @@ pub struct Kept {
     pub run: Vec<Dump>,
 }
 
-/// The same, and what the variant computed is kept: of the first run of a case, and of each that
+/// The same; also keeps the tensors of the first run of a case, and of each run that
 /// doesn't agree.
 pub fn run_and_keep(
     variant: &Variant,
@@ -111,8 +111,7 @@ pub fn run_and_keep(
                 Ok(steps::apart(expected, &found, &case.inputs.parameters, variant.dtype()?))
             }
         };
-        // cudarc panics where a library lacks a function: that is this case's failure, and no
-        // reason to leave out the others.
+        // cudarc panics if a library lacks a function: then only this case fails.
         let reason = match catch_unwind(AssertUnwindSafe(&mut attempt)) {
             Ok(Ok(reason)) => reason,
             Ok(Err(error)) => Some(error.to_string()),
@@ -143,7 +142,7 @@ pub fn run_and_keep(
     }
 }
 
-/// One step, tensor by tensor, which is kept; how it differs, where it does.
+/// Runs and keeps one step, and compares it tensor by tensor; returns the first difference.
 fn step(
     variant: &Variant,
     case: &Case,
@@ -162,7 +161,7 @@ fn step(
     Ok(Some(why(comparison.first_divergence.as_ref())))
 }
 
-/// Several steps, tensor by tensor; in which one and how they differ, where they do.
+/// Runs several steps, and compares them tensor by tensor; returns the first step that differs, and how.
 fn run_steps(
     variant: &Variant,
     case: &Case,

@@ -1,8 +1,8 @@
-//! Several training steps, one after the other, that have to stay together.
+//! Consecutive training steps, which have to stay close to level 1's.
 //!
-//! Rounding errors of one step are the next one's input, so that no bound follows from a single
-//! step's arithmetic. What is asked instead: of the way that a parameter tensor has gone, level 1
-//! and the other level may disagree about a small part; and each update may round once.
+//! The rounding errors of one step are in the next one's input, so no bound follows from a single
+//! step's arithmetic. Instead, the two levels' parameters may be apart by a small part of the distance that the parameters have moved,
+//! and by one rounding for each update.
 
 use data::{Dataset, Epoch};
 use level1_cpu::{Form, Level1};
@@ -13,13 +13,13 @@ use training::{Parameters, Preset, PresetKind, Result, Runner, Single};
 
 use crate::check::{Case, Expected};
 
-/// Training steps in a run.
+/// The number of training steps in a run.
 pub const STEPS: usize = 10;
 
-/// Samples in a batch: few, so that an emulated GPU does it soon. Whole batches are another check.
+/// The number of samples in a batch: few, so that the emulated GPU is quick. Other checks have full batches.
 const BATCH: usize = 8;
 
-/// Where a run ended.
+/// The parameters and the loss at the end of a run.
 pub(crate) struct Trained {
     parameters: Parameters,
     loss: f32,
@@ -28,7 +28,7 @@ pub(crate) struct Trained {
 /// Ten steps of level 1: nine full batches, in the preset's order, and a smaller one.
 pub(crate) fn case(preset: Preset) -> Result<Case> {
     let samples = STEPS * BATCH - BATCH / 2;
-    // The noise of a fixture is one batch: here it is all samples.
+    // The random inputs of a fixture, which are one batch there, are the whole training set here.
     let noise = Preset { kind: PresetKind::Fixture, batch_size: samples, samples, ..preset };
     let inputs = Inputs::fixture(&noise);
     let preset = Preset { batch_size: BATCH, ..noise };
@@ -39,8 +39,8 @@ pub(crate) fn case(preset: Preset) -> Result<Case> {
 }
 
 /// Trains as the training loop does, with several batches in one call if the level takes them. It only reads
-/// from the level at the end, because reading waits for the device, and waiting hides work that comes too
-/// early or too late.
+/// from the level at the end, because reading waits for the device, and waiting would hide missing
+/// synchronisation.
 pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -> Result<Trained> {
     let set: &Dataset = &inputs.set;
     let order = if preset.shuffle {
@@ -55,14 +55,14 @@ pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -
     Ok(Trained { parameters: parameters(runner.level(), &preset.network)?, loss })
 }
 
-/// How the end of a run differs from the expected one, where it does so by more than may be.
+/// The difference of a run's end from the expected one, if it is larger than allowed.
 pub(crate) fn apart(
     expected: &Trained,
     found: &Trained,
     start: &Parameters,
     dtype: Dtype,
 ) -> Option<String> {
-    // On the emulated GPU the farthest is 4·10⁻⁶ of the way in f32. TF32 rounds the inputs of
+    // On the emulated GPU, the largest distance is 4·10⁻⁶ of the way in f32. TF32 rounds the inputs of
     // products to 2⁻¹¹ instead of 2⁻²⁴, and now and then a unit falls on the other side of zero: 2 %.
     // bfloat16 rounds them to 2⁻⁸: 10 %.
     let part = match dtype {
@@ -94,7 +94,7 @@ pub(crate) fn apart(
         .then(|| format!("the loss of the last step is {f}, and level 1's is {e}"))
 }
 
-/// The Euclidean distance of two tensors of one shape; NaN where they have not one shape.
+/// The Euclidean distance of two tensors; NaN if their shapes differ.
 fn distance(a: &Tensor, b: &Tensor) -> f64 {
     if a.shape() != b.shape() {
         return f64::NAN;
@@ -119,7 +119,7 @@ mod tests {
         Trained { parameters: trained.parameters.clone(), loss: trained.loss }
     }
 
-    /// What a missing update, a wrong learning rate or a NaN would leave behind.
+    /// A missing update, a wrong learning rate, and a NaN.
     #[test]
     fn what_went_another_way_is_noticed() {
         for preset in Preset::presets() {

@@ -1,4 +1,4 @@
-//! The result for people: a row for each way to run a level, a column for each check.
+//! The result as a text table: a row for each variant, a column for each check.
 
 use std::fmt::Write as _;
 

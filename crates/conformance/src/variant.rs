@@ -1,4 +1,4 @@
-//! One way to run a level.
+//! Variants: ways to run a level.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use training::{Error, Level, Program, Result, Runner};
 
 use crate::Check;
 
-/// A level, and the options of its own command line that say how it computes.
+/// A level, with options of its command line that determine how it computes.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// The level's name.
@@ -19,20 +19,20 @@ pub struct Variant {
     pub options: String,
     /// The GPU that it computes on; `None` for a level on the processor.
     pub device: Option<Choice>,
-    /// What it has to pass.
+    /// The checks that it has to pass.
     pub checks: &'static [Check],
     /// The names of the cases that it skips.
     pub without: &'static [&'static str],
     functions: Functions,
 }
 
-/// A level, or why there is none.
+/// A level, or the reason why it can't be made.
 type Opened = Result<Box<dyn Level>>;
 
-/// Work on a level, run as a command runs it.
+/// Work on a level, which a command of its program would do.
 type Work<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
-/// What the level's program does with these options.
+/// Makes the level from these options, as its program does.
 #[derive(Clone, Copy, Debug)]
 struct Functions {
     open: fn(&[String], &Network) -> Opened,
@@ -65,8 +65,8 @@ impl Variant {
         Self { level: P::NAME, options, device, checks, without: &[], functions }
     }
 
-    /// The same, held to these checks alone: what else there is to check, another variant with
-    /// the same kernels passes.
+    /// The same, but only with these checks; another variant with
+    /// the same kernels has to pass the others.
     #[must_use]
     pub fn held_to(self, checks: &'static [Check]) -> Self {
         Self { checks, ..self }
@@ -81,7 +81,7 @@ impl Variant {
     /// Makes the level.
     ///
     /// # Errors
-    /// When it doesn't have these options, and what its device says.
+    /// If the level doesn't have these options, or its device fails.
     pub fn open(&self, network: &Network) -> Result<Box<dyn Level>> {
         (self.functions.open)(&self.arguments(), network)
     }
@@ -106,7 +106,7 @@ impl Variant {
         done.ok_or_else(|| Error::Usage(format!("{self} ran no level")))
     }
 
-    /// The device, as dumps name it.
+    /// The name of the device in dumps.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -117,12 +117,12 @@ impl Variant {
     /// The arithmetic that it computes in.
     ///
     /// # Errors
-    /// When the level doesn't have these options.
+    /// If the level doesn't have these options.
     pub fn dtype(&self) -> Result<Dtype> {
         (self.functions.dtype)(&self.arguments())
     }
 
-    /// The options as the level's command line takes them.
+    /// The options as on the level's command line.
     fn arguments(&self) -> Vec<String> {
         let device = self.device.map(|device| format!("--device={device}"));
         self.options.split_whitespace().map(str::to_owned).chain(device).collect()
@@ -135,7 +135,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// A level's own options, read as its command line reads them.
+/// A level's options, parsed as by its command line.
 fn parse<P: Program>(arguments: &[String]) -> Result<P::Options> {
     let command = P::Options::augment_args(Command::new(P::NAME).no_binary_name(true));
     command

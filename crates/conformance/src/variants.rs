@@ -1,4 +1,4 @@
-//! The one list of what is held to the suite.
+//! The list of all variants that the suite checks.
 
 use gpu::Choice;
 use gpu::transfer::Strategy;
@@ -6,7 +6,7 @@ use tensor::Dtype;
 
 use crate::{Check, Variant};
 
-/// Every way to run a level, on this GPU or on the processor. A new level joins here.
+/// Every way to run a level, on this GPU or on the CPU. A new level has to be added here.
 #[must_use]
 pub fn variants(device: Choice) -> Vec<Variant> {
     let mut all = Vec::new();
@@ -17,7 +17,7 @@ pub fn variants(device: Choice) -> Vec<Variant> {
         for transfer in Strategy::ALL {
             let options = format!("--kernels {kernels} --transfer {transfer}");
             let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
-            // Whatever way the batch came, the kernels are the same. Level 2's own tests train with
+            // The kernels are the same for each way to transfer a batch. Level 2's tests train with
             // each way, and expect the same bits.
             all.push(match (transfer, kernels) {
                 (Strategy::Explicit, _) => variant,
@@ -29,17 +29,17 @@ pub fn variants(device: Choice) -> Vec<Variant> {
     for kernels in ["per-operation", "per-sample"] {
         let options = format!("--kernels {kernels} --compiler built-in");
         let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
-        // The host is the same; what the kernels compute, the references tell.
+        // The host code is the same for all; the references check what the kernels compute.
         all.push(variant.held_to(&[Check::References, Check::Steps]));
     }
     for products in level2_cuda_naive::Products::ALL.into_iter().skip(1) {
         let options = format!("--products {products}");
         let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
         all.push(match products.dtype() {
-            // Level 2's own tests try the kernels themselves on many shapes. They keep nothing from step to
-            // step, so that a few steps, tensor by tensor, say as much as ten of larger networks.
+            // Level 2's tests try these kernels on many shapes. The kernels keep nothing from step to
+            // step, so comparing a few steps tensor by tensor finds as much as ten steps of larger networks.
             Dtype::F32 => variant.held_to(&[Check::References, Check::Steps]),
-            // They do that of these too, with factors rounded before; bounds are held to here.
+            // Level 2's tests try these kernels, too, on factors that are already rounded; here, their bounds are checked.
             _ => variant,
         });
     }

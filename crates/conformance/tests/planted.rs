@@ -11,26 +11,27 @@ use faults::{Fault, Table, plant};
 use gpu::Gpu;
 use serde_json::{Value, json};
 
-/// What is left of a fault once it was planted, run and read.
+/// The result of planting, running and reading a fault.
 struct Tried {
-    /// What was said, where it is not what is right.
+    /// The wrong verdicts, if they are wrong.
     missed: Option<String>,
-    /// The page, and what has to be on it.
+    /// The page, and its expected content.
     case: Value,
     /// The reading, if it is right and the table doesn't expect that, or the other way round.
     misread: Option<String>,
 }
 
-/// Plants a fault, and writes the page of what was said of it.
+/// Plants a fault, and writes the page of its verdicts.
 fn tried(fault: &Fault, gpu: &Gpu, path: &Path) -> Tried {
-    let said = plant::plant(fault, gpu).unwrap_or_else(|error| panic!("{}: {error}", fault.what));
-    let missed = (!said.is_found(fault)).then(|| {
+    let verdicts =
+        plant::plant(fault, gpu).unwrap_or_else(|error| panic!("{}: {error}", fault.what));
+    let missed = (!verdicts.is_found(fault)).then(|| {
         format!(
             "{}: in {} of step {}, and alone it is {:?}, compared {:?}",
-            fault.what, fault.tensor, fault.step, said.alone, said.compared
+            fault.what, fault.tensor, fault.step, verdicts.alone, verdicts.compared
         )
     });
-    let (page, worst) = said.page();
+    let (page, worst) = verdicts.page();
     let first = format!("First fault: <a href=\"#t0-{0}\"><code>{0}</code>", fault.tensor);
     let top = page.split("<details").nth(1).unwrap_or_default();
     let open = format!("id=\"t0-{}\" open", fault.tensor);
@@ -41,10 +42,10 @@ fn tried(fault: &Fault, gpu: &Gpu, path: &Path) -> Tried {
         case["worst"] = serde_json::to_value(worst).unwrap();
         case["worst"]["tensor"] = json!(format!("t0-{}", fault.tensor));
     }
-    let reading = said.reading.as_deref().unwrap_or("unexplained");
-    let line = format!("{}: {}: {reading}", said.level, fault.what);
+    let reading = verdicts.reading.as_deref().unwrap_or("unexplained");
+    let line = format!("{}: {}: {reading}", verdicts.level, fault.what);
     println!("{line}");
-    let misread = (said.is_read(fault) != fault.explained).then_some(line);
+    let misread = (verdicts.is_read(fault) != fault.explained).then_some(line);
     Tried { missed, case, misread }
 }
 
@@ -55,7 +56,7 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
     faults.extend(blind);
     assert!(in_sight >= 100 && faults.len() >= in_sight + 40, "{in_sight} of {}", faults.len());
     let folder = tempfile::tempdir().unwrap();
-    // No fault knows of another: half of them on a thread of its own.
+    // Faults are independent, so two threads plant one half each.
     let half = |parity: usize| {
         let gpu = plant::device().unwrap();
         let ours = (parity..faults.len()).step_by(2);
@@ -73,7 +74,7 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
     let misread: Vec<_> = tried.iter().filter_map(|one| one.misread.as_deref()).collect();
     assert!(misread.is_empty(), "not as the table's `explained` says:\n{}", misread.join("\n"));
     let (seen, _) = tried.split_at(in_sight);
-    // A browser takes a while for each. Those of the blind ones are made in the same way.
+    // A browser takes a while for each page. Those of the blind faults are made in the same way, and left out.
     in_browser(folder.path(), &seen.iter().map(|one| &one.case).collect::<Vec<_>>());
 }
 
@@ -95,6 +96,6 @@ fn without_a_fault_nothing_is_found() {
         seen = [{what = "nothing", between = "nothing", run = "softmax-steps", tensor = "w1", reading = ""}]
     "#;
     let fault = &Table::parse(nothing).unwrap().seen[0];
-    let said = plant::plant(fault, &plant::device().unwrap()).unwrap();
-    assert_eq!((said.alone, said.compared), (None, None));
+    let verdicts = plant::plant(fault, &plant::device().unwrap()).unwrap();
+    assert_eq!((verdicts.alone, verdicts.compared), (None, None));
 }

@@ -1,6 +1,6 @@
 //! Small numerical functions that several passes share.
 
-/// The largest number; minus infinity if there is none.
+/// The largest number; minus infinity of an empty slice.
 pub(crate) fn largest(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }

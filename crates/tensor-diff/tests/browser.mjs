@@ -1,15 +1,15 @@
-// Looks at pages in a headless browser, from their files and without a network, and says what is not
-// as it should be. `node browser.mjs CASES`, where CASES is a JSON file:
+// Checks pages in a headless browser, from their files and without a network, and reports every failed
+// expectation. `node browser.mjs CASES`, where CASES is a JSON file:
 //
 //     [{"page": "/a/page.html", "first": "dz1" or null, "worst": {"tensor": "t0-dz1",
 //       "worst_index": [0, 3], "worst_error": 1e-3, "allowed": 1e-7}}]
 //
-// `worst` is what the JSON report says of the worst element of a tensor that is laid open. The
+// `worst` has the JSON report's numbers of the worst element of an open tensor. The
 // variable PLAYWRIGHT names the folder of playwright-core, CHROMIUM the browser; where SCREENSHOTS
 // names a folder, each page is drawn there.
 //
-// Every page says what is first, and shows it, and what its worst element is. What the keyboard does
-// depends on the tensor, its shape and what stands before it in the chain: each of those is walked once.
+// On every page, the first fault and its worst element are checked. The keyboard's behaviour
+// depends on the tensor, its shape and its predecessor in the chain: each combination is tried once.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -20,11 +20,11 @@ const { chromium } = createRequire(import.meta.url)(process.env.PLAYWRIGHT);
 const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const failures = [];
 
-/** Two pages beside each other, since one of them mostly waits. */
+/** Two pages in parallel, since each mostly waits. */
 const TABS = 2;
 const walked = new Set();
 
-/** Looks at one case after the other, as long as there are some, in a tab of its own. */
+/** Checks cases from the list in a separate tab until none is left. */
 async function look(browser, cases) {
   const context = await browser.newContext({ offline: true, viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
@@ -86,7 +86,7 @@ async function look(browser, cases) {
     }, id);
     if (walked.has(way)) return;
     walked.add(way);
-    // The mouse lies somewhere else.
+    // The mouse is somewhere else.
     await page.mouse.move(0, 0);
     await page.evaluate(() => document.activeElement.blur());
     const link = await page.waitForSelector(`.pair:not([hidden]) .chain a[href="#${id}"]`);

@@ -13,14 +13,14 @@ use crate::{Loss, ShapeError, Tensor, TensorName, run};
 mod json;
 pub(crate) mod packed;
 
-/// What a dump says of itself in its field `format`.
+/// The value of a dump's field `format`.
 const FORMAT: &str = "four-levels-dump";
 /// The only version of the format so far.
 const VERSION: u32 = 1;
-/// The most tensors that are read: a network of 800 layers has fewer.
-const MOST_TENSORS: usize = 10_000;
+/// The largest number of tensors that are read: a network of 800 layers has fewer.
+const MAX_TENSORS: usize = 10_000;
 
-/// The arithmetic that made a dump, from which the error that it may have follows.
+/// The arithmetic that made a dump; the bounds of its errors follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
@@ -56,7 +56,7 @@ pub struct Samples {
     pub rows: Vec<u32>,
 }
 
-/// Where a dump comes from.
+/// The origin of a dump, and the settings of its step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The program that computed it: `level1-cpu`, `reference-pytorch`, ….
@@ -73,17 +73,17 @@ pub struct Header {
     pub dtype: Dtype,
     /// The seed of the initial parameters and of the order of the samples.
     pub seed: u64,
-    /// How many updates came before this step.
+    /// The number of updates before this step.
     pub step: u64,
-    /// How many steps the run has that this one is of; a dump of a single step doesn't say.
+    /// The number of steps of the run; absent in the dump of a single step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// Which of several ranks made it, counted from 0; then it holds that rank's share of the batch,
-    /// and what all ranks have: the parameters, their gradients and the loss. One that is put
-    /// together again, or was made by one process alone, doesn't say.
+    /// The rank that made it, counted from 0. Its dump holds that rank's share of the batch,
+    /// and the tensors that all ranks have: the parameters, their gradients and the loss. Absent in the combined dump
+    /// of all ranks, and in that of a single process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u64>,
-    /// How many ranks computed the step together.
+    /// The number of ranks that computed the step together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world_size: Option<u64>,
     /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
@@ -91,8 +91,8 @@ pub struct Header {
     /// The samples of MNIST that `x` and `y` hold. Absent for other data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mnist: Option<Samples>,
-    /// How many significant decimal digits are left of what the step computed, where it was rounded
-    /// to save space. What the step was given is always exact.
+    /// The number of significant decimal digits to which the computed tensors were rounded
+    /// to save space. The given tensors are always exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u32>,
     /// Tensors that this level never holds in memory, such as a `z1` that an epilogue consumes.
@@ -113,7 +113,7 @@ pub struct DumpedTensor {
 }
 
 impl DumpedTensor {
-    /// The tensor in single precision; exact where a level wrote it.
+    /// The tensor in single precision; exact if a level wrote it.
     #[must_use]
     pub fn to_tensor(&self) -> Tensor {
         let data = self.data.iter().map(|&value| value as f32).collect();
@@ -124,13 +124,13 @@ impl DumpedTensor {
 /// All tensors of one training step, in the order of computation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dump {
-    /// Where it comes from.
+    /// Its origin.
     pub header: Header,
-    /// The tensors; no name comes twice.
+    /// The tensors; each name occurs once.
     pub tensors: Vec<DumpedTensor>,
 }
 
-/// What can go wrong with a dump.
+/// An error in reading or writing a dump.
 #[derive(Debug, Error)]
 pub enum DumpError {
     /// The file can't be opened or read; a truncated `.gz` is found here.
@@ -138,29 +138,29 @@ pub enum DumpError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system or the decompressor says.
+        /// The error of the operating system or of the decompressor.
         source: io::Error,
     },
-    /// The text is no JSON, or is JSON of another form.
+    /// The text is not JSON, or is JSON of another form.
     #[error("{} is not a dump: {source}", host::shown(path))]
     Parse {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The position, and the reason.
         source: serde_json::Error,
     },
-    /// The JSON is well formed, and what it says makes no sense.
+    /// The JSON is well formed, but its content makes no sense.
     #[error("{} is not a usable dump: {reason}", host::shown(path))]
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// The dumps of a run have more bytes than are ever read.
+    /// The dumps of a run have more bytes than a reader accepts.
     #[error(
-        "the dump {} would have more than {most} bytes after {steps} steps, and no more are read \
-         back: dump fewer steps",
+        "the dump {} would have more than {most} bytes after {steps} steps, which is the limit for \
+         reading it: dump fewer steps",
         host::shown(path)
     )]
     TooLong {
@@ -176,14 +176,14 @@ pub enum DumpError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Dump {
-    /// The most bytes of JSON that are read, unpacked: a gzipped file may unpack to a thousand times
-    /// its size. The dump of a network with 20 million parameters has less.
+    /// The largest number of bytes of JSON that are read, unpacked, because a gzipped file may unpack to a thousand times
+    /// its size. The dump of a network with 20 million parameters is smaller.
     pub const MOST_BYTES: u64 = 1 << 30;
 
     /// A dump without tensors yet.
@@ -207,30 +207,30 @@ impl Dump {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// Reads a dump, plain or gzipped: the content decides, not the file's name. Where there is no
-    /// `a.json`, but an `a.json.gz`, that one is meant.
+    /// Reads a dump, plain or gzipped: the content decides, not the file's name. If there is no
+    /// `a.json`, but an `a.json.gz`, reads the latter.
     ///
     /// # Errors
-    /// When the file can't be read, is cut off, has more than 1 GiB (unpacked), is not JSON, is not a
-    /// dump of version 1, or has a tensor that comes twice or whose shape doesn't hold its elements.
+    /// If the file can't be read, is truncated, is larger than 1 GiB (unpacked), is not JSON, is not a
+    /// dump of version 1, or has two tensors of one name or a tensor whose shape doesn't fit its elements.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
         match <[Self; 1]>::try_from(run::documents(path)?) {
             Ok([dump]) => Ok(dump),
             Err(run) => {
-                let reason = format!("it holds {} steps, and one is asked for", run.len());
+                let reason = format!("it holds {} steps, but only one is expected", run.len());
                 Err(DumpError::Content { path: path.to_owned(), reason })
             }
         }
     }
 
-    /// Reads a dump from JSON; `path` is what errors name as its origin.
+    /// Reads a dump from JSON; errors name `path` as its origin.
     ///
     /// # Errors
     /// As [`Dump::read`].
     pub fn from_json(json: &[u8], path: &Path) -> Result<Self, DumpError> {
         let content = |reason: String| DumpError::Content { path: path.to_owned(), reason };
         let parse = |source| DumpError::Parse { path: path.to_owned(), source };
-        // The format first: what is no dump at all should not be called a dump with an odd field.
+        // The format first, so that another file is not reported as a dump with a wrong field.
         let stamp: Stamp = serde_json::from_slice(json).map_err(parse)?;
         if stamp.format != FORMAT || stamp.version != VERSION {
             return Err(content(format!(
@@ -242,12 +242,14 @@ impl Dump {
         host::memory::check(5 * json.len() as u64).map_err(|shortage| {
             content(format!("it has {} bytes, and reading them {shortage}", json.len()))
         })?;
-        // One after the other: what neither knows is passed over, and never held in memory.
+        // Two passes; each skips unknown fields without holding them in memory.
         let header: Header = serde_json::from_slice(json).map_err(parse)?;
         let Tensors { tensors } = serde_json::from_slice(json).map_err(parse)?;
-        if tensors.len() > MOST_TENSORS {
+        if tensors.len() > MAX_TENSORS {
             let count = tensors.len();
-            return Err(content(format!("it has {count} tensors, and {MOST_TENSORS} are read")));
+            return Err(content(format!(
+                "it has {count} tensors, and at most {MAX_TENSORS} are read"
+            )));
         }
         let mut dump = Self::new(header);
         let mut names = HashSet::new();
@@ -259,22 +261,22 @@ impl Dump {
             ShapeError::check(&shape, data.len())
                 .map_err(|error| content(format!("{name}: {error}")))?;
             if !names.insert(name) {
-                return Err(content(format!("{name} comes twice")));
+                return Err(content(format!("there are two tensors {name}")));
             }
             dump.tensors.push(DumpedTensor { name, shape, data });
         }
         Ok(dump)
     }
 
-    /// Writes the dump, gzipped when the name ends in `.gz`, whole or not at all.
+    /// Writes the dump, gzipped if the name ends in `.gz`, completely or not at all.
     ///
     /// # Errors
-    /// When the file can't be written.
+    /// If the file can't be written.
     pub fn write(&self, path: &Path) -> Result<(), DumpError> {
         Self::write_run(std::slice::from_ref(self), path)
     }
 
-    /// Writes the dump as JSON, a tensor a line.
+    /// Writes the dump as JSON, one tensor per line.
     pub(crate) fn to_json(&self, writer: &mut dyn Write) -> io::Result<()> {
         let file = DumpFile {
             format: FORMAT.into(),

@@ -1,9 +1,9 @@
-//! The vocabulary that every other crate shares: a [`Tensor`], the [`TensorName`] it goes by in
-//! PyTorch, NumPy, Rust, CUDA, PTX and the book alike, the [`Network`] that says which tensors
-//! exist and in which order they are computed, and the [`Dump`] that carries them from one
+//! The types that all other crates share: a [`Tensor`]; its [`TensorName`], which is the same in
+//! PyTorch, NumPy, Rust, CUDA, PTX and the book; the [`Network`], which defines the tensors of a
+//! training step and their order of computation; and the [`Dump`], which carries them from one
 //! program to another as JSON.
 //!
-//! Nothing here computes: this crate sits at the bottom of the house, and has few dependencies.
+//! This crate computes nothing and has few dependencies, because all others depend on it.
 
 mod dump;
 mod name;

@@ -1,4 +1,4 @@
-//! The names that tensors go by, in every language of this project.
+//! The names of tensors, the same in every language of this project.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// No network has more layers; a name that says so is not one, and nobody who computes with a layer
-/// that was read has to think of an overflow.
-const MOST_LAYERS: usize = 1 << 20;
+/// The largest layer of a name. No network has more layers, and computations with a layer that was read can't
+/// overflow.
+const MAX_LAYERS: usize = 1 << 20;
 
 /// The name of one tensor of a training step. Layers count from 1, as in the mathematics: layer
 /// `l` turns `a(l-1)` into `z(l)`, and `a0` is the input `x`.
 ///
 /// With a batch of `B` samples, `n0` inputs and `C` classes, the shapes are those of
-/// [`Network::shape`](crate::Network::shape). A gradient is `d` + the name of what it is the
-/// gradient of.
+/// [`Network::shape`](crate::Network::shape). The name of a gradient is `d` and the name of its
+/// tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum TensorName {
@@ -107,8 +107,8 @@ impl FromStr for TensorName {
         let digits = stem.find(|c: char| c.is_ascii_digit()).ok_or_else(error)?;
         let (letters, digits) = stem.split_at(digits);
         let layer: usize = digits.parse().map_err(|_| error())?;
-        // "w0" and "w01" would parse, and then print as another name than they were read as.
-        if layer == 0 || layer > MOST_LAYERS || digits.starts_with('0') {
+        // "w0" is no layer, and "w01" would be printed as "w1".
+        if layer == 0 || layer > MAX_LAYERS || digits.starts_with('0') {
             return Err(error());
         }
         match (letters, next) {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn other_texts_are_refused() {
         for text in [
             "",
             "w",

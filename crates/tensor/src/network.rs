@@ -1,4 +1,4 @@
-//! Which tensors a network has, in the order in which a training step computes them.
+//! The tensors of a network, in the order in which a training step computes them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::TensorName;
 
-/// The loss, which also decides what turns the last `z` into `p`.
+/// The loss, which also determines the function that turns the last `z` into `p`.
 ///
 /// For every one of them the gradient that starts backpropagation is `dzL = (p − y) / B`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub enum Loss {
 }
 
 impl Loss {
-    /// Every loss there is.
+    /// All losses.
     pub const ALL: [Self; 3] = [Self::CrossEntropy, Self::Bce, Self::SquaredError];
 
     /// The name as dumps and command lines write it.
@@ -78,15 +78,9 @@ impl Network {
         self.sizes.windows(2).map(of).fold(0, usize::saturating_add)
     }
 
-    /// `w1 b1 … wL bL`.
-    #[must_use]
-    pub fn parameter_names(&self) -> Vec<TensorName> {
-        (1..=self.layers()).flat_map(|l| [TensorName::W(l), TensorName::B(l)]).collect()
-    }
-
     /// Every tensor of one training step, in the order of computation: inputs and parameters,
     /// forward, loss, backward from the last layer to the first, parameters after the update. The
-    /// first one in this order that is wrong is where the bug is.
+    /// bug is in the operation that makes the first wrong one.
     #[must_use]
     pub fn tensor_names(&self) -> Vec<TensorName> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
@@ -105,7 +99,7 @@ impl Network {
         names
     }
 
-    /// The shape of a tensor when the batch has `batch` samples, or `None` where this network has
+    /// The shape of a tensor for a batch of `batch` samples; `None` if this network has
     /// no tensor of that name.
     #[must_use]
     pub fn shape(&self, name: TensorName, batch: usize) -> Option<Vec<usize>> {

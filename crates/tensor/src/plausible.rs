@@ -1,5 +1,5 @@
-//! Whether what has come of a file can be the beginning of one of its kind, so that a pipe or a device
-//! without an end is not read up to the limit.
+//! Early recognition of files of the wrong kind from their first bytes, so that an endless pipe or device
+//! is not read up to the limit.
 
 use std::collections::HashMap;
 
@@ -7,21 +7,21 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// Headers of safetensors files that are longer are none: those of ten thousand tensors have 1 MiB.
+/// The largest header of a safetensors file: that of ten thousand tensors has 1 MiB.
 const MAX_HEADER_BYTES: u64 = 1 << 24;
-/// JSON is looked at again up to here. What is none has shown it long before.
+/// Beyond this size, JSON is no longer checked: other files are recognised long before.
 const MAX_JSON_BYTES: usize = 1 << 24;
 
-/// Where a tensor is in a safetensors file; for the metadata, nothing.
+/// The position of a tensor in a safetensors file; the metadata has none.
 #[derive(Deserialize)]
 struct Place {
     #[serde(default, rename = "data_offsets")]
     bytes: Value,
 }
 
-/// Whether these first bytes of a file are enough for a reader of safetensors: they are none, or go on after
-/// the end that the header names. A safetensors file begins with the length of its header, which says in JSON
-/// between which bytes after it each tensor is.
+/// Whether a reader of safetensors can stop after these first bytes of a file: they are of another kind of file, or
+/// longer than the header says. A safetensors file begins with the length of its header, which has in JSON
+/// the first and the last byte of each tensor.
 #[must_use]
 pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
     let Some((length, rest)) = bytes.split_first_chunk() else { return false };
@@ -35,8 +35,8 @@ pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
     tensors.len() as u64 > end.unwrap_or(0)
 }
 
-/// Whether these first bytes of a file are enough for a reader of dumps or reports: they can't become JSON, one
-/// object after another.
+/// Whether a reader of dumps or reports can stop after these first bytes of a file: they can't be the beginning of
+/// JSON objects.
 #[must_use]
 pub fn is_enough_of_json(bytes: &[u8]) -> bool {
     if bytes.len() > MAX_JSON_BYTES {
@@ -50,7 +50,7 @@ pub fn is_enough_of_json(bytes: &[u8]) -> bool {
         let error = objects.find_map(Result::err)?;
         (!error.is_eof()).then(|| (error.line(), error.column()))
     };
-    // One at the place where a number was cut in two is not there when a byte less has come.
+    // An error at the end may come from a truncated number; then it disappears with one byte less.
     error(bytes).is_some_and(|place| error(&bytes[..bytes.len() - 1]) == Some(place))
 }
 
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn dumps_are_read_to_their_end_and_nothing_else_is() {
         let dumps = b" \n{\"a\": [1, -2.5e3, \"text\"], \"b\": {}}\n{\"a\": null}\n";
-        // Up to the first brace there is nothing yet; what is shorter than a file's first piece is whole.
+        // From the first brace on; readers check no shorter beginning.
         for length in 3..=dumps.len() {
             assert!(!is_enough_of_json(&dumps[..length]), "{length} bytes");
         }

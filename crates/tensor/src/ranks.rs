@@ -1,17 +1,17 @@
-//! The dumps of several ranks that computed a step together: each holds its share of the batch, and
-//! what all have alike. Put together, they are the dump of the whole batch.
+//! The combination of the dumps of several ranks that computed a step together. Each holds its share of the batch, and
+//! the tensors that all ranks have; combined, they are the dump of the whole batch.
 
 use std::fmt;
 
 use crate::{Dump, DumpedTensor, Header, Samples, TensorName};
 
-/// What the dumps of all ranks come to.
+/// The combined dumps of all ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembled {
-    /// The step on the whole batch: shares in the order of the ranks, and of what all ranks have,
-    /// what the first has.
+    /// The step on the whole batch: shares in the order of the ranks, and the first rank's values of the tensors
+    /// that all ranks have.
     pub dump: Dump,
-    /// Where a rank has something else, though all should have the same.
+    /// Tensors that should be the same on all ranks and aren't.
     pub differences: Vec<RankDifference>,
 }
 
@@ -28,7 +28,7 @@ pub struct RankDifference {
     pub at: usize,
     /// The element on the rank, and on the first.
     pub values: (f64, f64),
-    /// How many elements differ, and how many there are.
+    /// The number of elements that differ, and the number of all elements.
     pub elements: (usize, usize),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for RankDifference {
 }
 
 impl TensorName {
-    /// Whether each sample of a batch has a row of it.
+    /// Whether the tensor has a row for each sample of the batch.
     #[must_use]
     pub const fn has_a_row_for_each_sample(&self) -> bool {
         matches!(
@@ -55,7 +55,7 @@ impl TensorName {
 }
 
 impl Header {
-    /// The header of the whole that a rank's dump is a part of.
+    /// The header of the combined dump of all ranks, from a rank's header.
     #[must_use]
     pub fn of_all_ranks(&self) -> Self {
         Self { rank: None, mnist: None, not_materialised: Vec::new(), ..self.clone() }
@@ -63,18 +63,18 @@ impl Header {
 }
 
 impl Dump {
-    /// Puts the dumps of all ranks of a step together, given in the order of the ranks.
+    /// Combines the dumps of all ranks of a step, in the order of the ranks.
     ///
     /// # Errors
-    /// When they are not those of all ranks of one step, or a tensor has another shape on one of
-    /// them than it could.
+    /// If a rank is missing, the dumps are of different steps or runs, or the shapes of a tensor on two ranks
+    /// don't fit.
     pub fn of_ranks(parts: &[&Self]) -> Result<Assembled, String> {
         let first = parts.first().ok_or("there is no rank")?;
         let header = first.header.of_all_ranks();
         for (rank, part) in parts.iter().enumerate() {
             let (has, of) = (part.header.rank, part.header.world_size);
             if has != Some(rank as u64) || of != Some(parts.len() as u64) {
-                return Err(format!("rank {rank} of {} is not there", parts.len()));
+                return Err(format!("rank {rank} of {} is missing", parts.len()));
             }
             if part.header.of_all_ranks() != header {
                 return Err(format!(
@@ -86,16 +86,17 @@ impl Dump {
         let mut whole = Self::new(header);
         whole.header.mnist = samples(parts);
         let mut differences = Vec::new();
-        let nowhere = |name| parts.iter().any(|part| part.header.not_materialised.contains(&name));
+        let is_absent =
+            |name| parts.iter().any(|part| part.header.not_materialised.contains(&name));
         for name in parts.iter().flat_map(|part| part.header.not_materialised.iter().copied()) {
             if !whole.header.not_materialised.contains(&name) {
                 whole.header.not_materialised.push(name);
             }
         }
-        for tensor in first.tensors.iter().filter(|tensor| !nowhere(tensor.name)) {
+        for tensor in first.tensors.iter().filter(|tensor| !is_absent(tensor.name)) {
             let name = tensor.name;
             let all: Option<Vec<_>> = parts.iter().map(|part| part.get(name)).collect();
-            // One that a rank lacks without a word is missing in the whole.
+            // If a rank lacks it and doesn't declare that, it is missing in the combined dump, too.
             let Some(all) = all else { continue };
             if name.has_a_row_for_each_sample() {
                 whole.tensors.push(rows(&all)?);
@@ -124,7 +125,7 @@ fn samples(parts: &[&Dump]) -> Option<Samples> {
     Some(Samples { normalisation, rows })
 }
 
-/// The rows of all ranks, one below the other.
+/// The rows of all ranks, in the order of the ranks.
 fn rows(all: &[&DumpedTensor]) -> Result<DumpedTensor, String> {
     let name = all[0].name;
     let mut whole = DumpedTensor { name, shape: all[0].shape.clone(), data: Vec::new() };
@@ -141,7 +142,7 @@ fn rows(all: &[&DumpedTensor]) -> Result<DumpedTensor, String> {
     Ok(whole)
 }
 
-/// Where a rank has something else than the first.
+/// The difference of a rank's tensor from the first rank's, if there is one.
 fn difference(
     step: u64,
     rank: u64,
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_laid_below_each_other() {
+    fn shares_are_combined_in_the_order_of_the_ranks() {
         let parts = [part(0, vec![1.0, 2.0, 3.0, 4.0], 1.0), part(1, vec![5.0, 6.0], 1.0)];
         let last = part(2, Vec::new(), 1.0);
         let found = Dump::of_ranks(&[&parts[0], &parts[1], &last]).unwrap();
@@ -214,7 +215,7 @@ mod tests {
             "dw1 of rank 2 is not that of rank 0 (step 4): 1 of 2 elements differ, the first at 1, \
              1.5e0 instead of 1e0"
         );
-        // NaN is NaN, where its bits are the same; zeros have signs.
+        // Bits are compared: NaN equals NaN, and the two zeros differ.
         let nan = [0, 1, 2].map(|rank| part(rank, x(), f32::NAN));
         assert!(Dump::of_ranks(&[&nan[0], &nan[1], &nan[2]]).unwrap().differences.is_empty());
         let zeros = [part(0, x(), 0.0), part(1, x(), -0.0), part(2, x(), 0.0)];
@@ -225,12 +226,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_all_ranks_of_one_step_is_refused() {
+    fn missing_ranks_and_other_steps_are_refused() {
         let x = || vec![1.0, 2.0];
         let mut parts = [0, 1, 2].map(|rank| part(rank, x(), 1.0));
         let of = |parts: &[&Dump]| Dump::of_ranks(parts).unwrap_err();
-        assert!(of(&[&parts[0], &parts[1]]).contains("rank 0 of 2 is not there"));
-        assert!(of(&[&parts[0], &parts[2], &parts[1]]).contains("rank 1 of 3 is not there"));
+        assert!(of(&[&parts[0], &parts[1]]).contains("rank 0 of 2 is missing"));
+        assert!(of(&[&parts[0], &parts[2], &parts[1]]).contains("rank 1 of 3 is missing"));
         parts[1].header.seed = 2;
         assert!(of(&[&parts[0], &parts[1], &parts[2]]).contains("ranks 0 and 1 are not of one"));
         parts[1] = part(1, x(), 1.0);
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_rank_never_holds_the_whole_does_not_hold() {
+    fn a_tensor_that_one_rank_never_holds_is_not_materialised() {
         let x = || vec![1.0, 2.0];
         let mut parts = [0, 1, 2].map(|rank| part(rank, x(), 1.0));
         parts[1].header.not_materialised.push(TensorName::X);

@@ -1,6 +1,6 @@
-//! Runs: the dumps of several training steps, one after the other in one file.
+//! Runs: files with the dumps of several consecutive training steps.
 //!
-//! A run is no other format: it is dumps, one after the other, as `cat` would join them, plain or
+//! A run is the concatenation of its dumps, as by `cat`, plain or
 //! gzipped. A dump of one step is a run of one.
 
 use std::io::{self, Write};
@@ -16,27 +16,27 @@ impl Dump {
     /// Reads the dumps of a file: one, or those of the steps of a run.
     ///
     /// # Errors
-    /// As [`Dump::read`], for each of them, or when they are not the steps of one run: one after
-    /// the other, as many as they say, of one level and one network.
+    /// As [`Dump::read`] for each of them; or if they are not all steps of one run, consecutive and of one level and
+    /// one network.
     pub fn read_run(path: &Path) -> Result<Vec<Self>, DumpError> {
         let run = documents(path)?;
         for (before, next) in run.iter().zip(&run[1..]) {
             follows(before, next)
                 .map_err(|reason| DumpError::Content { path: path.to_owned(), reason })?;
         }
-        let said = run[0].header.steps;
-        if said.is_some_and(|steps| steps != run.len() as u64) {
+        let expected = run[0].header.steps;
+        if expected.is_some_and(|steps| steps != run.len() as u64) {
             let reason = format!(
-                "it holds {} steps of a run of {}: the rest is missing",
+                "it holds {} steps of a run of {}: the others are missing",
                 run.len(),
-                said.unwrap_or_default()
+                expected.unwrap_or_default()
             );
             return Err(DumpError::Content { path: path.to_owned(), reason });
         }
         Ok(run)
     }
 
-    /// Writes the dumps of a run, gzipped when the name ends in `.gz`, whole or not at all.
+    /// Writes the dumps of a run, gzipped if the name ends in `.gz`, completely or not at all.
     ///
     /// # Errors
     /// As [`write_each`](Self::write_each).
@@ -44,12 +44,12 @@ impl Dump {
         Self::write_each(path, |write| run.iter().try_for_each(write))
     }
 
-    /// Writes the dumps of a run as they are made, so that one at a time is in memory. `make` calls
-    /// the function that it is given with each of them. The file is written as by
+    /// Writes the dumps of a run as they are made, so that only one at a time is in memory. `make` calls
+    /// its argument with each of them. The file is written as by
     /// [`write_run`](Self::write_run); if `make` fails, it isn't written at all.
     ///
     /// # Errors
-    /// What `make` returns; [`DumpError::Write`] if the file can't be written; [`DumpError::TooLong`]
+    /// The error that `make` returns; [`DumpError::Write`] if the file can't be written; [`DumpError::TooLong`]
     /// if several dumps have more than [`MOST_BYTES`](Self::MOST_BYTES).
     pub fn write_each<E: From<DumpError>>(
         path: &Path,
@@ -85,7 +85,7 @@ fn write_up_to<E: From<DumpError>>(
     })
 }
 
-/// Why a file of dumps was not written.
+/// The reason why a file of dumps was not written.
 enum Unwritten<E> {
     Io(io::Error),
     /// The dumps were not made, or their file was found to be too long.
@@ -98,7 +98,7 @@ impl<E> From<io::Error> for Unwritten<E> {
     }
 }
 
-/// A writer that counts.
+/// A writer that counts bytes.
 struct Counted<'a> {
     writer: &'a mut dyn Write,
     bytes: u64,
@@ -116,7 +116,7 @@ impl Write for Counted<'_> {
     }
 }
 
-/// The dumps of a file, one at least.
+/// The dumps of a file, at least one.
 pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
     let json = unpacked(path)?;
     if let Some(found) = Foreign::detect(&json) {
@@ -129,7 +129,7 @@ pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
         document.map_err(|source| DumpError::Parse { path: path.to_owned(), source })?;
         ends.push(documents.byte_offset());
     }
-    // One document, or none: what comes behind it is judged with it.
+    // With one document or none, errors after it are reported by the parser.
     if ends.len() < 2 {
         return Ok(vec![Dump::from_json(&json, path)?]);
     }
@@ -137,11 +137,14 @@ pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
     starts.zip(&ends).map(|(start, &end)| Dump::from_json(&json[start..end], path)).collect()
 }
 
-/// Whether a dump is of the step after another one's; why not.
+/// Checks that a dump is of the step after another one's; otherwise returns the reason.
 fn follows(before: &Dump, next: &Dump) -> Result<(), String> {
     let (b, n) = (&before.header, &next.header);
     if n.step != b.step + 1 {
-        return Err(format!("behind step {} comes step {}: no run of one level", b.step, n.step));
+        return Err(format!(
+            "step {} is followed by step {}: these are not consecutive steps of one run",
+            b.step, n.step
+        ));
     }
     let mut same = n.clone();
     same.step = b.step;
@@ -203,7 +206,7 @@ mod tests {
                 assert_eq!(Dump::read_run(&path).unwrap(), run(steps));
             }
         }
-        // What is named without `.gz` is found with it.
+        // A name without `.gz` finds the file with it.
         std::fs::remove_file(folder.path().join("run.json")).unwrap();
         assert_eq!(Dump::read_run(&folder.path().join("run.json")).unwrap(), run(3));
         let error = Dump::read(&folder.path().join("run.json")).unwrap_err().to_string();
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_or_a_pointer_in_place_of_a_dump_is_named() {
+    fn an_html_page_or_a_git_lfs_pointer_is_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
         for (bytes, name) in [
@@ -225,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_nobody_could_read_again_is_not_written() {
+    fn a_run_too_long_to_be_read_back_is_not_written() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["run.json", "run.json.gz"] {
             let path = folder.path().join(name);
@@ -244,13 +247,13 @@ mod tests {
             assert!(!path.exists());
             endless(1 << 20).unwrap();
         }
-        // A single dump is a matter of its own network.
+        // The limit is not for single dumps.
         let path = folder.path().join("one.json");
         write_up_to::<DumpError>(1, &path, |write| write(&run(1)[0])).unwrap();
     }
 
     #[test]
-    fn what_is_no_run_is_refused() {
+    fn steps_of_different_runs_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.json");
         let error = |run: &[Dump]| {
@@ -260,7 +263,7 @@ mod tests {
         assert!(error(&run(3)[..2]).contains("2 steps of a run of 3"));
         let mut twice = run(3);
         twice[2] = twice[1].clone();
-        assert!(error(&twice).contains("behind step 1 comes step 1"));
+        assert!(error(&twice).contains("step 1 is followed by step 1"));
         let mut mixed = run(2);
         mixed[1].header.level = "level2-cuda-naive".into();
         assert!(error(&mixed).contains("not of one run"));

@@ -1,9 +1,9 @@
-//! A tensor: a shape, and its elements in row-major order.
+//! Tensors: a shape, and the elements in row-major order.
 
 use thiserror::Error;
 
 /// A dense `f32` tensor in row-major order: the last index moves fastest, so element `[i, j]` of
-/// a `[rows, cols]` matrix lies at `i * cols + j`. A scalar has the empty shape `[]` and one
+/// a `[rows, cols]` matrix is at `i * cols + j`. A scalar has the empty shape `[]` and one
 /// element.
 ///
 /// This is the form in which tensors leave a level, not the form in which a level computes.
@@ -13,18 +13,18 @@ pub struct Tensor {
     data: Vec<f32>,
 }
 
-/// The number of elements given is not what the shape asks for.
+/// The number of elements doesn't fit the shape.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the shape {shape:?} does not hold {elements} elements")]
 pub struct ShapeError {
-    /// The shape asked for.
+    /// The shape.
     pub shape: Vec<usize>,
-    /// The number of elements given.
+    /// The number of elements.
     pub elements: usize,
 }
 
 impl ShapeError {
-    /// Says whether a shape, which may come from a file and overflow, holds this many elements.
+    /// Checks that a shape has this number of elements. The product of a shape from a file may overflow.
     pub(crate) fn check(shape: &[usize], elements: usize) -> Result<(), Self> {
         if shape.iter().try_fold(1_usize, |n, &axis| n.checked_mul(axis)) == Some(elements) {
             Ok(())
@@ -38,7 +38,7 @@ impl Tensor {
     /// A tensor of this shape with these elements, row-major.
     ///
     /// # Errors
-    /// When `data` has another number of elements than `shape` holds.
+    /// If the number of elements of `data` doesn't fit `shape`.
     pub fn new(shape: impl Into<Vec<usize>>, data: Vec<f32>) -> Result<Self, ShapeError> {
         let shape = shape.into();
         ShapeError::check(&shape, data.len())?;

@@ -1,6 +1,5 @@
-//! A process that ends while it writes a file: killed, asked to end, or stopped by a limit. The
-//! file is the old one or the new one, whole, and nothing else is left where the process could
-//! still see to it.
+//! A process that ends while it writes a file: killed, terminated, or stopped by a limit. Afterwards, the file is
+//! completely the old one or completely the new one. No temporary file is left, unless the process was killed.
 #![cfg(unix)]
 
 use std::env;
@@ -13,7 +12,7 @@ use std::time::Duration;
 
 use host::file::write_atomically;
 
-/// What the process that writes is told: the file, how it ends, and after how many pieces.
+/// The environment variables of the writing process: the file, how it ends, and after how many pieces.
 const FILE: &str = "TENSOR_TEST_FILE";
 const END: &str = "TENSOR_TEST_END";
 const AFTER: &str = "TENSOR_TEST_AFTER";
@@ -29,7 +28,7 @@ fn new() -> Vec<u8> {
     (0..PIECES * PIECE).map(|i| (i % 251) as u8).collect()
 }
 
-/// The process that writes; among the other tests, where it isn't told what, it does nothing.
+/// The writing process; run as an ordinary test, without the variables, it does nothing.
 #[test]
 fn writer() {
     if env::var_os(FILE).is_some() {
@@ -39,7 +38,7 @@ fn writer() {
 }
 
 fn write() -> ExitCode {
-    let variable = |name| env::var(name).expect("the test says so");
+    let variable = |name| env::var(name).expect("the test sets the variable");
     let (path, end) = (variable(FILE), variable(END));
     let after: usize = variable(AFTER).parse().expect("a number");
     let after_pieces = |pieces: usize| {
@@ -51,7 +50,7 @@ fn write() -> ExitCode {
         }
         let kill = Command::new("kill").args([&end, &std::process::id().to_string()]).status();
         assert!(kill.expect("kill is there").success());
-        // The signal arrives in its own time.
+        // The signal may arrive later.
         std::thread::sleep(Duration::from_secs(60));
     };
     let written = write_atomically::<io::Error>(Path::new(&path), |writer| {
@@ -72,7 +71,7 @@ fn write() -> ExitCode {
     }
 }
 
-/// What became of the process and of its folder.
+/// The exit status of the process, and the state of its folder.
 struct Outcome {
     status: ExitStatus,
     said: String,
@@ -85,7 +84,7 @@ fn run(shell: &str, end: &str, after: usize) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, OLD).unwrap();
-    // Who runs the tests under `nohup` has them ignore SIGHUP, and a shell can't undo that.
+    // Under `nohup`, the tests ignore SIGHUP, and a shell can't undo that.
     let (program, first) = if cfg!(target_os = "linux") {
         ("env", &["--default-signal=HUP,INT,TERM", "sh"][..])
     } else {
@@ -124,7 +123,7 @@ fn asked_to_end_at_each_write_nothing_unfinished_is_left() {
     for (end, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         for after in 0..=PIECES + 1 {
             let Outcome { status, said, content, names } = run("", end, after);
-            // Whoever waits for the process sees what ended it.
+            // The exit status shows the signal.
             assert_eq!(status.signal(), Some(number), "{status}: {said}");
             let expected = if after > PIECES { new() } else { OLD.to_vec() };
             assert!(content == expected, "{end} after {after} pieces: {} bytes", content.len());
@@ -133,7 +132,7 @@ fn asked_to_end_at_each_write_nothing_unfinished_is_left() {
     }
 }
 
-/// As `nohup` has it for SIGHUP: that signal does nothing, and the next one is the end.
+/// As with `nohup` and SIGHUP: the ignored signal does nothing, and the next one ends the process.
 #[test]
 fn a_signal_that_is_ignored_stays_ignored() {
     let Outcome { status, said, content, names } =
@@ -142,10 +141,10 @@ fn a_signal_that_is_ignored_stays_ignored() {
     assert_eq!((content, names), (OLD.to_vec(), vec!["file".to_owned()]));
 }
 
-/// A file that may not grow so large: an error at each place where the limit can be, whether or
-/// not the signal that goes with it is ignored.
+/// A limit on the size of files is an error at each place where it can be, whether or
+/// not its signal is ignored.
 #[test]
-fn a_limit_on_the_size_of_files_is_an_error_and_not_the_end() {
+fn a_limit_on_the_size_of_files_is_an_error() {
     // The shells have blocks of 512 or of 1024 bytes.
     for blocks in [0, 1, 19, 20, 39, 40, PIECES * PIECE / 1024] {
         for trap in ["", "trap '' XFSZ;"] {

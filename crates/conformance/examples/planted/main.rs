@@ -3,10 +3,10 @@
 //!
 //!     cargo run -p conformance --example planted
 //!
-//! With `-- --blind`, the faults of the blind test in place of the others; with `-- --html FOLDER`,
-//! the page of each goes there.
+//! With `-- --blind`, plants the faults of the blind test instead; with `-- --html FOLDER`,
+//! writes the page of each to that folder.
 //!
-//! What a faulty kernel reads may be what another block has not written yet. With
+//! A faulty kernel may read values that another block writes at the same time. With
 //! `EMULATED_GPU_DETERMINISTIC=1` the table is the same on every machine.
 
 mod faults;
@@ -20,13 +20,13 @@ use training::{Error, Result};
 
 use faults::{Table, plant};
 
-/// Which faults, and where their pages go.
+/// The options of the command line.
 #[derive(Parser)]
 struct Options {
-    /// The faults of the blind test, in place of those that the readings were looked over with.
+    /// Plant the faults of the blind test instead of those that the authors of readings knew.
     #[arg(long)]
     blind: bool,
-    /// A folder for the page of each fault.
+    /// Write the page of each fault to this folder.
     #[arg(long, value_name = "FOLDER")]
     html: Option<PathBuf>,
 }
@@ -43,41 +43,41 @@ fn main() -> Result<()> {
     let gpu = plant::device()?;
     println!("| planted in | fault | wrong tensor | found alone | against PyTorch | reading |");
     println!("|---|---|---|---|---|---|");
-    let (mut found, mut read, mut told, mut all) = (0, 0, 0, 0);
+    let (mut found, mut read, mut explained, mut all) = (0, 0, 0, 0);
     let table = Table::read()?;
     for fault in if options.blind { table.blind } else { table.seen } {
-        let said = plant::plant(&fault, &gpu)?;
+        let verdicts = plant::plant(&fault, &gpu)?;
         let tick = |by: Option<(u64, TensorName)>| match by {
             Some(by) if by == (fault.step, fault.tensor) => "yes".into(),
             Some((step, tensor)) => format!("no: `{tensor}`, step {step}"),
             None => "no".to_owned(),
         };
-        let reading = match &said.reading {
-            Some(reading) if said.is_read(&fault) => reading.clone(),
+        let reading = match &verdicts.reading {
+            Some(reading) if verdicts.is_read(&fault) => reading.clone(),
             Some(reading) => format!("not the cause: {reading}"),
             None => "unexplained".into(),
         };
         println!(
             "| {} | {} | `{}`, step {} | {} | {} | {} |",
-            said.level,
+            verdicts.level,
             fault.what,
             fault.tensor,
             fault.step,
-            tick(said.alone),
-            tick(said.compared),
+            tick(verdicts.alone),
+            tick(verdicts.compared),
             reading
         );
         if let Some(folder) = &pages {
             let path = folder.join(format!("{all:03}.html"));
-            wrote(&path, std::fs::write(&path, said.page().0))?;
+            wrote(&path, std::fs::write(&path, verdicts.page().0))?;
         }
         all += 1;
-        found += usize::from(said.is_found(&fault));
-        read += usize::from(said.is_read(&fault));
-        told += usize::from(said.reading.is_some());
+        found += usize::from(verdicts.is_found(&fault));
+        read += usize::from(verdicts.is_read(&fault));
+        explained += usize::from(verdicts.reading.is_some());
     }
     println!(
-        "\n{found} of {all} are found by both; {told} of {all} have a reading, and {read} of these are \
+        "\n{found} of {all} are found by both; {explained} of {all} have a reading, and {read} of these are \
          right."
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! The program: what it prints, and how it exits.
+//! The program: its output, and its exit codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,9 +41,9 @@ fn a_level_that_agrees_is_a_success() {
     assert_eq!(report["outcomes"].as_array().unwrap().len(), 60);
 }
 
-/// A page for each reference, and one that leads to them.
+/// A page for each reference, and an index.
 #[test]
-fn what_was_seen_is_written_as_pages() {
+fn results_are_written_as_pages() {
     let folder = tempfile::tempdir().unwrap();
     let pages = folder.path().join("pages");
     let output = conformance(&references(), &["--html", pages.to_str().expect("a plain name")]);
@@ -59,8 +59,7 @@ fn what_was_seen_is_written_as_pages() {
     }
 }
 
-/// One number of a reference is wrong: both forms of the level differ from it, and from nothing
-/// else.
+/// One number of a reference is wrong: only there both forms of the level differ.
 #[test]
 fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +85,7 @@ fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
 }
 
 #[test]
-fn missing_references_are_an_error_that_says_what_to_do() {
+fn missing_references_are_an_error_with_a_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let output = conformance(folder.path(), &[]);
     assert_eq!(output.status.code(), Some(2));

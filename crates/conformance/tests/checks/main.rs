@@ -1,4 +1,4 @@
-//! The suite itself: that it passes, what it prints, and that a level of one's own can be given to it.
+//! The suite itself: that it passes, what it prints, and that it accepts a reader's level.
 
 mod command_line;
 mod edges;

@@ -1,6 +1,6 @@
-//! Levels before their first batch, and on a GPU after a batch is gone: where the device had no memory
-//! for the next one, and where there is another training set. Nothing computes then, and the next batch that is loaded trains as
-//! on a level that never saw anything else.
+//! Levels without a batch: before the first one, and on a GPU after a batch for which the device had no memory,
+//! or after another training set. Then nothing computes, and the next batch trains as
+//! on a new level.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ fn network() -> Network {
     Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy }
 }
 
-/// Rows of features that are no two alike, with the ten classes in turn.
+/// Rows of features that all differ, with the ten classes in turn.
 fn rows(count: usize) -> Dataset {
     let x = (0..count * 4).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
     let labels = (0..count).map(|i| (i % 10) as u8).collect();
@@ -55,7 +55,7 @@ fn losses(level: &mut dyn Level, set: &Dataset) -> [f32; 2] {
     [before, level.loss().unwrap()]
 }
 
-/// Expects the same bits; where sums are atomic, in whatever order the threads come, what is close.
+/// Expects the same bits, or for atomic sums, whose order varies, close numbers.
 fn same(variant: &Variant, expected: [f32; 2], found: [f32; 2]) {
     let is_atomic = variant.options.contains("thread-per-sample");
     let is_same = |(a, b): (f32, f32)| match is_atomic {
@@ -80,8 +80,8 @@ fn has_no_batch(variant: &Variant, level: &mut dyn Level) {
     }
 }
 
-/// Runs the variants of a level with little memory, such as 24M. The emulated GPU reads how much it has
-/// once, so that this needs a process of its own.
+/// Runs the variants of a level with little memory, such as 24M. The emulated GPU reads its memory size only
+/// once, so this needs a separate process.
 fn in_little_memory(memory: &str, test: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", &format!("no_batch::{test}"), "--nocapture"])
@@ -106,7 +106,7 @@ fn is_left_as_it_was(level: &str) {
         // A size that is known, planned and captured, before some of the buffers are moved.
         same(&variant, expected, losses(level.as_mut(), &few));
         start(level.as_mut());
-        // Twice as many each time, until one of the buffers is not to be had.
+        // Doubled until the allocation of a buffer fails.
         let sizes = (6..20).map(|n| rows(1 << n));
         let mut too_many = sizes.filter(|set| load(level.as_mut(), set).is_err());
         let too_many = too_many.next().expect("2^19 rows fit");
@@ -134,7 +134,7 @@ fn level_2_with_little_memory() {
 
 #[test]
 fn level_3_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
-    // The libraries' workspace alone is 32 MiB.
+    // The libraries' workspace is 32 MiB.
     in_little_memory("96M", "level_3_with_little_memory");
 }
 
@@ -169,9 +169,9 @@ fn no_level_computes_before_its_first_batch() {
     }
 }
 
-/// The rows of a batch may be where the set lies, and those of a smaller one are fewer.
+/// A batch may share its memory with the training set, and a smaller set has fewer rows.
 #[test]
-fn a_batch_is_gone_where_there_is_another_training_set() {
+fn another_training_set_discards_the_batch() {
     let (large, small) = (rows(64), rows(8));
     for variant in on_the_gpu() {
         let mut fresh = open(&variant);

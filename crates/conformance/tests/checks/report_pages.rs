@@ -8,11 +8,11 @@ use level1_cpu::{Form, Level1};
 use training::report::{Report, write_json};
 use training::{Console, Parameters, Preset, Single, report_page, train};
 
-/// What a level's name may be made to say.
+/// A hostile level name.
 const HOSTILE: &str = "</script><svg onload=alert(1)>\"'{{ 7*7 }}";
 
 #[test]
-fn a_run_has_a_page_of_its_own_and_one_with_others() {
+fn a_run_has_a_page_and_shares_one_with_other_runs() {
     let folder = tempfile::tempdir().unwrap();
     let mut preset = Preset::find("race").unwrap();
     preset.batch_size = 16;
@@ -68,7 +68,10 @@ fn a_run_has_a_page_of_its_own_and_one_with_others() {
         assert!(!text.contains("<svg onload") && text.contains("{{ 7*7 }}"), "{}", page.display());
         assert_eq!(text.matches("</script>").count(), 2, "{}", page.display());
     }
-    assert!(fs::read_to_string(&both).unwrap().contains("(2)"), "the two are told apart");
+    assert!(
+        fs::read_to_string(&both).unwrap().contains("(2)"),
+        "the two runs have different titles"
+    );
     in_browser(folder.path(), &[&one, &both]);
 }
 

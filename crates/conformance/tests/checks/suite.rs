@@ -23,7 +23,7 @@ fn passes(check: Check) -> Vec<Outcome> {
 #[test]
 fn steps_agree_with_the_references() {
     let outcomes = passes(Check::References);
-    // Run phase by phase, these hold every tensor there is, so that nothing went uncompared.
+    // Run phase by phase, these hold every tensor, so that all are compared.
     for (level, options) in [
         ("level1-cpu", "--form textbook"),
         ("level2-cuda-naive", "--kernels per-operation --transfer explicit"),
@@ -40,7 +40,7 @@ fn steps_agree_with_the_references() {
         let plain = outcome.options == "--kernels thread-per-sample";
         assert_eq!(outcome.not_materialised.is_empty(), plain, "{}", outcome.options);
     }
-    // And of the others nobody leaves out more than gradients within a network and pre-activations.
+    // The others only lack gradients within a network, and pre-activations.
     for outcome in &outcomes {
         for name in &outcome.not_materialised {
             let name = name.to_string();
@@ -50,7 +50,7 @@ fn steps_agree_with_the_references() {
     }
 }
 
-/// With the buffers of the step before: what a level carries over by mistake shows here.
+/// With the buffers of the step before, so that values that a level carries over by mistake show.
 #[test]
 fn three_steps_agree_with_the_references() {
     passes(Check::Steps);

@@ -64,7 +64,7 @@ fn push<T: Element>(dump: &mut Dump, name: TensorName, array: Option<Array<T>>) 
 
 #[test]
 fn every_level_agrees_with_autograd_within_its_rounding() {
-    // Those that differ only in how a batch comes are held to the references alone.
+    // Variants that only differ in the transfer of batches are only compared with the references.
     let all = variants(choice());
     let variants: Vec<_> = all.iter().filter(|v| v.checks.contains(&Check::Presets)).collect();
     assert!(variants.len() >= 4);

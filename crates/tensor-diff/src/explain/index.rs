@@ -40,7 +40,7 @@ pub(super) enum Map {
     Right,
     /// With one of its two indices mistaken.
     Along(Which, Step),
-    /// So many elements further.
+    /// With an offset.
     Shifted(isize),
     /// With rows of this length.
     Stride(usize),

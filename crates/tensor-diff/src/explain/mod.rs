@@ -48,7 +48,7 @@ const SLACK: f64 = 4.0;
 pub(crate) struct Scene<'a> {
     name: TensorName,
     chain: &'a Chain<'a>,
-    /// Its step, the step before and those after it, as far as they exist.
+    /// Its step, and the steps before and after it.
     dump: &'a Dump,
     before: Option<&'a Dump>,
     later: &'a [Dump],

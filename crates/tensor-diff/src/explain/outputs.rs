@@ -86,7 +86,8 @@ fn quotients(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
         ("(z - max of the batch)", vec![largest(z); rows]),
         ("(z - first z)", by_row(&|r| row(r)[0])),
     ];
-    let shifted: Vec<(String, fn(f64) -> f64, &[f64])> = functions
+    type Shifted<'a> = (String, fn(f64) -> f64, &'a [f64]);
+    let shifted: Vec<Shifted<'_>> = functions
         .iter()
         .flat_map(|(name, of)| {
             shifts.iter().map(move |(shift, by)| (format!("{name}{shift}"), *of, &by[..]))
@@ -200,8 +201,11 @@ fn log(z: f64) -> f64 {
     (-z.abs()).exp().ln_1p()
 }
 
+/// A term of binary cross-entropy, of a logit and its label.
+type Term = (&'static str, fn(f64, f64) -> f64);
+
 /// Wrong terms of binary cross-entropy.
-const BCE: [(&str, fn(f64, f64) -> f64); 8] = [
+const BCE: [Term; 8] = [
     ("the 1 + of ln(1 + exp(-|z|)) is left out", |z, y| z.max(0.0) - z * y - z.abs()),
     ("ln(1 + exp(-|z|)) is left out", |z, y| z.max(0.0) - z * y),
     ("the logarithm of 1 + exp(-|z|) is not taken", |z, y| {

@@ -131,7 +131,7 @@ fn denominators(scene: &Scene<'_>) -> Option<Pattern> {
     let row = |i: usize| &scene.expected[i / columns * columns..][..columns];
     let groups = TILES.into_iter().filter(|&tile| tile < columns).map(|tile| {
         let text =
-            format!("each class is divided by the sum of its own group only, in groups of {tile}");
+            format!("each class is divided by the sum of only its group, in groups of {tile}");
         hypothesis(text, move |i| {
             let group = row(i).chunks(tile).nth(i % columns / tile);
             scene.expected[i] / group.map_or(f64::NAN, |group| group.iter().sum())

@@ -22,7 +22,7 @@ pub struct Candidate<'a> {
     pub found: RunComparison,
 }
 
-/// Compares each candidate with the reference, or judges each by itself if there is none. Every bound is
+/// Compares each candidate with the reference, or without one judges each by itself. Every bound is
 /// multiplied by `scale_tolerance`.
 ///
 /// # Errors

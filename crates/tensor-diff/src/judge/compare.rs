@@ -112,9 +112,9 @@ fn first_divergence(rows: &[Row], context: &Context<'_>, own: &Judgement) -> Opt
 
 /// The verdict on one tensor.
 fn row(name: TensorName, context: &Context<'_>) -> Row {
-    let [reference, candidate] = match context.both(name, None) {
+    let [reference, candidate] = match context.both(name) {
         Ok(sides) => sides,
-        Err(row) => return row,
+        Err(verdict) => return context.row(name, None, verdict),
     };
     let unbounded = vec![f64::NAN; reference.data.len()];
     let bounds = context.bounds.get(&name).unwrap_or(&unbounded);

@@ -69,40 +69,31 @@ impl<'a> Context<'a> {
         names
     }
 
-    /// A tensor as it is in both dumps; or the row that says why its elements can't be compared. `shape` is its shape
-    /// if neither dump holds it.
-    pub(super) fn both(
-        &self,
-        name: TensorName,
-        shape: Option<&[usize]>,
-    ) -> Result<[&DumpedTensor; 2], Row> {
-        let sides = [self.reference.get(name), self.candidate.get(name)];
-        let held = sides.iter().flatten().next().map(|tensor| &tensor.shape[..]);
-        let row = |verdict| {
-            Err(Row {
-                name,
-                shape: held.or(shape).map(<[usize]>::to_vec),
-                deviation: None,
-                verdict,
-            })
-        };
+    /// A tensor as it is in both dumps; or the verdict if its elements can't be compared.
+    pub(super) fn both(&self, name: TensorName) -> Result<[&DumpedTensor; 2], Verdict> {
         if !self.network.contains(&name) {
-            return row(Verdict::Unexpected);
+            return Err(Verdict::Unexpected);
         }
+        let sides = [self.reference.get(name), self.candidate.get(name)];
         let [Some(reference), Some(candidate)] = sides else {
-            let dumps = [self.reference, self.candidate].into_iter().zip(sides);
-            let declared =
-                |(dump, held): (&Dump, Option<_>)| held.is_some() || declares_absent(dump, name);
-            let declared = dumps.map(declared).all(|declared| declared);
-            return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing });
+            let mut dumps = [self.reference, self.candidate].into_iter().zip(sides);
+            let declared = dumps.all(|(dump, held)| held.is_some() || declares_absent(dump, name));
+            return Err(if declared { Verdict::NotMaterialised } else { Verdict::Missing });
         };
         let right_shape = self.chain.as_ref().and_then(|chain| chain.shape(name));
         if reference.shape != candidate.shape
             || right_shape.is_some_and(|shape| shape != reference.shape)
         {
-            return row(Verdict::Shape);
+            return Err(Verdict::Shape);
         }
         Ok([reference, candidate])
+    }
+
+    /// The row of a tensor whose elements can't be compared; `shape` is its shape if neither dump holds it.
+    pub(super) fn row(&self, name: TensorName, shape: Option<&[usize]>, verdict: Verdict) -> Row {
+        let held = self.reference.get(name).or_else(|| self.candidate.get(name));
+        let shape = held.map(|tensor| &tensor.shape[..]).or(shape).map(<[usize]>::to_vec);
+        Row { name, shape, deviation: None, verdict }
     }
 
     pub(super) fn is_misplaced(&self, name: TensorName) -> bool {

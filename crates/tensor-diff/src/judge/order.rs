@@ -51,7 +51,7 @@ pub(crate) fn misplaced(file: File, dump: &Dump, expected: &[TensorName]) -> Vec
 /// exchanged, either could move: the one that should come first is the one that is named.
 fn outside_of_longest_rise(positions: &[usize]) -> Vec<usize> {
     let n = positions.len();
-    // From the back: the length of the longest rise that starts here, and what follows in it.
+    // From the back: the length of the longest rise that starts at each index, and the next index in it.
     let mut length = vec![1; n];
     let mut next = vec![None; n];
     for i in (0..n).rev() {

@@ -165,9 +165,11 @@ fn recompute(
 
 /// The verdict on one tensor.
 fn row(name: TensorName, context: &Context<'_>, recomputed: Option<&DumpedTensor>) -> Row {
-    let found = match context.both(name, recomputed.map(|tensor| &tensor.shape[..])) {
+    let found = match context.both(name) {
         Ok([_, found]) => found,
-        Err(row) => return row,
+        Err(verdict) => {
+            return context.row(name, recomputed.map(|tensor| &tensor.shape[..]), verdict);
+        }
     };
     let row =
         |verdict, deviation| Row { name, shape: Some(found.shape.clone()), deviation, verdict };

@@ -127,7 +127,7 @@ impl Side {
     }
 }
 
-/// γ of all relative errors together; infinity if they are so many that there is no bound.
+/// γ of all relative errors together; infinity if their sum is too large for a bound.
 fn grown(errors: f64) -> f64 {
     if errors < 1.0 { errors / (1.0 - errors) } else { f64::INFINITY }
 }

@@ -46,10 +46,10 @@ proptest! {
         prop_assert!(found.agrees(), "{}", explain(&found));
     }
 
-    /// The same in float64, where the bounds are 2²⁹ times smaller, and what float32 loses is not
-    /// forgiven to a dump that says it is float64.
+    /// The same in float64, whose bounds are 2²⁹ times smaller: a float32 dump whose header claims float64
+    /// is wrong.
     #[test]
-    fn float64_is_held_to_its_own_bound(start in starts(), arithmetic in arithmetics()) {
+    fn float64_has_its_own_bound(start in starts(), arithmetic in arithmetics()) {
         let reference = start.reference();
         let found = diff(&reference, &start.reference_by(arithmetic));
         prop_assert!(found.agrees(), "{}", explain(&found));
@@ -58,9 +58,9 @@ proptest! {
         prop_assert!(!diff(&reference, &single).agrees());
     }
 
-    /// TF32 and bfloat16 are honest when the header says so.
+    /// TF32 and bfloat16 are accepted if the header names them.
     #[test]
-    fn short_factors_pass_as_what_they_are(start in starts(), arithmetic in arithmetics()) {
+    fn short_factors_agree_if_the_header_names_them(start in starts(), arithmetic in arithmetics()) {
         for factors in [Dtype::Tf32, Dtype::Bf16] {
             let candidate =
                 start.candidate_by(Arithmetic { factors: Some(factors), ..arithmetic });
@@ -69,7 +69,7 @@ proptest! {
         }
     }
 
-    /// A fused kernel, or exp(log_softmax), makes `dz` of another `p` than the one that is dumped.
+    /// A fused kernel, or exp(log_softmax), computes `dz` from a `p` other than the dumped one.
     #[test]
     fn the_output_may_be_computed_twice(mut start in starts(), seed in any::<u64>()) {
         if start.loss == Loss::SquaredError {
@@ -130,10 +130,10 @@ fn fixtures() -> Vec<Start> {
     ]
 }
 
-/// Not TF32 when the header doesn't say so, and not bfloat16 when it says TF32: where a sum is too long
-/// for its own bound to tell, the next layer's does, or a sum over the batch.
+/// TF32 under a header that says float32, and bfloat16 under one that says TF32, are found: if a sum is too long
+/// to exceed its bound, in the next layer, or in a sum over the batch.
 #[test]
-fn short_factors_pass_only_as_what_they_are() {
+fn short_factors_differ_if_the_header_names_longer_ones() {
     for start in fixtures() {
         for (factors, longer) in [(Dtype::Tf32, Dtype::F32), (Dtype::Bf16, Dtype::Tf32)] {
             let arithmetic = Arithmetic { factors: Some(factors), ..Arithmetic::default() };
@@ -153,8 +153,8 @@ fn short_factors_pass_only_as_what_they_are() {
     }
 }
 
-/// How tight the bounds are: error / allowed of an honest float32 step at its worst element, and
-/// how much of the tensor's largest element the widest bound is.
+/// How tight the bounds are: the largest error of a correct float32 step as a multiple of its bound, and
+/// the widest bound as a part of the tensor's largest element.
 /// `cargo test -p tensor-diff --test diff -- --nocapture bounds_are_tight` prints the figures.
 #[test]
 fn bounds_are_tight_enough_to_find_a_thousandth_of_the_largest_element() {

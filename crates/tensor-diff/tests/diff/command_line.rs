@@ -1,4 +1,4 @@
-//! The binary: exit codes, what it prints where, and what it says of bad input.
+//! The program: exit codes, output, and errors about bad input.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ fn differing_dumps_exit_with_1_and_the_first_divergence_comes_first() {
 }
 
 #[test]
-fn no_colours_reach_a_pipe_unless_they_are_forced_to() {
+fn colours_reach_a_pipe_only_if_forced() {
     let folder = Folder::new();
     let coloured = |variable: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_tensor-diff"))
@@ -111,7 +111,7 @@ fn no_colours_reach_a_pipe_unless_they_are_forced_to() {
 }
 
 #[test]
-fn unreadable_input_exits_with_2_and_says_what_and_where() {
+fn unreadable_input_exits_with_2_and_an_error() {
     let folder = Folder::new();
     let whole = fs::read(folder.path("good.json.gz")).unwrap();
     fs::write(folder.path("cut.json.gz"), &whole[..whole.len() / 2]).unwrap();
@@ -154,7 +154,7 @@ fn wrong_usage_exits_with_2() {
 }
 
 #[test]
-fn a_scaled_tolerance_is_said() {
+fn a_scaled_tolerance_is_reported() {
     let folder = Folder::new();
     let bad = &["reference.json", "bad.json", "--scale-tolerance", "1e9"];
     let (code, out, _) = folder.diff(bad);
@@ -166,7 +166,7 @@ fn a_scaled_tolerance_is_said() {
 }
 
 #[test]
-fn not_materialised_tensors_are_counted_apart() {
+fn not_materialised_tensors_are_counted_separately() {
     let folder = Folder::new();
     let mut fused = folder.start.candidate();
     fused.tensors.retain(|tensor| tensor.name != TensorName::Z(1));
@@ -189,7 +189,7 @@ fn not_materialised_tensors_are_counted_apart() {
 }
 
 #[test]
-fn other_inputs_are_said_to_be_other_inputs() {
+fn different_inputs_are_reported() {
     let folder = Folder::new();
     let mut other = Start::new(&[13, 7, 5], 6, Loss::CrossEntropy, 2).candidate();
     other.header.preset = "other".into();
@@ -239,7 +239,7 @@ fn json_takes_the_place_of_the_table() {
 }
 
 #[test]
-fn json_goes_to_a_file_beside_the_table_and_has_words_for_nan() {
+fn json_goes_to_a_file_in_addition_to_the_table_and_has_words_for_nan() {
     let folder = Folder::new();
     let mut nan = folder.start.candidate();
     data(&mut nan, TensorName::Z(2))[7] = f64::NAN;

@@ -11,8 +11,8 @@ fn get(dump: &Dump, name: TensorName) -> Vec<f64> {
     dump.get(name).unwrap().data.clone()
 }
 
-/// Replaces a tensor by what a wrong operation makes, rounded to float32; both instruments have to
-/// name it, and the reading has to hold the words.
+/// Replaces a tensor by the result of a wrong operation, rounded to float32. It has to be named with and without a
+/// reference, and the explanation has to contain the words.
 fn reads(start: &Start, name: TensorName, words: &str, wrong: impl Fn(&Dump) -> Vec<f64>) {
     let mut candidate = start.candidate();
     let wrong = wrong(&candidate).into_iter().map(|value| f64::from(value as f32)).collect();
@@ -88,7 +88,7 @@ fn operands_that_are_read_wrongly() {
     });
     reads(&start, Z(1), "x is read one row too early", |d| {
         let (x, w, b) = (get(d, X), get(d, W(1)), get(d, B(1)));
-        // What lies before the buffer nobody knows: here, a row of ones.
+        // The memory before the buffer is unknown: here, a row of ones.
         let at = |i: usize, k: usize| if i == 0 { 1.0 } else { x[(i - 1) * n0 + k] };
         let sum = product((batch, n1, n0), |i, j, k| at(i, k) * w[j * n0 + k]);
         sum.iter().enumerate().map(|(i, z)| z + b[i % n1]).collect()
@@ -145,9 +145,9 @@ fn functions_and_factors_in_place_of_others() {
     });
 }
 
-/// What nothing explains is told by where it is.
+/// Without an explanation, the location is reported.
 #[test]
-fn the_rest_stays_unexplained_with_where_it_is() {
+fn unexplained_faults_are_located() {
     let start = start();
     reads(&start, Z(1), "wrong in rows 10 to 12 of 67", |d| {
         let mut z = get(d, Z(1));
@@ -158,9 +158,9 @@ fn the_rest_stays_unexplained_with_where_it_is() {
     });
 }
 
-/// A fault behind another one is seen, and what the first one spoilt is not accused.
+/// A fault after another one is found, and tensors with wrong inputs are not reported as faults.
 #[test]
-fn own_faults_are_told_from_inherited_ones() {
+fn own_faults_are_distinguished_from_inherited_ones() {
     let start = start();
     let mut candidate = start.candidate();
     data(&mut candidate, Z(1))[5] += 0.25;
@@ -180,7 +180,7 @@ fn own_faults_are_told_from_inherited_ones() {
 
 /// Gradients that pile up from step to step: nothing in one step shows it, the run does.
 #[test]
-fn what_is_carried_over_from_the_step_before_is_found_in_a_run() {
+fn values_carried_over_from_the_step_before_are_found_in_a_run() {
     let first = start().candidate();
     let mut second = first.clone();
     second.header.step = 1;
@@ -189,7 +189,7 @@ fn what_is_carried_over_from_the_step_before_is_found_in_a_run() {
             *data(&mut second, to) = get(&first, from);
         }
     }
-    // Judged for what is left of it: the parameters moved, the rest did not.
+    // The second step is inconsistent: its parameters moved, and the rest did not.
     let run = judge_run(&[first.clone(), second.clone()], 1.0);
     assert_eq!(run.first_faulty().unwrap().step, 1);
     let mut moved = second;

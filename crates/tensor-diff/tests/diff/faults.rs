@@ -183,7 +183,7 @@ fn the_last_rows_are_stale() {
             |tensor| {
                 let &[rows, columns] = &tensor.shape[..] else { return false };
                 let stale = &mut tensor.data[(rows - rows / 3) * columns..];
-                // Rows that are 0 anyway, behind relu, would be right.
+                // Rows that are 0 after relu anyway would be right.
                 let alive = stale.chunks(columns.max(1)).all(|row| row.iter().any(|&v| v != 0.0));
                 for (value, i) in stale.iter_mut().zip(1_u16..) {
                     *value = if zero { 0.0 } else { 0.37 * f64::from(i) };
@@ -191,7 +191,7 @@ fn the_last_rows_are_stale() {
                 rows >= 6 && columns > 1 && alive
             },
             |_, _, found| {
-                // What is 0 is explained; what is left over is only told by where it is.
+                // Zeros are explained; stale values are only located.
                 let (wanted, at) = if zero {
                     (PatternKind::Explained, text(found).contains(", in rows "))
                 } else {
@@ -242,7 +242,7 @@ fn a_shuffled_batch() {
     assert!(reading.contains("did not start from the same inputs"), "{reading}");
 }
 
-/// What a reference in float64 was drawn in must be what a float32 level can start from.
+/// A float64 reference must start from values that a float32 level can start from.
 #[test]
 fn inputs_that_no_float32_holds() {
     let start = &starts()[0];

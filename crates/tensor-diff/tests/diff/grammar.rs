@@ -1,5 +1,5 @@
-//! Mistakes drawn from a grammar: an operation, what is wrong in it, and where. None of them is looked up
-//! anywhere; the readings have to find each by its numbers, and say it with the words that belong to it.
+//! Random mistakes from a grammar: an operation, its mistake, and the part of the tensor that has it. `tensor-diff`
+//! has to find each mistake by its numbers, and describe it in the right words.
 
 mod products;
 
@@ -24,7 +24,7 @@ fn get(dump: &Dump, name: TensorName) -> &[f64] {
     &dump.get(name).unwrap().data
 }
 
-/// What is made of the elements of one or two tensors.
+/// Mistakes in elementwise operations.
 fn elementwise(random: &mut Random, start: &Start, dump: &Dump) -> Mistake {
     let mut value = |choices: &[f64]| choices[random.below(choices.len())];
     let alpha = value(&[0.02, 0.1, 0.3]);
@@ -175,7 +175,7 @@ const fn db_words(last: usize) -> &'static str {
     if last == 2 { "db2" } else { "db3" }
 }
 
-/// What softmax divides, and by what.
+/// Mistakes in softmax.
 fn rows_of_p(random: &mut Random, start: &Start, dump: &Dump) -> Mistake {
     let (z, c) = (get(dump, Z(start.sizes.len() - 1)), start.sizes[start.sizes.len() - 1]);
     let kind = random.below(8);
@@ -243,7 +243,7 @@ fn mistakes_drawn_from_a_grammar_are_read() {
         let mut candidate = dump.clone();
         let wrong = mistake.values.iter().map(|&value| f64::from(value as f32)).collect();
         *data(&mut candidate, mistake.tensor) = wrong;
-        // What changes nothing, or next to nothing, is no mistake.
+        // A mistake that changes hardly anything doesn't count.
         let alone = judge(&candidate, 1.0);
         let Some(fault) = alone.first_fault.filter(|fault| fault.tensor == mistake.tensor) else {
             continue;

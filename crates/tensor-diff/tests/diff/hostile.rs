@@ -38,7 +38,7 @@ fn tensors_without_elements_do_not_agree() {
 
 /// Gradients of a layer that the network has not, alone and with all that they would be made of.
 #[test]
-fn tensors_of_layers_that_are_not_there_are_judged_or_refused() {
+fn tensors_of_absent_layers_are_judged_or_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("layers.json");
     let name = path.to_str().unwrap();
@@ -74,7 +74,7 @@ fn tensors_of_layers_that_are_not_there_are_judged_or_refused() {
 /// A tensor of an absurd layer, control characters in the header, and standard output and standard
 /// error that can't be written.
 #[test]
-fn what_a_hostile_dump_says_stays_text() {
+fn texts_of_a_hostile_dump_stay_text() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hostile.json");
     let name = path.to_str().unwrap();
@@ -105,7 +105,7 @@ fn what_a_hostile_dump_says_stays_text() {
 
 #[cfg(unix)]
 #[test]
-fn output_that_is_lost_is_no_success() {
+fn lost_output_is_an_error() {
     let dump = reference("softmax.json");
     let run = |rest: &str| {
         Command::new("sh")
@@ -122,7 +122,7 @@ fn output_that_is_lost_is_no_success() {
             assert!(said.starts_with("error: can't write to standard output"), "{said}");
             assert_eq!(said.lines().count(), 1, "{said}");
         }
-        // Bad usage and bad input where nobody is told.
+        // Bad usage and bad input, if standard error is closed or full.
         for arguments in ["", "--nosuch", "absent absent", "\"$1\" /"] {
             let output = run(&format!("{arguments} 2> /dev/full"));
             assert_eq!(output.status.code(), Some(2), "{arguments}");
@@ -130,7 +130,7 @@ fn output_that_is_lost_is_no_success() {
             assert_eq!(output.status.code(), Some(2), "{arguments}");
         }
     }
-    // A reader who went away is no reason to speak; the code is the shell's for SIGPIPE.
+    // A closed pipe is not reported; the exit code is the shell's for SIGPIPE.
     for arguments in [&[dump.to_str().unwrap(); 2][..], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -139,7 +139,7 @@ fn output_that_is_lost_is_no_success() {
         assert_eq!((output.status.code(), &output.stderr[..]), (Some(141), &b""[..]));
     }
     let report = tempfile::NamedTempFile::new().unwrap();
-    // A report to a redirected standard output doesn't replace the file behind it.
+    // A report to a redirected standard output doesn't replace that output's file.
     for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         if Path::new(name).exists() {
             let path = report.path().display();
@@ -155,7 +155,7 @@ fn output_that_is_lost_is_no_success() {
 /// Files that may not grow, as on a full disk: an error, the old report, and nothing unfinished.
 #[cfg(unix)]
 #[test]
-fn a_disk_that_is_full_spoils_no_report() {
+fn a_full_disk_leaves_the_old_report() {
     let dump = reference("softmax.json");
     let folder = tempfile::tempdir().unwrap();
     for (option, name) in [("--json", "report.json"), ("--html", "report.html")] {
@@ -178,7 +178,7 @@ fn a_disk_that_is_full_spoils_no_report() {
 /// With hardly any stack, memory or threads it works, or says in a sentence why it doesn't.
 #[cfg(unix)]
 #[test]
-fn a_machine_that_gives_little_is_no_reason_to_panic() {
+fn little_memory_is_an_error_and_no_panic() {
     use std::os::unix::process::CommandExt;
     let dump = reference("softmax.json");
     let run = |limit: &str, user: Option<u32>| {
@@ -190,7 +190,7 @@ fn a_machine_that_gives_little_is_no_reason_to_panic() {
             command.uid(user);
         }
         let output = command.output()?;
-        // The shell's answer where the program lies in a folder that the user may not enter.
+        // The shell's exit code if the user may not enter the program's folder.
         if user.is_some() && output.status.code() == Some(126) {
             return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied));
         }

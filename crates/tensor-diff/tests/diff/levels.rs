@@ -1,4 +1,4 @@
-//! Several candidates at once: a table of tensors and levels, and what it says of each.
+//! Several candidates at once: the table of tensors and levels, and its verdicts.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ struct Case {
 }
 
 impl Case {
-    /// Four candidates: one that is right, one that scales `dw1`, one with NaN, one that holds no
-    /// `z1` and says so.
+    /// Four candidates: one that is right, one that scales `dw1`, one with NaN, one that declares
+    /// `z1` not materialised.
     fn new() -> Self {
         let start = Start::new(&[13, 7, 5], 6, Loss::CrossEntropy, 1);
         let named = |level: &str| {

@@ -1,4 +1,4 @@
-//! The comparison: what it finds, names and says, and what it refuses.
+//! Tests of the verdicts, their explanations and their output, and of refused input.
 
 mod clean;
 mod command_line;

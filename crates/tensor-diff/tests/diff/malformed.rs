@@ -1,4 +1,4 @@
-//! Dumps of another form than the network's: tensors of other shapes, in another order, too many or too
+//! Dumps that don't fit the network: tensors with wrong shapes, in the wrong order, too many or too
 //! few; headers that differ.
 
 use tensor::{Dump, DumpedTensor, Loss, TensorName};
@@ -62,7 +62,7 @@ fn a_missing_tensor() {
             let reading = &found.first_divergence.as_ref().unwrap().reading;
             assert!(reading.contains("missing from the candidate"), "{reading}");
 
-            // What the reference lacks is computed for the sake of the others' bounds, and still
+            // A tensor that the reference lacks is recomputed for the bounds of others, but is still reported as
             // missing.
             let found = diff(&lame, &clean);
             assert_eq!(found.row(name).unwrap().verdict, Verdict::Missing);
@@ -86,7 +86,7 @@ fn a_tensor_that_is_declared_not_materialised_neither_fails_nor_passes() {
             assert_eq!(found.count(Verdict::NotMaterialised), absent.len());
             assert_eq!(found.count(Verdict::Ok), found.rows.len() - absent.len());
         }
-        // A fault is still found behind them, and the reading says what is not known.
+        // A fault after them is still found, and the reading names the tensors that are unknown.
         data(&mut candidate, TensorName::A(1))[0] += 1.0;
         let found = diff(&reference, &candidate);
         assert_eq!(first(&found), TensorName::A(1));
@@ -145,7 +145,7 @@ fn a_tensor_that_the_network_does_not_have() {
 }
 
 #[test]
-fn headers_that_differ_are_warned_of() {
+fn different_headers_get_a_warning() {
     let start = &starts()[0];
     let mut candidate = start.candidate();
     candidate.header.preset = "other".into();
@@ -159,7 +159,7 @@ fn headers_that_differ_are_warned_of() {
         found.warnings[0],
         "the reference was made with preset small and the candidate with preset other"
     );
-    // What the header says of the loss and the learning rate is not what was computed.
+    // The loss in the header is not the one that was computed.
     assert_eq!(first(&found), TensorName::P);
     candidate.header.loss = Some(start.loss);
     assert_eq!(first(&diff(&start.reference(), &candidate)), TensorName::WNext(1));

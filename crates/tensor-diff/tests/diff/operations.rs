@@ -1,4 +1,4 @@
-//! Tensors as a wrong operation makes them, on the right operands.
+//! Tensors that a wrong operation makes from right operands.
 
 use tensor::{Dump, Loss, TensorName};
 use tensor_diff::PatternKind;
@@ -6,7 +6,7 @@ use tensor_diff::PatternKind;
 use crate::support::faults::{first, kind, starts, text};
 use crate::support::{Start, data, diff, explain};
 
-/// A gradient that is B times too large, or 1/B of what it should be; B = 10 = C is both.
+/// A gradient that is too large or too small by a factor of B; B = C = 10 is ambiguous.
 #[test]
 fn a_missing_or_doubled_mean_over_the_batch() {
     for start in starts().into_iter().filter(|start| start.batch > 1) {
@@ -39,7 +39,7 @@ fn a_missing_or_doubled_mean_over_the_batch() {
     }
 }
 
-/// Replaces a tensor by what a wrong operation would have made, and says what is recognised.
+/// Replaces a tensor by the result of a wrong operation, and returns the explanation.
 pub(crate) fn wrong_operation(
     start: &Start,
     name: TensorName,

@@ -28,7 +28,7 @@ impl Folder {
         Dump::write_run(run, &self.path(name)).unwrap();
     }
 
-    /// The page of a command line, and the report beside it.
+    /// The page and the report of a command line.
     fn page(&self, name: &str, files: &[&str]) -> (PathBuf, Value) {
         let (page, report) = (self.path(&format!("{name}.html")), self.path("report.json"));
         let output = Command::new(env!("CARGO_BIN_EXE_tensor-diff"))
@@ -43,7 +43,7 @@ impl Folder {
     }
 }
 
-/// What the report says of a tensor, as the browser's script wants it.
+/// The report's row of a tensor, in the form for the browser's script.
 fn worst(rows: &Value, pair: usize, name: &str) -> Value {
     let rows = rows.as_array().unwrap();
     let mut row = rows.iter().find(|row| row["name"] == name).unwrap().clone();
@@ -147,7 +147,7 @@ fn all_levels_and_all_steps_have_a_page() {
 
 /// Whatever a header says is text, in the page and to the browser.
 #[test]
-fn what_a_dump_says_is_never_code() {
+fn texts_of_a_dump_are_never_code() {
     let folder = Folder::new();
     let (start, mut candidate) = spoilt();
     candidate.header.level = HOSTILE.into();
@@ -194,7 +194,7 @@ fn a_page_of_the_default_network_is_small() {
 }
 
 #[test]
-fn a_page_never_overwrites_what_it_is_made_of() {
+fn a_page_never_overwrites_its_input() {
     let folder = Folder::new();
     let (start, _) = spoilt();
     folder.write("a.json", &[start.candidate()]);

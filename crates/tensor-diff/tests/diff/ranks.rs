@@ -54,7 +54,7 @@ fn shares_are_one_dump() {
     let (code, out, _) = ranks.diff(&["l3.rank2.json", "l3.rank0.json", "l3.rank1.json"]);
     assert_eq!(code, 0, "{out}");
     assert!(out.starts_with("l3.rank*.json is consistent"), "{out}");
-    // Beside another candidate.
+    // Together with another candidate.
     let mut both = ALL.to_vec();
     both.push("reference.json");
     let (code, out, _) = ranks.diff(&both);
@@ -107,7 +107,7 @@ fn a_rank_that_is_missing_is_named() {
     assert!(err.contains("(rank 2 of 3)"), "{err}");
 }
 
-/// Headers say anything: no rank of this many, more ranks than anybody has.
+/// Ranks that don't exist, and impossible numbers of ranks.
 #[test]
 fn headers_that_make_no_sense_are_refused() {
     for (rank, world_size) in [(3, 3), (0, 0), (u64::MAX, u64::MAX), (5, 1 << 40)] {

@@ -1,5 +1,5 @@
-//! Readings that are looked for: numbers, edges and parts that no list of mistakes has, found in tensors as
-//! one wrong operation makes them.
+//! Explanations that are searched for: numbers, thresholds and parts that no list of mistakes has, in tensors that
+//! a wrong operation made.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tensor_diff::{PatternKind, judge_run};
 use crate::operations::wrong_operation;
 use crate::support::{Start, data};
 
-/// What is said of a tensor that a wrong operation has made.
+/// The explanation of a tensor that a wrong operation made.
 fn reading(start: &Start, name: TensorName, wrong: impl Fn(&Dump) -> Vec<f64>) -> String {
     let (kind, text) = wrong_operation(start, name, wrong);
     assert_eq!(kind, PatternKind::Explained, "{text}");

@@ -107,7 +107,7 @@ fn two_dumps_that_agree_may_both_have_other_samples() {
 }
 
 #[test]
-fn what_can_not_be_compared_is_refused_or_named() {
+fn samples_that_cannot_be_compared_are_refused_or_reported() {
     let (code, said) = diff(&start(), &ROWS, &[], Some("none"));
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("can't compare the samples with MNIST, which MNIST_DIR names"), "{said}");
@@ -125,7 +125,7 @@ fn what_can_not_be_compared_is_refused_or_named() {
         said.contains("its header names the normalisation squared, which is neither"),
         "{said}"
     );
-    // The right samples, normalised in another way than the header says.
+    // The right samples with a normalisation that differs from the header's.
     let (code, said) = diff_normalised(&start(), ("unit", &ROWS), &[], Some("."));
     assert!(code == 1 && said.contains("in 12 of 12 elements"), "{said}");
 }

@@ -1,5 +1,4 @@
-//! Explanations that were false, or missing where a wrong one was given: each mistake as people make it, and what
-//! has to be said of it.
+//! Common mistakes that once had a false explanation or none, and the right explanation of each.
 
 use tensor::{Dtype, Dump, Loss, TensorName};
 use tensor_diff::{PatternKind, compare, judge, judge_run};
@@ -15,10 +14,10 @@ fn start(loss: Loss) -> Start {
     Start::new(&[31, 17, 10], 12, loss, 5)
 }
 
-/// What is said of a dump that judges itself, and of the tensor that it names.
+/// The first wrong tensor of a dump that is judged by itself, and its explanation.
 fn said(dump: &Dump) -> (TensorName, PatternKind, String) {
     let fault = judge(dump, 1.0).first_fault.expect("a fault");
-    let pattern = fault.pattern.expect("an explanation, or the word that there is none");
+    let pattern = fault.pattern.expect("an explanation, or `Unexplained`");
     (fault.tensor, pattern.kind, pattern.text)
 }
 
@@ -31,7 +30,7 @@ fn logits_do_not_equal_an_output_that_is_made_of_them() {
     *data(&mut dump, P) = wrong;
     let (name, kind, text) = said(&dump);
     assert_eq!((name, kind), (Z(2), PatternKind::Unexplained), "{text}");
-    // What does have an explanation is told of it.
+    // A factor is still explained.
     let scaled: Vec<f64> = values(&start(Loss::SquaredError).candidate(), Z(2))
         .iter()
         .map(|z| f64::from((1.3 * z) as f32))
@@ -59,7 +58,7 @@ fn an_infinite_prediction_explains_no_loss() {
     );
 }
 
-/// `dz.sum()` without its axis, or along the other one, as it stands in many copies of one tutorial.
+/// `dz.sum()` without its axis, or along the other one, as in many copies of one tutorial.
 #[test]
 fn biases_summed_over_the_wrong_axis() {
     for loss in Loss::ALL {
@@ -122,7 +121,7 @@ fn operands_with_fewer_digits_than_the_header_says() {
     }
 }
 
-/// The sign of a gradient, and a one-hot prediction, are whole numbers that nobody rounded.
+/// The sign of a gradient, and a one-hot prediction, are whole numbers, but not by rounding.
 #[test]
 fn numbers_far_from_what_they_should_be_are_not_rounded_ones() {
     for loss in Loss::ALL {
@@ -147,7 +146,7 @@ fn numbers_far_from_what_they_should_be_are_not_rounded_ones() {
         assert_eq!(name, Dz(2));
         assert!(!text.contains("multiple"), "{text}");
     }
-    // Those that are rounded, or cut, to so many places still have an explanation.
+    // Numbers that are rounded, or cut, to decimal places still have an explanation.
     for (how, round) in [("rounded", f64::round as fn(f64) -> f64), ("cut", f64::trunc)] {
         let mut dump = start(Loss::CrossEntropy).candidate();
         data(&mut dump, Z(1))
@@ -191,11 +190,11 @@ fn a_factor_that_is_applied_to_the_gradients_of_the_parameters() {
         );
         let own = judge(&dump, 1.0);
         assert!(own.is_clean() && own.warnings.len() == 1);
-        // A bias that is wrong besides is what is told.
+        // If a bias is wrong, too, it is reported.
         let mut wrong = dump.clone();
         data(&mut wrong, Db(1)).fill(0.5);
         assert_eq!(judge(&wrong, 1.0).first_fault.unwrap().tensor, Db(1));
-        // Where nobody divides by B, the factor is missing.
+        // Without any division by B, the factor is missing.
         for name in [Dw(1), Db(1), Dw(2), Db(2)] {
             data(&mut dump, name).iter_mut().for_each(|value| *value *= 12.0);
         }

@@ -20,10 +20,10 @@ fn start(loss: Loss) -> Start {
 }
 
 /// The first wrong tensor of a dump that is judged by itself, and its explanation; empty if it is unexplained.
-fn said(run: &[Dump]) -> (TensorName, String) {
+fn explanation(run: &[Dump]) -> (TensorName, String) {
     let found = judge_run(run, 1.0);
     let fault = found.steps[0].own.first_fault.as_ref().expect("a fault");
-    let pattern = fault.pattern.as_ref().expect("an explanation, or the word that there is none");
+    let pattern = fault.pattern.as_ref().expect("an explanation, or `Unexplained`");
     let text = if pattern.kind == PatternKind::Unexplained { "" } else { &pattern.text };
     (fault.tensor, text.to_owned())
 }
@@ -33,7 +33,7 @@ fn reads(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> V
     let mut dump = start.candidate();
     let wrong = made(&dump);
     set(&mut dump, name, wrong);
-    let (tensor, text) = said(&[dump]);
+    let (tensor, text) = explanation(&[dump]);
     assert_eq!(tensor, name);
     assert!(!words.is_empty() && text.contains(words), "{name}: {text:?} has no {words:?}");
 }
@@ -43,7 +43,7 @@ fn is_not(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> 
     let mut dump = start.candidate();
     let wrong = made(&dump);
     set(&mut dump, name, wrong);
-    let (tensor, text) = said(&[dump]);
+    let (tensor, text) = explanation(&[dump]);
     assert_eq!(tensor, name);
     assert!(!text.contains(words), "{name}: {text:?} has {words:?}");
 }
@@ -129,7 +129,7 @@ fn optimisers_other_than_gradient_descent() {
     ];
     for (words, rule) in cases {
         let run = trained_by(rule);
-        let (tensor, text) = said(&run);
+        let (tensor, text) = explanation(&run);
         assert_eq!(tensor, WNext(1));
         assert!(text.contains(words), "{text:?} has no {words:?}");
     }
@@ -139,10 +139,10 @@ fn optimisers_other_than_gradient_descent() {
     let fault = found.first_faulty().unwrap().first_fault().unwrap();
     assert!(fault.pattern.as_ref().unwrap().text.contains("momentum of 0.9000"), "{fault:?}");
     // A tenth of the rate in both steps isn't momentum, and the sign of the gradient isn't Adam.
-    let (_, text) = said(&trained_by(|gradients| 0.01 * gradients[gradients.len() - 1]));
+    let (_, text) = explanation(&trained_by(|gradients| 0.01 * gradients[gradients.len() - 1]));
     assert!(!text.contains("momentum"), "{text}");
     let sign = |gradients: &[f64]| 0.1 * gradients[gradients.len() - 1].signum();
-    let (_, text) = said(&trained_by(sign));
+    let (_, text) = explanation(&trained_by(sign));
     assert!(text.contains("the sign of dw1"), "{text}");
 }
 
@@ -259,7 +259,7 @@ fn losses_with_smoothed_labels_or_an_epsilon() {
                 let sum: f64 = p.into_iter().zip(values(dump, Y)).map(|(p, y)| term(p, y)).sum();
                 set(dump, TensorName::Loss, [sum / if bce { 120.0 } else { 12.0 }]);
             }
-            let (name, text) = said(&run);
+            let (name, text) = explanation(&run);
             assert_eq!(name, TensorName::Loss);
             text
         };
@@ -287,7 +287,11 @@ fn losses_with_smoothed_labels_or_an_epsilon() {
             let logs = if bce { 0.0 } else { logs.sum() };
             set(dump, TensorName::Loss, [(sum + logs) / if bce { 120.0 } else { 12.0 }]);
         }
-        assert!(said(&rounded).1.contains("z2 is rounded to bfloat16"), "{:?}", said(&rounded));
+        assert!(
+            explanation(&rounded).1.contains("z2 is rounded to bfloat16"),
+            "{:?}",
+            explanation(&rounded)
+        );
         // A single loss is enough for the usual number, if it changes the loss enough.
         for steps in [if bce { 4 } else { 1 }, 4] {
             let text = told(steps, &smooth(0.1));
@@ -306,7 +310,7 @@ fn losses_with_smoothed_labels_or_an_epsilon() {
 }
 
 #[test]
-fn a_loss_that_nothing_explains_is_called_so() {
+fn an_unexplained_loss_is_reported_as_such() {
     let mut dump = start(Loss::CrossEntropy).candidate();
     let loss = values(&dump, TensorName::Loss)[0];
     set(&mut dump, TensorName::Loss, [loss.sin() + 0.314_159]);

@@ -67,7 +67,7 @@ fn short(value: f64, digits: i32, nearest: bool) -> f64 {
 }
 
 #[test]
-fn what_lies_within_its_bound_and_is_far_off_is_warned_about() {
+fn an_unusually_large_error_within_its_bound_gets_a_warning() {
     let dot = |terms: &[(f64, f64)], b: f64, of: &dyn Fn(f64) -> f64| {
         terms.iter().map(|(x, w)| of(*x) * of(*w)).sum::<f64>() + b
     };

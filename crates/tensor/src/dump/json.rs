@@ -1,4 +1,4 @@
-//! A dump as JSON: the fields of the file, and numbers that JSON can't say.
+//! The JSON form of a dump: its fields, and numbers that JSON has no notation for.
 
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq, Serializer};
@@ -61,7 +61,7 @@ impl Serialize for NumbersOf<'_> {
     }
 }
 
-/// Numbers that were read: JSON numbers, and the strings that stand for what JSON can't say.
+/// Numbers that were read: JSON numbers, and strings for NaN and the infinities.
 pub(super) struct Numbers(pub(super) Vec<f64>);
 
 impl<'de> Deserialize<'de> for Numbers {

@@ -9,12 +9,12 @@ use super::{Dump, DumpError};
 use crate::plausible::is_enough_of_json;
 use host::file;
 
-/// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
+/// The bytes of a file, unpacked if it is gzipped, with a limit of both sizes.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     file::read_packed(file::open_up_to(path, most)?, most, MultiGzDecoder::new, is_enough_of_json)
 }
 
-/// What a file of dumps holds, unpacked; where there is none of that name, of the packed one's.
+/// The unpacked content of a file of dumps; if it doesn't exist, that of the file with `.gz` appended.
 pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
     let mut packed = path.as_os_str().to_owned();
     packed.push(".gz");
@@ -24,7 +24,7 @@ pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
         .map_err(|source| DumpError::Read { path: path.to_owned(), source })
 }
 
-/// Writes a file of dumps, gzipped when its name ends in `.gz`, whole or not at all.
+/// Writes a file of dumps, gzipped if its name ends in `.gz`, completely or not at all.
 pub(crate) fn write_packed<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,

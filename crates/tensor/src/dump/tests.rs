@@ -1,4 +1,4 @@
-//! What is read and written, and what is refused.
+//! Dumps that are read and written, and files that are refused.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -96,7 +96,7 @@ fn a_preset_is_read_by_its_former_name() {
 }
 
 #[test]
-fn what_is_no_dump_is_refused_with_the_reason() {
+fn other_files_are_refused_with_the_reason() {
     let tensor = |tensors: &str| {
         format!(
             r#"{{"format": "four-levels-dump", "version": 1, "level": "l", "device": "d",
@@ -118,7 +118,7 @@ fn what_is_no_dump_is_refused_with_the_reason() {
                 r#"{"name": "p", "shape": [], "data": [1]},
                    {"name": "p", "shape": [], "data": [1]}"#,
             ),
-            "p comes twice",
+            "there are two tensors p",
         ),
         (
             tensor(r#"{"name": "x", "shape": [18446744073709551615, 2], "data": [1]}"#),
@@ -147,9 +147,9 @@ fn a_file_that_is_cut_off_is_an_error_plain_or_gzipped() {
     }
 }
 
-/// A thousand times as much as the file: refused with a sentence, and not unpacked to its end.
+/// A file that unpacks to a thousand times its size is refused before its end.
 #[test]
-fn what_unpacks_to_more_than_the_limit_is_refused() {
+fn a_file_that_unpacks_beyond_the_limit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.json.gz");
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
@@ -167,10 +167,10 @@ fn what_unpacks_to_more_than_the_limit_is_refused() {
     assert!(error.starts_with("it has more than 65536 bytes"), "{error}");
 }
 
-/// A device without an end is found out by its first bytes, and so is what unpacks to something else.
+/// An endless device is refused by its first bytes, and so is a gzipped file of another kind.
 #[cfg(unix)]
 #[test]
-fn what_is_no_json_is_not_read_to_its_end() {
+fn other_text_than_json_is_not_read_to_its_end() {
     assert_eq!(read_unpacked(Path::new("/dev/zero"), 1 << 30).unwrap().len(), 1 << 16);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("zeros.json.gz");
@@ -181,7 +181,7 @@ fn what_is_no_json_is_not_read_to_its_end() {
     assert!(Dump::read(&path).unwrap_err().to_string().contains("is not a dump"));
 }
 
-/// Cut off anywhere, packed or not, a dump is refused and never taken for a shorter one.
+/// A truncated dump, gzipped or not, is never taken for a shorter one.
 #[test]
 fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
     let mut dump = Dump::new(header(Dtype::F32));
@@ -192,7 +192,7 @@ fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
         let path = folder.path().join(name);
         dump.write(&path).unwrap();
         let whole = std::fs::read(&path).unwrap();
-        // The line break at its end is no part of the text.
+        // The line break at the end may be missing.
         for length in 0..whole.len() - 1 {
             std::fs::write(&path, &whole[..length]).unwrap();
             let said = Dump::read(&path).expect_err("it is cut off").to_string();
@@ -201,22 +201,22 @@ fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
     }
 }
 
-/// A field that nobody knows may be of any size; so may a list of tensors.
+/// An unknown field may have any size; the list of tensors may not.
 #[test]
-fn what_nobody_knows_is_passed_over_and_too_many_tensors_are_refused() {
+fn unknown_fields_are_skipped_and_too_many_tensors_are_refused() {
     let mut json = Vec::new();
     Dump::new(header(Dtype::F32)).to_json(&mut json).unwrap();
     let json = String::from_utf8(json).unwrap();
     let other = json.replacen('{', &format!("{{\"other\":[{}0],", "[0],".repeat(1000)), 1);
     assert!(Dump::from_json(other.as_bytes(), Path::new("a")).unwrap().tensors.is_empty());
     let tensor = |layer: usize| format!("{{\"name\":\"w{layer}\",\"shape\":[0],\"data\":[]}}");
-    let many: Vec<String> = (1..=MOST_TENSORS + 1).map(tensor).collect();
+    let many: Vec<String> = (1..=MAX_TENSORS + 1).map(tensor).collect();
     let (start, end) = json.split_at(json.rfind("\n]}").unwrap());
     let read = |tensors: &[String]| {
         let json = format!("{start}{}{end}", tensors.join(","));
         Dump::from_json(json.as_bytes(), Path::new("a"))
     };
-    assert_eq!(read(&many[1..]).unwrap().tensors.len(), MOST_TENSORS);
+    assert_eq!(read(&many[1..]).unwrap().tensors.len(), MAX_TENSORS);
     let said = read(&many).unwrap_err().to_string();
-    assert!(said.ends_with("it has 10001 tensors, and 10000 are read"), "{said}");
+    assert!(said.ends_with("it has 10001 tensors, and at most 10000 are read"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! What the level computes on.
+//! The buffers that the level computes on.
 
 use data::Batch;
 use tensor::Network;

@@ -1,5 +1,4 @@
-//! A level of one's own: plain loops, a layer after the other, and nothing but the standard library to
-//! compute with.
+//! A level built from scratch: plain loops over one layer at a time, and only the standard library.
 
 mod buffers;
 mod passes;

@@ -15,7 +15,7 @@ pub(crate) fn find<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
 /// Changes the description of a product that cuBLAS gets.
 type Mistake = fn(&mut Problem);
 
-/// What level 3 asks of cuBLAS.
+/// Wrong products that level 3 requests from cuBLAS.
 pub(crate) const RULES: &[(&str, Mistake)] = &[
     ("dw-beta-1", |p| p.beta = if p.matmul == Matmul::AtB { 1.0 } else { 0.0 }),
     ("da-beta-half", |p| p.beta = if p.matmul == Matmul::AB { 0.5 } else { 0.0 }),
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[(&str, Mistake)] = &[
     }),
 ];
 
-/// A tensor that is made wrongly; all that follows is made of it.
+/// Tensors that are computed wrongly; all later ones are computed from them.
 pub(crate) const MADE: &[(&str, Make)] = &[
     ("momentum", |s| {
         let last = s.before(Dw(1));

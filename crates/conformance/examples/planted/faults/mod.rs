@@ -1,4 +1,4 @@
-//! The planted faults: the table `faults.toml`, and what each of them has to be reported as.
+//! The table of planted faults, `faults.toml`, and the expected report of each.
 
 pub(crate) mod plant;
 
@@ -12,16 +12,16 @@ use training::{Error, Result};
 /// The table: 118 faults and 48 of a blind test.
 #[derive(Deserialize)]
 pub(crate) struct Table {
-    /// Those that some readings were written with in sight.
+    /// Faults that were known to the authors of some readings.
     pub(crate) seen: Vec<Fault>,
-    /// Those that no reading was written for.
+    /// Faults for which no reading was written.
     pub(crate) blind: Vec<Fault>,
 }
 
 /// A fault, and the verdict that is expected.
 #[derive(Deserialize)]
 pub(crate) struct Fault {
-    /// What is wrong, in a few words.
+    /// The fault in a few words.
     pub(crate) what: String,
     #[serde(flatten)]
     planted: Planted,
@@ -32,7 +32,7 @@ pub(crate) struct Fault {
     /// The first step that shows it.
     #[serde(default)]
     pub(crate) step: u64,
-    /// Words of a reading that is right.
+    /// Words of the right reading.
     reading: String,
     /// Whether that reading is expected: the book counts these faults, and the test checks each.
     #[serde(default = "expected")]
@@ -44,7 +44,7 @@ const fn expected() -> bool {
     true
 }
 
-/// How a fault is planted: by text, or by a row of [`code`].
+/// The way to plant a fault: by replacing text, or by a row of [`code`].
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Planted {

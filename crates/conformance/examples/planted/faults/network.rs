@@ -1,5 +1,5 @@
-//! The network in plain loops, with one tensor made wrongly and all the others made of it; it keeps
-//! everything from step to step.
+//! The network in plain loops, with one tensor that is computed wrongly; all tensors are kept
+//! from step to step.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use training::{Level, Parameters, Result};
 
 type Tensors = HashMap<TensorName, Vec<f32>>;
 
-/// What a fault sees while it makes its tensor.
+/// The data that a fault may use to make its tensor.
 pub(crate) struct Step<'a> {
     /// The number of samples.
     pub(crate) batch: usize,
@@ -23,12 +23,12 @@ pub(crate) struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// The tensor as it should be.
+    /// The right tensor.
     pub(crate) fn right(&self) -> Vec<f32> {
         self.right.clone()
     }
 
-    /// A tensor of this step that has been made.
+    /// An earlier tensor of this step.
     pub(crate) fn get(&self, name: TensorName) -> &'a [f32] {
         &self.now[&name]
     }
@@ -53,7 +53,7 @@ pub(crate) type Make = fn(&Step<'_>) -> Vec<f32>;
 /// Changes a parameter between two steps.
 pub(crate) type Between = fn(&mut [f32]);
 
-/// When a fault acts on its tensor.
+/// The moment at which a fault acts on its tensor.
 #[derive(Clone, Copy)]
 pub(crate) enum Change {
     Made(Make),
@@ -80,7 +80,7 @@ impl Wrong {
         &self.now[&name]
     }
 
-    /// Makes a tensor, wrongly if it is the one.
+    /// Makes a tensor, wrongly if it is the fault's.
     fn make(&mut self, name: TensorName, right: Vec<f32>) {
         let made = match self.change {
             Change::Made(make) if name == self.tensor => make(&Step {

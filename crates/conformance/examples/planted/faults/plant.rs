@@ -1,4 +1,4 @@
-//! Runs a level with a fault, and collects what the two instruments report.
+//! Runs a level with a fault, and collects the verdicts with and without a reference.
 #![allow(
     unsafe_code,
     reason = "a planted fault is a promise that isn't kept; the emulated GPU looks first"
@@ -28,29 +28,29 @@ use super::{Fault, Planted, code};
 #[path = "../../../../level3-cublas/examples/mistaken/mod.rs"]
 mod mistaken;
 
-/// What was said of a fault.
-pub(crate) struct Said {
-    /// Where it was planted.
+/// The verdicts on a fault.
+pub(crate) struct Verdicts {
+    /// The level that it was planted in.
     pub(crate) level: String,
-    /// Step and tensor by the candidate alone, without a reference.
+    /// The first wrong step and tensor without a reference.
     pub(crate) alone: Option<(u64, TensorName)>,
-    /// Step and tensor against the reference.
+    /// The first wrong step and tensor against the reference.
     pub(crate) compared: Option<(u64, TensorName)>,
-    /// The reading, where the numbers are explained.
+    /// The reading, if the numbers are explained.
     pub(crate) reading: Option<String>,
     reference: Vec<Dump>,
     run: Vec<Dump>,
     found: RunComparison,
 }
 
-impl Said {
-    /// Whether both instruments name the step and the tensor that the fault is in.
+impl Verdicts {
+    /// Whether both verdicts name the step and the tensor of the fault.
     pub(crate) fn is_found(&self, fault: &Fault) -> bool {
         let right = Some((fault.step, fault.tensor));
         self.alone == right && self.compared == right
     }
 
-    /// Whether the reading says what was planted.
+    /// Whether the reading describes the planted fault.
     pub(crate) fn is_read(&self, fault: &Fault) -> bool {
         self.reading.as_ref().is_some_and(|reading| reading.contains(&fault.reading))
     }
@@ -76,12 +76,12 @@ impl Said {
     }
 }
 
-/// Plants a fault and runs the steps of its reference. Each run begins with buffers of its own, and
+/// Plants a fault and runs the steps of its reference. Each run begins with new buffers, and
 /// keeps them from step to step.
 ///
 /// # Errors
 /// If the fault can't be planted any more, or the level fails.
-pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
+pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Verdicts> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     let reference = Dump::read_run(&folder.join(format!("{}.json", fault.run)))?;
     let mut preset = Preset::find(&reference[0].header.preset)
@@ -98,7 +98,7 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
         Some((step.step, step.first_fault()?.tensor))
     };
     let fault = alone.first_faulty().and_then(|step| step.first_fault());
-    Ok(Said {
+    Ok(Verdicts {
         level: name,
         alone: first(&alone),
         compared: first(&compared),
@@ -109,7 +109,7 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
     })
 }
 
-/// A level with the fault, and what a table calls it.
+/// A level with the fault, and its name in the table.
 fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn Level>)> {
     let lost = |name: &str| Error::Usage(format!("faults.toml names {name}, which doesn't exist"));
     let plain = |change| Box::new(Wrong::new(network, change, fault.tensor));
@@ -169,7 +169,7 @@ fn explanation(fault: &Divergence) -> Option<String> {
     Some(pattern.text.clone())
 }
 
-/// A text with some of it replaced; each piece has to be there.
+/// A text with some parts replaced; each part has to occur in it.
 fn changed(what: impl Display, text: &str, texts: &[(String, String)]) -> Result<String> {
     let mut text = text.to_owned();
     for (old, new) in texts {
@@ -196,7 +196,7 @@ fn kernels(kernel: &str, texts: &[(String, String)]) -> Result<TempDir> {
 /// The emulated GPU.
 ///
 /// # Errors
-/// When it can't be loaded.
+/// If it can't be loaded.
 pub(crate) fn device() -> Result<Gpu> {
     Gpu::open(Choice::Emulated).map_err(Error::level)
 }

@@ -76,7 +76,9 @@ const OF_ELEMENTS: [(&str, OfElement); 12] = [
 ];
 
 /// A function of a parameter's element; `#` stands for the parameter.
-const OF_PARAMETERS: [(&str, fn(f64) -> f64); 2] =
+type OfParameter = (&'static str, fn(f64) -> f64);
+
+const OF_PARAMETERS: [OfParameter; 2] =
     [("the sum of #²", |w| w * w), ("the sum of |#|", f64::abs)];
 
 /// All of them, with their names; the right value is the first.

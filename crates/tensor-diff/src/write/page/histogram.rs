@@ -40,11 +40,11 @@ pub(crate) fn svg(exhibit: &Exhibit<'_>) -> Option<String> {
     for (at, &n) in bars.powers.iter().enumerate() {
         let power = at as i32 + 1 - POWERS;
         let (label, title) = match power {
-            p if p == 1 - POWERS => (format!("2^{p}"), format!("at most 2^{p} of what is allowed")),
+            p if p == 1 - POWERS => (format!("2^{p}"), format!("at most 2^{p} of the bound")),
             p if p == POWERS => {
-                (format!("&gt;2^{}", p - 1), format!("more than 2^{} times", p - 1))
+                (format!("&gt;2^{}", p - 1), format!("more than 2^{} times the bound", p - 1))
             }
-            p => (format!("2^{p}"), format!("from 2^{} to 2^{p} of what is allowed", p - 1)),
+            p => (format!("2^{p}"), format!("from 2^{} to 2^{p} of the bound", p - 1)),
         };
         all.push((n, label, power > 0, title));
     }

@@ -122,7 +122,7 @@ class Maps {
     map.style.height = `${height}px`;
     const point = (event) => {
       // Where the page moves under a pointer that rests, the keyboard keeps the cursor.
-      // What the browser says then may lack the fraction of a pixel.
+      // The browser's value may lack the fraction of a pixel.
       const near = (a, b) => Math.abs(a - b) < 1;
       const rests = event.type === "pointermove" && near(event.clientX, Maps.pointer.x) && near(event.clientY, Maps.pointer.y);
       Maps.pointer = { x: event.clientX, y: event.clientY };
@@ -222,7 +222,7 @@ class Maps {
       if (values) fields.push([name, side, decimal(values[cell], values instanceof Float32Array)]);
     }
     if (numbers.expected && numbers.candidate) {
-      // The bounds are rounded to single precision, but for the worst element's.
+      // The bounds are rounded to single precision, except the worst element's.
       const there = worst && worst.index === flat ? worst : null;
       const error = there ? there.error : numbers.error(cell);
       const allowed = there ? there.allowed : numbers.allowed ? numbers.allowed[cell] : NaN;

@@ -18,7 +18,7 @@ function sample(images, n) {
   return canvas;
 }
 
-/** The batch's images in a column beside the rows of a map, where rows are high enough to see them. */
+/** The batch's images in a column next to the rows of a map, if the rows are high enough. */
 async function imagesBeside(tensor, height) {
   const images = tensor.samples && !tensor.index ? await batch(tensor.pair) : null;
   const each = height / tensor.rows;

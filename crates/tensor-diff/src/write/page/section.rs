@@ -114,7 +114,7 @@ impl Tensor<'_> {
                 shape: exhibit.shape.to_vec(),
                 cells,
                 side,
-                samples: has_samples(row.name),
+                samples: row.name.has_a_row_for_each_sample(),
                 worst,
             };
             data.tensors.insert(id.clone(), tensor);
@@ -144,12 +144,6 @@ impl Tensor<'_> {
 /// The position of an element in a row-major tensor.
 fn flat(index: &[usize], shape: &[usize]) -> usize {
     index.iter().zip(shape).fold(0, |flat, (i, axis)| flat * axis + i)
-}
-
-/// Whether the rows of a tensor are the samples of the batch.
-const fn has_samples(name: TensorName) -> bool {
-    use TensorName::{A, Da, Dz, P, X, Y, Z};
-    matches!(name, X | Y | Z(_) | A(_) | P | Dz(_) | Da(_))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Mistakes in matrix products: terms that count otherwise, operands that are read elsewhere, parts of the
+//! Mistakes in matrix products: terms with other weights, misread operands, and wrong parts of the
 //! result.
 
 use tensor::{Dump, TensorName};
@@ -8,7 +8,7 @@ use crate::support::{Random, Start};
 
 use TensorName::{A, B, Da, Dw, Dz, W, X, Z};
 
-/// A product's operands by the indices of its result and of its terms, and what is added.
+/// A product: its operands, their loop indices, and the bias.
 struct Product<'a> {
     rows: usize,
     columns: usize,
@@ -72,7 +72,7 @@ impl<'a> Product<'a> {
     }
 }
 
-/// Weights of the terms.
+/// Terms with other weights.
 pub(super) fn weighted(
     random: &mut Random,
     start: &Start,
@@ -116,7 +116,7 @@ pub(super) fn weighted(
     }
 }
 
-/// An operand that is read elsewhere.
+/// A misread operand.
 pub(super) fn misread(
     random: &mut Random,
     start: &Start,
@@ -165,7 +165,7 @@ pub(super) fn misread(
     Mistake { what: format!("{operand} {how} by {by} along {axis}"), tensor: name, values, words }
 }
 
-/// Whether a row and a column lie in a part.
+/// Whether an element, by row and column, is in a part of the tensor.
 type Inside = Box<dyn Fn(usize, usize) -> bool>;
 
 pub(super) fn part(random: &mut Random, start: &Start, dump: &Dump, name: TensorName) -> Mistake {

@@ -1,11 +1,11 @@
-//! What steps are computed in, and in which order sums are taken.
+//! The arithmetic of steps: the number format, and the order of summation.
 
 use std::iter::Sum;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use tensor::Dtype;
 
-/// In which order a sum is taken.
+/// An order of summation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Order {
     #[default]
@@ -21,11 +21,11 @@ pub(crate) enum Order {
 pub(crate) struct Arithmetic {
     pub(crate) order: Order,
     pub(crate) fused: bool,
-    /// What the factors of products are rounded to, TF32 or bfloat16.
+    /// The format to which the factors of products are rounded, TF32 or bfloat16.
     pub(crate) factors: Option<Dtype>,
 }
 
-/// What the step is computed in.
+/// A number format in which a step is computed.
 pub(crate) trait Real:
     Copy
     + PartialOrd

@@ -1,4 +1,4 @@
-//! Honest steps to spoil, and what a comparison finds then.
+//! Correct steps to inject faults into, and accessors of a comparison's result.
 
 use tensor::{DumpedTensor, Loss, TensorName};
 use tensor_diff::{Comparison, PatternKind};
@@ -17,7 +17,7 @@ pub(crate) fn starts() -> Vec<Start> {
     starts
 }
 
-/// Spoils each tensor of each dump in turn; `spoil` says false where that changes nothing.
+/// Injects a fault into each tensor of each dump in turn; `spoil` returns false if it changes nothing.
 /// Returns how many faults were injected.
 pub(crate) fn each_tensor(
     spoil: impl Fn(&mut DumpedTensor) -> bool,

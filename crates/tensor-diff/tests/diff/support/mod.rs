@@ -1,6 +1,6 @@
 //! A small multilayer perceptron that writes its own dumps: in float64 as a reference, and in
 //! float32 with any order of summation, with and without fused multiply-add, with and without TF32
-//! inputs, as honest candidates. Faults are injected into what it writes.
+//! inputs, as correct candidates. Tests inject faults into its dumps.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
@@ -43,7 +43,7 @@ impl Random {
     }
 }
 
-/// What a network starts from.
+/// The inputs and the initial parameters of a step.
 #[derive(Clone)]
 pub(crate) struct Start {
     pub(crate) sizes: Vec<usize>,
@@ -59,7 +59,7 @@ pub(crate) struct Start {
 }
 
 impl fmt::Debug for Start {
-    /// Without the numbers, of which there are thousands.
+    /// Without the thousands of numbers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sizes, batch, loss, seed, scale, .. } = self;
         write!(f, "Start::new(&{sizes:?}, {batch}, {loss}, {seed}).scaled({scale})")
@@ -310,12 +310,12 @@ pub(crate) fn diff(reference: &Dump, candidate: &Dump) -> Comparison {
     compare(reference, candidate, 1.0)
 }
 
-/// What a comparison says, for a failing test.
+/// A comparison as text, for a failing test.
 pub(crate) fn explain(comparison: &Comparison) -> String {
     format!("{:#?}\n{:#?}", comparison.first_divergence, comparison.rows)
 }
 
-/// What the program says of the files of a folder: its exit code, standard output and standard error.
+/// Runs the program in a folder; returns its exit code, standard output and standard error.
 pub(crate) fn program(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tensor-diff"));
     let output = command.args(arguments).current_dir(folder).output().unwrap();
