@@ -1,8 +1,8 @@
 //! Consecutive training steps, which have to stay close to level 1's.
 //!
-//! The rounding errors of one step are in the next one's input, so no bound follows from a single
-//! step's arithmetic. Instead, the two levels' parameters may be apart by a small part of the distance that the parameters have moved,
-//! and by one rounding for each update.
+//! The rounding errors of one step are in the next one's input, so no bound follows from a single step's arithmetic.
+//! Instead, the two levels' parameters may be apart by a small part of the distance that the parameters have moved, and
+//! by one rounding for each update.
 
 use data::{Dataset, Epoch};
 use level1_cpu::{Form, Level1};

@@ -65,8 +65,7 @@ impl Variant {
         Self { level: P::NAME, options, device, checks, without: &[], functions }
     }
 
-    /// The same, but only with these checks; another variant with
-    /// the same kernels has to pass the others.
+    /// The same, but only with these checks; another variant with the same kernels has to pass the others.
     #[must_use]
     pub fn held_to(self, checks: &'static [Check]) -> Self {
         Self { checks, ..self }

@@ -39,7 +39,8 @@ pub fn variants(device: Choice) -> Vec<Variant> {
             // Level 2's tests try these kernels on many shapes. The kernels keep nothing from step to
             // step, so comparing a few steps tensor by tensor finds as much as ten steps of larger networks.
             Dtype::F32 => variant.held_to(&[Check::References, Check::Steps]),
-            // Level 2's tests try these kernels, too, on factors that are already rounded; here, their bounds are checked.
+            // Level 2's tests try these kernels, too, on factors that are already rounded; here, their bounds are
+            // checked.
             _ => variant,
         });
     }

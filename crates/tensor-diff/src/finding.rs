@@ -112,8 +112,8 @@ impl Finding<'_> {
             return own;
         }
         let found = match self.row.verdict {
-            Verdict::Differs => Wrong::of(self).and_then(|wrong| {
-                explain::explain(&wrong).or_else(|| describe::places::of_errors(&wrong))
+            Verdict::Differs => Wrong::new(self).and_then(|wrong| {
+                explain::explain(&wrong).or_else(|| describe::places::locate(&wrong))
             }),
             _ => describe::values::describe(self),
         };
@@ -133,7 +133,7 @@ pub(crate) struct Wrong<'a> {
 }
 
 impl<'a> Wrong<'a> {
-    pub(crate) fn of(finding: &'a Finding<'a>) -> Option<Self> {
+    pub(crate) fn new(finding: &'a Finding<'a>) -> Option<Self> {
         let Finding { row, context, expected, .. } = finding;
         let expected = (*expected)?;
         Some(Self {

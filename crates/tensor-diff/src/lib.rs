@@ -42,7 +42,7 @@
 //! chain       the operations, a row each: inputs, rule for an element, bound, names of the indices
 //!    |
 //! judge       bounds (rounding), a verdict for each tensor with a reference (compare) and without (own),
-//!    |        each step of a run, several candidates (levels)
+//!    |        each step of a run, several candidates
 //! finding     the first wrong tensor
 //!    |
 //! describe    the operation that made it, the inputs, and the positions of wrong elements

@@ -182,8 +182,8 @@ pub enum DumpError {
 }
 
 impl Dump {
-    /// The largest number of bytes of JSON that are read, unpacked, because a gzipped file may unpack to a thousand times
-    /// its size. The dump of a network with 20 million parameters is smaller.
+    /// The largest number of bytes of JSON that are read, unpacked, because a gzipped file may unpack to a thousand
+    /// times its size. The dump of a network with 20 million parameters is smaller.
     pub const MOST_BYTES: u64 = 1 << 30;
 
     /// A dump without tensors yet.

@@ -1,7 +1,6 @@
 //! Runs: files with the dumps of several consecutive training steps.
 //!
-//! A run is the concatenation of its dumps, as by `cat`, plain or
-//! gzipped. A dump of one step is a run of one.
+//! A run is the concatenation of its dumps, as by `cat`, plain or gzipped. A dump of one step is a run of one.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -56,7 +56,7 @@ pub(crate) fn names(layers: usize) -> Vec<TensorName> {
 impl<'a> Chain<'a> {
     /// The chain of the network that the reference's `x`, `y` and parameters describe; `None`
     /// if they don't describe one.
-    pub(crate) fn of(reference: &'a Dump, loss: Option<Loss>) -> Option<Self> {
+    pub(crate) fn new(reference: &'a Dump, loss: Option<Loss>) -> Option<Self> {
         let layers = layers(reference);
         let &[batch, inputs] = &reference.get(TensorName::X)?.shape[..] else { return None };
         let mut sizes = vec![inputs];

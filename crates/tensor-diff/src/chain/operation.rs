@@ -77,9 +77,8 @@ pub(crate) struct Elementwise {
     pub(crate) undo: Option<(usize, Undo)>,
 }
 
-/// The number of roundings that the factor 1/B adds to a term. Levels apply it to each `dz`, or to
-/// the sums of unscaled ones; as a division, as a product with a rounded
-/// reciprocal, or with a reciprocal that is itself a product.
+/// The number of roundings that the factor 1/B adds to a term. Levels apply it to each `dz`, or to the sums of unscaled
+/// ones; as a division, as a product with a rounded reciprocal, or with a reciprocal that is itself a product.
 const SCALING: usize = 4;
 
 /// The least number of roundings of a biased sum. Single precision from tensor cores, with three TF32 numbers for each

@@ -115,8 +115,8 @@ fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (
     (exponentials, sum + rounding.gamma(z.len()))
 }
 
-/// The bounds of the errors of softmax of one sample. With `|z_j − ẑ_j| ≤ d_j`, `p_i` is largest where `z_i` is up by `d_i` and
-/// every other `z_j` is down by `d_j`, and smallest the other way round.
+/// The bounds of the errors of softmax of one sample. With `|z_j − ẑ_j| ≤ d_j`, `p_i` is largest where `z_i` is up by
+/// `d_i` and every other `z_j` is down by `d_j`, and smallest the other way round.
 fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
     let p = softmax(z);
     let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);

@@ -28,7 +28,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(shape: &[usize]) -> Self {
+    fn new(shape: &[usize]) -> Self {
         match *shape {
             [rows, columns] => Self { rows, columns, one_axis: false },
             _ => Self { rows: 1, columns: shape.iter().product(), one_axis: true },
@@ -54,7 +54,7 @@ impl Part {
         inputs: &[(String, &[f64])],
         classes: &[usize],
     ) -> Vec<Self> {
-        let rows = Rows::of(shape);
+        let rows = Rows::new(shape);
         if wrong.is_empty() || rows.columns == 0 {
             return Vec::new();
         }
@@ -284,7 +284,7 @@ fn described(wrong: &[usize], shape: &[usize]) -> (String, bool) {
     if shape.is_empty() {
         return (String::new(), true);
     }
-    let all = Rows::of(shape);
+    let all = Rows::new(shape);
     let columns = all.columns.max(1);
     let in_rows = unique(wrong.iter().map(|i| i / columns));
     let in_columns = unique(wrong.iter().map(|i| i % columns));

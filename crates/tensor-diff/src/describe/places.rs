@@ -5,7 +5,7 @@ use crate::finding::{Pattern, PatternKind, Wrong};
 use crate::judge::index;
 
 /// The simplest description of the wrong elements' positions.
-pub(crate) fn of_errors(wrong: &Wrong<'_>) -> Option<Pattern> {
+pub(crate) fn locate(wrong: &Wrong<'_>) -> Option<Pattern> {
     let outside = wrong.outside();
     last_rows_or_columns(wrong, &outside).or_else(|| match outside[..] {
         [i] if wrong.candidate.len() > 1 => {

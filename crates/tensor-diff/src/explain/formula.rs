@@ -49,14 +49,14 @@ fn operand<'a>(scene: &'a Scene<'a>, name: TensorName, by: [Axis; 2]) -> Option<
 
 impl<'a> Formula<'a> {
     /// The formula of the tensor; `None` if it has no operands.
-    pub(super) fn of(scene: &'a Scene<'a>) -> Option<Self> {
+    pub(super) fn new(scene: &'a Scene<'a>) -> Option<Self> {
         let chain = scene.chain;
         let operation = chain.operation(scene.name)?;
         let (_, columns) = scene.rows_and_columns();
         let own = [if scene.shape.len() == 2 { Axis::Row } else { Axis::Nothing }, Axis::Column];
         let (operands, kind) = match operation.rule {
             Rule::Sum(_) => {
-                let sum = Sum::of(scene)?;
+                let sum = Sum::new(scene)?;
                 let base = operation.inputs.get(2);
                 let base = base.map(|&base| operand(scene, base, [Axis::Nothing, Axis::Column]));
                 let operands = [Some(sum.left), Some(sum.right)].into_iter().chain(base);
@@ -199,7 +199,7 @@ pub(super) struct Sum<'a> {
 
 impl<'a> Sum<'a> {
     /// The sum that makes the tensor.
-    pub(super) fn of(scene: &'a Scene<'a>) -> Option<Self> {
+    pub(super) fn new(scene: &'a Scene<'a>) -> Option<Self> {
         let operation = scene.chain.operation(scene.name)?;
         let Rule::Sum(sum) = operation.rule else { return None };
         let input = |at: usize| operation.inputs.get(at).copied();

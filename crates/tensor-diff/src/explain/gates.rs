@@ -30,7 +30,7 @@ struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    fn of(scene: &'a Scene<'a>, name: String, values: &'a [f64]) -> Option<Self> {
+    fn new(scene: &'a Scene<'a>, name: String, values: &'a [f64]) -> Option<Self> {
         let known = || (0..values.len()).filter(|&i| scene.candidate[i].is_finite());
         let tells = |&i: &usize| values[i].abs() > 8.0 * scene.tolerance(i, values[i]);
         // The largest element that passes determines the factor.
@@ -70,7 +70,7 @@ pub(super) fn opened(scene: &Scene<'_>) -> Option<Pattern> {
     }
     let tensors = tensors(scene);
     passing(scene).into_iter().find_map(|(name, values)| {
-        let gate = Gate::of(scene, name, values)?;
+        let gate = Gate::new(scene, name, values)?;
         tensors.iter().find_map(|(text, by)| opened_by(scene, &gate, text, by))
     })
 }
@@ -118,7 +118,7 @@ pub(super) fn drawn(scene: &Scene<'_>) -> Option<Pattern> {
         return None;
     }
     let (name, values) = passing(scene).pop()?;
-    let gate = Gate::of(scene, name, values)?;
+    let gate = Gate::new(scene, name, values)?;
     let all = gate.passes.len() + gate.zeroed.len();
     let words = format!(
         "{} of {all} elements are 0 and the others {}: a mask that depends on no tensor, as in dropout",

@@ -57,7 +57,7 @@ impl Seen<'_> {
 
 impl<'a> Hidden<'a> {
     /// The hidden tensor; `None` if the operation's inputs can't be recovered from its result.
-    pub(super) fn of(scene: &Scene<'a>) -> Option<Self> {
+    pub(super) fn new(scene: &Scene<'a>) -> Option<Self> {
         let chain = scene.chain;
         let operation = chain.operation(scene.name)?;
         let Rule::Elementwise(rule) = operation.rule else { return None };

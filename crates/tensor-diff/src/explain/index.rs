@@ -78,7 +78,7 @@ impl Turn {
         [Self::Transposed, Self::Left, Self::Right, Self::UpsideDown, Self::Mirrored];
 
     /// The pixel of the picture that is read in place of `pixel`.
-    const fn of(self, pixel: usize, side: usize) -> usize {
+    const fn source(self, pixel: usize, side: usize) -> usize {
         let (row, column, last) = (pixel / side, pixel % side, side - 1);
         let (row, column) = match self {
             Self::Transposed => (column, row),
@@ -133,7 +133,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const fn of(self, i: usize, n: usize) -> usize {
+    const fn apply(self, i: usize, n: usize) -> usize {
         match self {
             Self::Rotated(by) => (i + by) % n,
             Self::Clamped(by) => match i.checked_add_signed(by) {
@@ -165,7 +165,7 @@ impl Step {
             }
             Self::OneIn { of, from, by } => {
                 if i % of == from {
-                    Self::Clamped(by).of(i, n)
+                    Self::Clamped(by).apply(i, n)
                 } else {
                     i
                 }
@@ -180,7 +180,8 @@ impl Operand<'_> {
         self.name.trim_start_matches("the mask ") == name
     }
 
-    /// The element of `values`, stored like this operand, that is read at these indices; NaN if the index is out of range.
+    /// The element of `values`, stored like this operand, that is read at these indices; NaN if the index is out of
+    /// range.
     pub(super) fn read(&self, values: &[f64], map: Map, at: At) -> f64 {
         let (mut row, mut column) = (at.along(self.by[0]), at.along(self.by[1]));
         let (rows, columns) = (self.rows, self.columns);
@@ -188,8 +189,8 @@ impl Operand<'_> {
             Map::Right => row * columns + column,
             Map::Along(which, step) => {
                 match which {
-                    Which::Row => row = step.of(row, rows),
-                    Which::Column => column = step.of(column, columns),
+                    Which::Row => row = step.apply(row, rows),
+                    Which::Column => column = step.apply(column, columns),
                 }
                 row * columns + column
             }
@@ -200,7 +201,7 @@ impl Operand<'_> {
             Map::Stride(stride) => row * stride + column,
             Map::Spread(by) => row * columns + column * by,
             Map::Transposed => column * rows + row,
-            Map::Picture(turn) => row * columns + turn.of(column, columns.isqrt()),
+            Map::Picture(turn) => row * columns + turn.source(column, columns.isqrt()),
             Map::FromItsEnd => match (rows * columns).checked_sub(1 + row * columns + column) {
                 Some(flat) => flat,
                 None => return f64::NAN,

@@ -12,7 +12,7 @@ const MAX_WAYS: usize = 100_000;
 
 /// The usual ways to misread an operand, and any other tensor in its place.
 pub(super) fn usual(scene: &Scene<'_>) -> Option<Pattern> {
-    let formula = &Formula::of(scene)?;
+    let formula = &Formula::new(scene)?;
     let sizes = scene.sizes();
     let mut all: Vec<(Vec<Swap<'_>>, String)> = Vec::new();
     for places in formula.places() {
@@ -61,7 +61,7 @@ pub(super) fn in_any_way_and_scaled(scene: &Scene<'_>) -> Option<Pattern> {
 }
 
 fn by_formula(scene: &Scene<'_>, scaled: bool) -> Option<Pattern> {
-    let found = Formula::of(scene).and_then(|formula| search(scene, &formula, scaled, 0));
+    let found = Formula::new(scene).and_then(|formula| search(scene, &formula, scaled, 0));
     found.or_else(|| search(scene, &Formula::same(scene), scaled, 1))
 }
 
@@ -157,7 +157,7 @@ const ALTERED: [Altered; 6] = [
 
 /// Functions of operands in their place: of one, or of both factors of a sum.
 pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
-    let formula = &Formula::of(scene)?;
+    let formula = &Formula::new(scene)?;
     let values = ALTERED.map(|(_, of)| -> Vec<Vec<f64>> {
         formula.operands.iter().map(|one| one.values.iter().map(|&x| of(x)).collect()).collect()
     });

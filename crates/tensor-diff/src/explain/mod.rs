@@ -87,7 +87,7 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
 /// The simplest mistake that explains the wrong elements: in the operation that makes the tensor, or in
 /// the one before it, which may be part of a fused kernel.
 pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
-    let mut scene = Scene::of(wrong);
+    let mut scene = Scene::new(wrong);
     // In the first step, a dampened momentum is only a factor, which `named` would claim.
     let named = optimisers::with_momentum(&scene).or_else(|| named::of_all_elements(wrong));
     if named.is_some() {
@@ -96,7 +96,7 @@ pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
     // Errors just outside their bounds fit many hypotheses: only all of them together are evidence.
     let own = if scene.wrong.is_empty() { None } else { scene.explained() };
     own.or_else(|| precision::of_all_errors(&scene)).or_else(|| {
-        let hidden = hidden::Hidden::of(&scene)?;
+        let hidden = hidden::Hidden::new(&scene)?;
         let mut inner = hidden.scene(&scene)?;
         let own = if inner.wrong.is_empty() { None } else { inner.explained() };
         let found = own.or_else(|| precision::of_all_errors(&inner))?;
@@ -112,16 +112,16 @@ pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
 /// An explanation of errors within the bounds: operands with too few digits, in the operation that makes the tensor
 /// or in the one before it.
 pub(crate) fn errors(finding: &Finding<'_>) -> Option<String> {
-    let wrong = Wrong::of(finding)?;
-    let scene = Scene::of(&wrong);
+    let wrong = Wrong::new(finding)?;
+    let scene = Scene::new(&wrong);
     precision::shortened_throughout(&scene).or_else(|| {
-        let hidden = hidden::Hidden::of(&scene)?;
+        let hidden = hidden::Hidden::new(&scene)?;
         precision::shortened_throughout(&hidden.scene(&scene)?)
     })
 }
 
 impl<'a> Scene<'a> {
-    fn of(wrong: &'a Wrong<'a>) -> Self {
+    fn new(wrong: &'a Wrong<'a>) -> Self {
         let Wrong { name, shape, expected, candidate, bounds, finding, chain } = *wrong;
         let dump = finding.context.candidate;
         let largest = |data: &[f64]| data.iter().fold(0.0_f64, |a, b| a.max(b.abs()));

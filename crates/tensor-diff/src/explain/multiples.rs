@@ -101,7 +101,7 @@ pub(super) fn known_factors(scene: &Scene<'_>) -> Option<Pattern> {
 
 /// A bias without its product, or one that is left out, added twice or subtracted.
 pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = &Sum::of(scene)?;
+    let sum = &Sum::new(scene)?;
     let name = sum.names[2]?;
     let family = [
         (format!("it is {name} alone: the product is not added"), 0.0, 1.0),

@@ -65,7 +65,7 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn of(scene: &Scene<'a>) -> Option<Self> {
+    fn new(scene: &Scene<'a>) -> Option<Self> {
         let (parameter, gradient) = updated_from(scene.name)?;
         let now = [scene.chain.get(parameter)?, scene.chain.get(gradient)?];
         let next = scene.later.first().and_then(|next: &'a Dump| {
@@ -113,7 +113,7 @@ fn rate_of(scene: &Scene<'_>, steps: &Steps<'_>, direction: impl Fn(f64) -> f64)
 
 /// Momentum whose first step is a multiple of gradient descent's: dampened, or Nesterov's.
 pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
-    let steps = &Steps::of(scene)?;
+    let steps = &Steps::new(scene)?;
     let [w, dw] = steps.now;
     let rate = scene.chain.learning_rate();
     let factor = rate_of(scene, steps, |gradient| gradient)? / rate;
@@ -137,7 +137,7 @@ pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
 
 /// Updates by a gradient over the root of the mean of its squares.
 pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
-    let steps = &Steps::of(scene)?;
+    let steps = &Steps::new(scene)?;
     let [w, dw] = steps.now;
     let own = scene.chain.learning_rate();
     let mut without_a_next_step: Vec<(&str, f64, f64)> = Vec::new();

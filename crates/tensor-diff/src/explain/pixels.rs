@@ -41,7 +41,7 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
             .map(|(text, values)| hypothesis(format!("the pixels are {text}"), move |i| values[i]));
         return scene.first(family.collect()).or_else(|| affine(scene));
     }
-    let formula = &Formula::of(scene)?;
+    let formula = &Formula::new(scene)?;
     let place = formula.operands.iter().position(|operand| operand.is("x"))?;
     let family = ways.iter().map(|(text, values)| {
         let swap = [Swap { place, values, map: Map::Right }];

@@ -103,7 +103,7 @@ impl Shortened {
 
 /// Operands with fewer digits.
 fn operands(scene: &Scene<'_>) -> Option<Pattern> {
-    let formula = &Formula::of(scene)?;
+    let formula = &Formula::new(scene)?;
     if !scene.tells(50) {
         return None;
     }
@@ -131,7 +131,7 @@ pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
 
 /// The operands that were shortened, and the format that they were shortened to.
 pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
-    let formula = &Formula::of(scene).filter(|formula| formula.factors() == 2)?;
+    let formula = &Formula::new(scene).filter(|formula| formula.factors() == 2)?;
     let known: Vec<usize> =
         (0..scene.candidate.len()).filter(|&i| scene.candidate[i].is_finite()).collect();
     let step = known.len().div_ceil(SAMPLE).max(1);
@@ -168,7 +168,7 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
 /// A sum that is rounded after each term, from the first to the last. The products may be rounded as well, and the sum
 /// may start with the bias.
 fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = &Sum::of(scene)?;
+    let sum = &Sum::new(scene)?;
     let mut family: Vec<Hypothesis<'_>> = Vec::new();
     for format in FORMATS.into_iter().take(2) {
         let short = move |value: f64| shortened(value, format, false);
@@ -206,7 +206,7 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
     let explained = |text: String| {
         Some(Pattern { kind: PatternKind::Explained, text, explains: scene.wrong.len() })
     };
-    let terms = Sum::of(scene).map_or(1, |sum| sum.length);
+    let terms = Sum::new(scene).map_or(1, |sum| sum.length);
     for format in FORMATS {
         if !all().all(|i| shortened(scene.candidate[i], format, true) == scene.candidate[i]) {
             continue;

@@ -62,7 +62,7 @@ pub(super) fn rows(scene: &Scene<'_>) -> Option<Pattern> {
     };
     let values: Vec<(&str, Vec<f64>)> =
         NUMERATORS.iter().map(|(text, of)| (*text, above(*of))).collect();
-    let found = values.iter().filter_map(|(text, values)| Rows::of(scene, text, values, columns));
+    let found = values.iter().filter_map(|(text, values)| Rows::new(scene, text, values, columns));
     let found: Vec<Rows<'_>> = found.collect();
     let ways = [Rows::plainly, Rows::weighted, Rows::with_a_number];
     ways.iter().find_map(|way| found.iter().find_map(|rows| way(rows, scene)))
@@ -78,7 +78,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn of(scene: &Scene<'_>, text: &'a str, values: &'a [f64], columns: usize) -> Option<Self> {
+    fn new(scene: &Scene<'_>, text: &'a str, values: &'a [f64], columns: usize) -> Option<Self> {
         let mut divisors = vec![None; values.len() / columns];
         for &i in &scene.wrong {
             let row = i / columns;

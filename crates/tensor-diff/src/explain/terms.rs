@@ -111,7 +111,7 @@ pub(super) fn subsets(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.name == TensorName::P {
         return denominators(scene);
     }
-    let sum = Sum::of(scene)?;
+    let sum = Sum::new(scene)?;
     let terms = Terms {
         length: sum.length,
         over: sum.over,

@@ -47,7 +47,7 @@ impl Bounds {
     ) -> Self {
         let mut bounds = Self { allowed: HashMap::new(), carried: HashMap::new() };
         for name in chain.names() {
-            let allowed = start.get(&name).cloned().or_else(|| bounds.of(name, chain, rounding));
+            let allowed = start.get(&name).cloned().or_else(|| bounds.bound(name, chain, rounding));
             let Some(allowed) = allowed else { continue };
             let carried = bounds.carry(name, &allowed, chain, candidate, rounding);
             bounds.allowed.insert(name, allowed);
@@ -101,7 +101,7 @@ impl Bounds {
     }
 
     /// The bound of one tensor from the carried errors of the tensors before it.
-    fn of(&self, name: TensorName, chain: &Chain<'_>, rounding: &Rounding) -> Option<Vec<f64>> {
+    fn bound(&self, name: TensorName, chain: &Chain<'_>, rounding: &Rounding) -> Option<Vec<f64>> {
         if is_given(name) {
             // If the two dumps differ here at all, they did not start from the same inputs.
             return Some(vec![0.0; chain.get(name)?.len()]);

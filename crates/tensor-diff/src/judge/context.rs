@@ -37,7 +37,7 @@ impl<'a> Context<'a> {
 
     /// The judgement of a candidate by itself.
     pub(super) fn of_one(candidate: &'a Dump, scale_tolerance: f64) -> Self {
-        let chain = Chain::of(candidate, candidate.header.loss);
+        let chain = Chain::new(candidate, candidate.header.loss);
         let rounding = Rounding::of_one(&candidate.header);
         let bounds =
             scaled_bounds(chain.as_ref(), candidate, &rounding, &Errors::new(), scale_tolerance);
@@ -109,7 +109,7 @@ pub(crate) fn chain_and_bounds<'a>(
     start: &Errors,
     scale_tolerance: f64,
 ) -> (Option<Chain<'a>>, Errors) {
-    let chain = Chain::of(reference, reference.header.loss.or(candidate.header.loss));
+    let chain = Chain::new(reference, reference.header.loss.or(candidate.header.loss));
     let rounding = Rounding::between(&reference.header, &candidate.header);
     let bounds = scaled_bounds(chain.as_ref(), candidate, &rounding, start, scale_tolerance);
     (chain, bounds)

@@ -1,5 +1,5 @@
-//! The first pass, the verdict on each tensor: the bounds of rounding errors, and whether a tensor is wrong by itself or
-//! has inherited its difference.
+//! The first pass, the verdict on each tensor: the bounds of rounding errors, and whether a tensor is wrong by itself
+//! or has inherited its difference.
 
 pub(crate) mod bounds;
 mod candidates;

@@ -21,7 +21,7 @@ pub(crate) fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, O
 }
 
 fn moved(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
-    let chain = Chain::of(dump, dump.header.loss)?;
+    let chain = Chain::new(dump, dump.header.loss)?;
     let factor = count(chain.batch());
     let last = TensorName::Dz(chain.layers());
     let held = dump.get(last)?;

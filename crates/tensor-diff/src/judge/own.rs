@@ -137,7 +137,7 @@ pub(crate) fn judge_with(
         if row.verdict == Verdict::Ok
             && let (Some(variances), Some(found)) = (variances.get(&name), candidate.get(name))
         {
-            unusual.extend(Unusual::of(&finding, &found.data, variances, unusual.is_empty()));
+            unusual.extend(Unusual::new(&finding, &found.data, variances, unusual.is_empty()));
         }
         rows.push(row);
     }

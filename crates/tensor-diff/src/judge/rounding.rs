@@ -79,7 +79,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(dtype: Dtype) -> Self {
+    fn new(dtype: Dtype) -> Self {
         let single = (-24_f64).exp2();
         let smallest = f64::from(f32::MIN_POSITIVE);
         match dtype {
@@ -141,19 +141,19 @@ pub(crate) struct Rounding {
 impl Rounding {
     /// Of two dumps.
     pub(crate) fn between(reference: &Header, candidate: &Header) -> Self {
-        let side = |header: &Header| Side::of(header.dtype).rounded(header.digits);
+        let side = |header: &Header| Side::new(header.dtype).rounded(header.digits);
         Self { sides: [side(reference), side(candidate)] }
     }
 
     /// Of a dump, and this program's recomputation in `float64` from the same inputs.
     pub(crate) fn of_one(candidate: &Header) -> Self {
-        let side = Side::of(candidate.dtype).rounded(candidate.digits);
-        Self { sides: [Side::of(Dtype::F64), side] }
+        let side = Side::new(candidate.dtype).rounded(candidate.digits);
+        Self { sides: [Side::new(Dtype::F64), side] }
     }
 
     #[cfg(test)]
     pub(crate) fn new(reference: Dtype, candidate: Dtype) -> Self {
-        Self { sides: [Side::of(reference), Side::of(candidate)] }
+        Self { sides: [Side::new(reference), Side::new(candidate)] }
     }
 
     fn sum(&self, of: impl Fn(&Side) -> f64) -> f64 {
@@ -264,9 +264,9 @@ mod tests {
 
     const TENSOR_CORES: [u32; 4] = [80, 86, 89, 90];
 
-    /// Factors whose sum of products loses as much as possible: 1, and then groups of four products, three of nearly one unit in the last place
-    /// of the sum and one of nearly two. An A100 loses four units with their digits, and one more when it cuts the sum off. With bfloat16,
-    /// a group has eight products.
+    /// Factors whose sum of products loses as much as possible: 1, and then groups of four products, three of nearly
+    /// one unit in the last place of the sum and one of nearly two. An A100 loses four units with their digits, and one
+    /// more when it cuts the sum off. With bfloat16, a group has eight products.
     fn often_cut(format: Format) -> Vec<(f32, f32)> {
         let (group, digits) = if format == Format::Bf16 { (8, -7_f32) } else { (4, -10_f32) };
         let (unit, below) = ((-12_f32).exp2(), 2.0 - digits.exp2());

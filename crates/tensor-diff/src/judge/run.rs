@@ -1,11 +1,10 @@
 //! Runs: several training steps, each judged by itself and by the step before it; and two runs of
 //! the same steps side by side.
 //!
-//! From the second step on, two correct levels start from parameters that differ by the rounding
-//! errors of the steps before. The bound of `w` is that of `w_next` in the step before.
-//! As along the chain of one step,
-//! the *actual* difference is carried on if it is within its bound. So a drift by rounding
-//! is never a fault, however long the run is, and a fault shows in the step in which it happens.
+//! From the second step on, two correct levels start from parameters that differ by the rounding errors of the steps
+//! before. The bound of `w` is that of `w_next` in the step before. As along the chain of one step, the *actual*
+//! difference is carried on if it is within its bound. So a drift by rounding is never a fault, however long the run
+//! is, and a fault shows in the step in which it happens.
 
 use serde::Serialize;
 use tensor::{Dump, TensorName};

@@ -124,7 +124,7 @@ const FAR: f64 = 16.0;
 
 impl Unusual {
     /// The tensor, if it is unusually far off; with the reason if `explained`.
-    pub(super) fn of(
+    pub(super) fn new(
         finding: &Finding<'_>,
         found: &[f64],
         variances: &[f64],

@@ -226,7 +226,7 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
             all.extend(of_one(&dw_name, |i| dw[i], &FUNCTIONS[1..]));
         }
         Z(_) => {
-            let sum = Sum::of(scene)?;
+            let sum = Sum::new(scene)?;
             let (b, columns) = (sum.base?, sum.columns);
             let name = sum.names[2]?.to_string();
             let bias = move |i: usize| b[i % columns];

@@ -36,7 +36,7 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
 /// One feature with a factor, or two.
 pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     let features = features(scene);
-    let sample = Sample::of(scene, &features)?;
+    let sample = Sample::new(scene, &features)?;
     let all = features.len();
     let one = (0..all).map(|a| vec![a]);
     let two = (0..all).flat_map(|b| (0..b).map(move |a| vec![a, b]));
@@ -47,7 +47,7 @@ pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
 /// Three features with factors.
 pub(super) fn combined_of_three(scene: &Scene<'_>) -> Option<Pattern> {
     let features = features(scene);
-    let sample = Sample::of(scene, &features)?;
+    let sample = Sample::new(scene, &features)?;
     let core = features.len().min(IN_THREES);
     let three =
         (0..core).flat_map(|c| (0..c).flat_map(move |b| (0..b).map(move |a| vec![a, b, c])));
@@ -92,7 +92,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(scene: &Scene<'_>, features: &[Feature<'_>]) -> Option<Self> {
+    fn new(scene: &Scene<'_>, features: &[Feature<'_>]) -> Option<Self> {
         let mut elements = scene.known_wrong(WRONG);
         let wrong = elements.len();
         if !scene.in_part {

@@ -108,7 +108,7 @@ fn steps<'a>(scene: &Scene<'a>) -> Option<Vec<Step<'a>>> {
     let mut found = Vec::new();
     for dump in std::iter::once(scene.dump).chain(scene.later).take(MAX_STEPS) {
         let loss = dump.header.loss.or(scene.chain.losses().first().copied());
-        let Some(chain) = Chain::of(dump, loss) else { break };
+        let Some(chain) = Chain::new(dump, loss) else { break };
         let held = dump.get(TensorName::Loss).and_then(|loss| loss.data.first().copied())?;
         let expected = *chain.compute(TensorName::Loss)?.first()?;
         if !held.is_finite() || !expected.is_finite() {

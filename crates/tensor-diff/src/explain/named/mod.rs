@@ -53,8 +53,8 @@ impl Wrong<'_> {
             && moved.count() >= at_least
     }
 
-    /// Whether the candidate is this prediction, which was made of the candidate's inputs in place of the reference's and so may
-    /// be a few bounds off.
+    /// Whether the candidate is this prediction, which was made of the candidate's inputs in place of the reference's
+    /// and so may be a few bounds off.
     pub(super) fn is_made_by_mistake(&self, mistaken: &[f64]) -> bool {
         self.is_made(mistaken, 4.0, 1)
     }

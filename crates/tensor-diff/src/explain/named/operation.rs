@@ -1,4 +1,5 @@
-//! Operations that leave an input out, read it wrongly, or take another one in its place; and updates with a wrong step.
+//! Operations that leave an input out, read it wrongly, or take another one in its place; and updates with a wrong
+//! step.
 
 use tensor::{Loss, TensorName};
 

@@ -22,7 +22,7 @@ const MAX_EQUATIONS: usize = 400;
 const MAX_LENGTH_FOR_RANGES: usize = 800;
 
 pub(super) fn of_terms(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = Sum::of(scene)?;
+    let sum = Sum::new(scene)?;
     if sum.length == 0 || !scene.tells(1) {
         return None;
     }
@@ -39,7 +39,7 @@ struct Equations {
 }
 
 impl Equations {
-    fn of(scene: &Scene<'_>, sum: &Sum<'_>) -> Self {
+    fn new(scene: &Scene<'_>, sum: &Sum<'_>) -> Self {
         let pool: Vec<usize> = if scene.in_part {
             scene.known_wrong(usize::MAX)
         } else {
@@ -57,7 +57,7 @@ impl Equations {
 }
 
 fn solved(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    let equations = Equations::of(scene, sum);
+    let equations = Equations::new(scene, sum);
     let mut groupings = vec![Grouping::each(sum.length)];
     groupings.extend((2..=64).filter(|period| 2 * period <= sum.length).map(Grouping::period));
     let chunks = (2..=8).map(|chunks| sum.length.div_ceil(chunks));

@@ -25,7 +25,7 @@ pub(crate) struct Exhibit<'e> {
 
 impl<'a> Evidence<'a> {
     /// The step at `at`; `None` if the candidate has no such step.
-    pub(crate) fn of(
+    pub(crate) fn new(
         reference: Option<Run<'_>>,
         candidate: &Candidate<'a>,
         at: usize,

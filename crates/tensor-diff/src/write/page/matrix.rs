@@ -39,7 +39,7 @@ pub(crate) fn levels(candidates: &[Candidate<'_>], titles: &[String]) -> Matrix 
             Cell::Within(ratio) => (Status::Right, share(ratio)),
             Cell::Aside(verdict) => (Status::Absent, verdict.label().into()),
             Cell::Wrong(step, comparison, row) => {
-                let status = status::of(step).get(&name).copied();
+                let status = status::statuses(step).get(&name).copied();
                 let text = one.step_prefix(step) + &label(comparison, row);
                 (status.unwrap_or(Status::Fault), text)
             }
@@ -57,7 +57,7 @@ pub(crate) fn levels(candidates: &[Candidate<'_>], titles: &[String]) -> Matrix 
 /// A column for each step; the cells of the step that is shown in full are links.
 pub(crate) fn steps(n: usize, found: &RunComparison, shown: usize) -> Matrix {
     let heads = found.steps.iter().map(|step| format!("step {}", step.step)).collect();
-    let statuses: Vec<_> = found.steps.iter().map(status::of).collect();
+    let statuses: Vec<_> = found.steps.iter().map(status::statuses).collect();
     let field = |name: TensorName, at: usize| {
         let status = statuses[at].get(&name).copied().unwrap_or(Status::Absent);
         let row = found.steps[at].rows().iter().find(|row| row.name == name);

@@ -100,15 +100,15 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
     let at = fault.unwrap_or_else(|| found.steps.len().saturating_sub(1));
     let (step, dump) = (&found.steps[at], &candidate.run[at]);
     let other = reference.and_then(|(_, run)| run.get(at));
-    let statuses = status::of(step);
+    let statuses = status::statuses(step);
     let names: Vec<TensorName> = step.rows().iter().map(|row| row.name).collect();
     let layers = layers(dump).max(other.map_or(0, layers));
     let drawn: Vec<TensorName> =
         names.iter().copied().filter(|name| known(*name, layers)).collect();
 
     let side = images(n, dump, data);
-    let alone = Evidence::of(None, candidate, at, scale_tolerance);
-    let compared = reference.and_then(|_| Evidence::of(reference, candidate, at, scale_tolerance));
+    let alone = Evidence::new(None, candidate, at, scale_tolerance);
+    let compared = reference.and_then(|_| Evidence::new(reference, candidate, at, scale_tolerance));
     let mut tensors: Vec<Section> = step
         .rows()
         .iter()

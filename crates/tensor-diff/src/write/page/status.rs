@@ -42,7 +42,7 @@ impl Status {
 }
 
 /// The status of each tensor in a step.
-pub(crate) fn of(step: &Step) -> HashMap<TensorName, Status> {
+pub(crate) fn statuses(step: &Step) -> HashMap<TensorName, Status> {
     let first = step.first_fault().map(|fault| fault.tensor);
     let rows = step.rows();
     let layers = rows.iter().map(|row| if let TensorName::Z(l) = row.name { l } else { 0 });

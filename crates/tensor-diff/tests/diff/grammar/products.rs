@@ -23,7 +23,7 @@ struct Product<'a> {
 }
 
 impl<'a> Product<'a> {
-    fn of(start: &Start, dump: &'a Dump, name: TensorName) -> Self {
+    fn new(start: &Start, dump: &'a Dump, name: TensorName) -> Self {
         let (n, batch) = (&start.sizes, start.batch);
         let fed = |l: usize| if l == 1 { X } else { A(l - 1) };
         let (rows, columns, terms, names, shapes, by) = match name {
@@ -79,7 +79,7 @@ pub(super) fn weighted(
     dump: &Dump,
     name: TensorName,
 ) -> Mistake {
-    let product = Product::of(start, dump, name);
+    let product = Product::new(start, dump, name);
     let n = product.terms;
     let weight = [0.0, 2.0, -1.0, 0.5, 3.0][random.below(5)];
     let (which, words): (Box<dyn Fn(usize) -> bool>, &str) = match random.below(5) {
@@ -123,7 +123,7 @@ pub(super) fn misread(
     dump: &Dump,
     name: TensorName,
 ) -> Mistake {
-    let product = Product::of(start, dump, name);
+    let product = Product::new(start, dump, name);
     let which = random.below(2);
     let [rows, columns] = product.shapes[which];
     let axis = random.below(2);
@@ -169,7 +169,7 @@ pub(super) fn misread(
 type Inside = Box<dyn Fn(usize, usize) -> bool>;
 
 pub(super) fn part(random: &mut Random, start: &Start, dump: &Dump, name: TensorName) -> Mistake {
-    let product = Product::of(start, dump, name);
+    let product = Product::new(start, dump, name);
     let right = get(dump, name);
     let columns = product.columns;
     let rows = product.rows;
