@@ -164,6 +164,14 @@ impl Product {
         }
         // SAFETY: the caller's promise.
         let scalars: (T, T) = unsafe { (self.alpha.get(), self.beta.get()) };
+        if finish.is_none() && units.is_none() && self.split.parts == 1 {
+            let replaces = scalars.1 == T::default() || self.c == self.d;
+            let computes = self.k > 0 && scalars.0 != T::default();
+            // SAFETY: the caller's promise.
+            if replaces && computes && unsafe { self.multiply_directly(self.d, scalars)? } {
+                return Ok(());
+            }
+        }
         let columns = self.panel_columns();
         let mut result = Scratch::new(m.saturating_mul(columns))?;
         for first in (0..n).step_by(columns) {
@@ -219,16 +227,13 @@ impl Product {
             if self.split.parts > 1 {
                 return self.multiply_in_parts(result, units, (alpha, beta));
             }
-            let Some(units) = units else {
-                // In column order without gaps, a row is a column.
-                let transposed = (self.m == 1 && self.n > 1).then(|| self.transposed());
-                let product = transposed.as_ref().unwrap_or(self);
-                return match product.vector_kernels() {
-                    Some(kernels) => product.multiply_vector(kernels, result, (alpha, beta)),
-                    None => self.multiply_in_tiles(result, (alpha, beta)),
-                };
-            };
             let target = View::new(result.as_mut_ptr() as u64, T::TYPE, (1, self.m as isize));
+            let Some(units) = units else {
+                if self.multiply_directly(target, (alpha, beta))? {
+                    return Ok(());
+                }
+                return self.multiply_in_tiles(result, (alpha, beta));
+            };
             units.multiply(self, target, (alpha.parts().0 as f32, beta.parts().0 as f32))
         }
     }

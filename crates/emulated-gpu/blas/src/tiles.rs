@@ -21,10 +21,14 @@ const MIN_ROWS: usize = 64;
 const MAX_DEPTH: usize = 1024;
 /// Products of a piece of a longer sum.
 const DEPTH: usize = 512;
-/// Elements of a panel, as many columns of the result as are computed together.
-const PANEL: usize = 1 << 18;
-/// Columns of a panel: `a` is copied once for each panel, which the lower bound makes cheap.
-const COLUMNS: std::ops::RangeInclusive<usize> = 128..=512;
+/// Elements of a panel of the result: the columns that are computed together, and then copied to `d`.
+const PANEL: usize = 1 << 19;
+/// The same if sums are short, so that most of the time goes into the copy: it is still in a core's cache.
+const SHORT_PANEL: usize = 1 << 15;
+/// The largest number of columns of a panel.
+const MAX_COLUMNS: usize = 512;
+/// The smallest number of columns of a panel, unless sums are short: `a` is copied once for each panel.
+const MIN_COLUMNS: usize = 128;
 /// Elements below which copying a matrix on several threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 16;
 /// The same, in multiply-adds, of computing tiles.
@@ -33,7 +37,9 @@ const WORTH_SHARING_TILES: usize = 1 << 19;
 impl Product {
     /// Columns of the result that are computed together.
     pub(crate) fn panel_columns(&self) -> usize {
-        (PANEL / self.m.max(1)).clamp(*COLUMNS.start(), *COLUMNS.end()).min(self.n)
+        let panel = if self.k < MIN_COLUMNS { SHORT_PANEL } else { PANEL };
+        let least = self.k.saturating_mul(2).clamp(8, MIN_COLUMNS);
+        (panel / self.m.max(1)).clamp(least, MAX_COLUMNS).min(self.n)
     }
 
     /// Rows of a tile of `a`, and its columns, which are rows of one of `b`.

@@ -1,6 +1,6 @@
-//! A matrix times a vector, from where the matrix is: each of its elements is used once, so a copy would take
-//! longer than the product. The elements are loaded by instructions written out, each word at once, as
-//! [`words`](crate::words) does it.
+//! Thin products, which read the larger matrix where it is in device memory: few products use each of its elements,
+//! so a copy would take longer than the product. Elements are accessed by instructions written out, each word at once,
+//! as in [`words`](crate::words).
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -9,212 +9,410 @@ use rayon::prelude::*;
 use crate::product::Product;
 use crate::scratch::Scratch;
 use crate::tiles::threads;
-use crate::{Number, Order, Rejection};
+use crate::{Number, Rejection, View};
 
-/// Elements of a matrix below which several threads cost more than they save.
+/// Multiply-adds below which several threads cost more than they save.
 const WORTH_SHARING: usize = 1 << 18;
-/// Rows that a thread computes, at least: as long is a piece of a column that is read at once.
-const MIN_ROWS: usize = 512;
+/// Columns of a product that `multiply` computes together.
+const COLUMNS: usize = 4;
+/// Columns of the matrix that are read side by side if each element is used once: more of them in turn would be too
+/// many for the processor to fetch ahead.
+const STREAMS: usize = 8;
+/// Columns of a product, or terms of its sums, up to which a copy of the matrix costs more than it saves.
+const MAX_DIRECT: usize = 32;
+/// Columns of a product up to which dot products of rows are faster than a copy of the matrix.
+const MAX_DOTS: usize = 8;
+/// Elements of a piece of the matrix that stays in a core's cache while all columns use it.
+const PIECE: usize = 1 << 16;
+/// The number of rows in a piece is a multiple of this: whole tiles of the widest vectors.
+const ROWS: usize = 64;
 
-/// The two ways through a matrix in device memory.
+/// Products that read a matrix where it is in device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels<T> {
-    /// The sum of the products of a row, whose elements lie next to each other, and of a vector as long.
+    /// The dot product of a contiguous row and a vector of the same length.
     dot: unsafe fn(*const T, &[T]) -> T,
-    /// Adds columns to a vector as long, in order, each times its factor. Elements of a column lie next to each
-    /// other, columns as far apart as is told.
-    add_columns: unsafe fn((*const T, isize), &[T], &mut [T]),
+    /// `target = alpha · a · b + beta · target` for some rows: `a` is the first element of a contiguous column and the distance between
+    /// columns, and `b` has a row of [`COLUMNS`] factors for each column of `a`.
+    multiply: Multiply<T>,
+}
+
+type Multiply<T> = unsafe fn((*const T, isize), &[[T; COLUMNS]], usize, Target<T>);
+
+/// Up to [`COLUMNS`] columns of a result.
+#[derive(Clone, Copy, Debug)]
+struct Target<T> {
+    first: *mut T,
+    /// Elements from one column to the next.
+    step: isize,
+    columns: usize,
+    /// Scales the product.
+    alpha: T,
+    /// Scales the values that are there; if it is 0, they are not read.
+    beta: T,
+}
+
+impl<T> Target<T> {
+    /// # Safety
+    /// The columns have at least that many rows.
+    unsafe fn after_rows(self, rows: usize) -> Self {
+        // SAFETY: as the caller promises.
+        Self { first: unsafe { self.first.add(rows) }, ..self }
+    }
 }
 
 impl Product {
-    /// The kernels for this product, if it is that of a matrix that lies in memory as it is computed, and of a vector.
-    pub(crate) fn vector_kernels<T: Number>(&self) -> Option<Kernels<T>> {
-        let a = self.a;
-        let suits = self.n == 1 && a.ty == T::TYPE && (a.row == 1 || a.column == 1);
-        if suits { T::kernels() } else { None }
-    }
-
-    /// `result = alpha · a · b + beta · result`, where `b` and `result` are a column.
+    /// `target = alpha · a · b + beta · target` without a copy of the larger matrix, if that pays off: the matrix is
+    /// stored in the type that is computed in, and few products use each of its elements. Returns whether it was done.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// `a` and `b` have to be readable; `result` has `m` elements.
-    pub(crate) unsafe fn multiply_vector<T: Number>(
+    /// `a` and `b` have to be readable, and `target`'s `m · n` elements writable.
+    pub(crate) unsafe fn multiply_directly<T: Number>(
+        &self,
+        target: View,
+        scalars: (T, T),
+    ) -> Result<bool, Rejection> {
+        let Some(kernels) = T::kernels().filter(|_| target.ty == T::TYPE) else { return Ok(false) };
+        for (product, target) in [(*self, target), (self.transposed(), target.transposed())] {
+            let (m, n, k, a) = (product.m, product.n, product.k, product.a);
+            if a.ty != T::TYPE {
+                continue;
+            }
+            // SAFETY: the caller's promise.
+            unsafe {
+                if a.row == 1 && target.row == 1 && m >= ROWS && n.min(k) <= MAX_DIRECT {
+                    return product.add_columns(kernels, target, scalars).map(|()| true);
+                }
+                if a.column == 1 && n <= MAX_DOTS {
+                    return product.add_dots(kernels, target, scalars).map(|()| true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Each element of the target as a dot product of a row of `a`, whose elements are contiguous.
+    ///
+    /// # Errors
+    /// As of [`Product::multiply_directly`].
+    ///
+    /// # Safety
+    /// As of [`Product::multiply_directly`].
+    unsafe fn add_dots<T: Number>(
         &self,
         kernels: Kernels<T>,
-        result: &mut [T],
+        target: View,
         (alpha, beta): (T, T),
     ) -> Result<(), Rejection> {
-        let a = self.a;
-        let mut x = Scratch::<T>::new(self.k)?;
-        // SAFETY: the caller's promise.
-        unsafe { self.b.read_column(0, &mut x) };
-        x.iter_mut().for_each(|x| *x = alpha * *x);
-        let x = &*x;
-        let is_large = self.m.saturating_mul(self.k) >= WORTH_SHARING;
-        let threads = if is_large { threads() } else { 1 };
-        let rows = self.m.div_ceil(threads).max(MIN_ROWS);
-        let part = |(index, result): (usize, &mut [T])| {
-            let at = |row: usize| a.from(index * rows + row, 0).address as *const T;
-            for value in &mut *result {
-                *value = if beta == T::default() { beta } else { beta * *value };
-            }
-            // SAFETY: the caller's promise: the rows, or these parts of all columns, are inside of `a`.
-            unsafe {
-                match a.order() {
-                    Order::Column => (kernels.add_columns)((at(0), a.column), x, result),
-                    Order::Row => {
-                        for (row, value) in result.iter_mut().enumerate() {
-                            *value += (kernels.dot)(at(row), x);
-                        }
+        let (m, n, k, a) = (self.m, self.n, self.k, self.a);
+        let mut columns = Scratch::<T>::new(k.saturating_mul(n))?;
+        for (j, column) in columns.chunks_exact_mut(k).enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { self.b.read_column(j, column) };
+        }
+        each_piece(m, m.div_ceil(self.useful_threads()), |rows| {
+            for row in rows {
+                let values = a.from(row, 0).address as *const T;
+                for (j, column) in columns.chunks_exact(k).enumerate() {
+                    // SAFETY: the caller's promise: the row is inside of `a`, and its elements of the target.
+                    unsafe {
+                        let old =
+                            if beta == T::default() { beta } else { beta * target.get(row, j) };
+                        target.set(row, j, alpha * (kernels.dot)(values, column) + old);
                     }
                 }
             }
-        };
-        if rows < self.m {
-            result.par_chunks_mut(rows).enumerate().for_each(part);
-        } else {
-            result.chunks_mut(rows).enumerate().for_each(part);
-        }
+        });
         Ok(())
+    }
+
+    /// Each column of the target as a sum of `a`'s columns, whose elements are contiguous.
+    ///
+    /// # Errors
+    /// As of [`Product::multiply_directly`].
+    ///
+    /// # Safety
+    /// As of [`Product::multiply_directly`]; the target has no gaps between its rows.
+    unsafe fn add_columns<T: Number>(
+        &self,
+        kernels: Kernels<T>,
+        target: View,
+        (alpha, beta): (T, T),
+    ) -> Result<(), Rejection> {
+        let (m, n, k, a) = (self.m, self.n, self.k, self.a);
+        let mut column = Scratch::<T>::new(k)?;
+        let mut factors = Scratch::<T>::new(k.saturating_mul(n.next_multiple_of(COLUMNS)))?;
+        factors.fill(T::default());
+        for j in 0..n {
+            // SAFETY: the caller's promise.
+            unsafe { self.b.read_column(j, &mut column) };
+            let group = &mut factors[j / COLUMNS * COLUMNS * k..];
+            for (row, &value) in group.chunks_exact_mut(COLUMNS).zip(&*column) {
+                row[j % COLUMNS] = value;
+            }
+        }
+        let rows = if n <= COLUMNS { m } else { PIECE / k.max(1) };
+        let rows = m.div_ceil(self.useful_threads()).min(rows).next_multiple_of(ROWS);
+        let depth = if n <= COLUMNS { STREAMS } else { k };
+        each_piece(m, rows, |rows| {
+            for (group, factors) in factors.chunks_exact(k * COLUMNS).enumerate() {
+                let (factors, _) = factors.as_chunks();
+                let first = group * COLUMNS;
+                let part = target.from(rows.start, first).address as *mut T;
+                let columns = COLUMNS.min(n - first);
+                let mut part = Target { first: part, step: target.column, columns, alpha, beta };
+                for (index, factors) in factors.chunks(depth).enumerate() {
+                    let a = a.from(rows.start, index * depth);
+                    // SAFETY: the caller's promise: the rows are inside of `a` and of the target.
+                    unsafe {
+                        (kernels.multiply)(
+                            (a.address as *const T, a.column),
+                            factors,
+                            rows.len(),
+                            part,
+                        );
+                    }
+                    part.beta = T::from_f32(1.0);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The number of threads that are worth their overhead for this product.
+    fn useful_threads(&self) -> usize {
+        let work = self.m.saturating_mul(self.n).saturating_mul(self.k);
+        if work >= WORTH_SHARING { threads() } else { 1 }
     }
 }
 
+/// Calls a function with the numbers of the rows of each piece, on several threads if there are several pieces.
+fn each_piece(m: usize, rows: usize, piece: impl Fn(std::ops::Range<usize>) + Sync) {
+    if rows < m && threads() > 1 {
+        (0..m.div_ceil(rows))
+            .into_par_iter()
+            .for_each(|index| piece(index * rows..m.min((index + 1) * rows)));
+    } else {
+        (0..m).step_by(rows.max(1)).for_each(|first| piece(first..m.min(first + rows)));
+    }
+}
+
+/// The kernels of a type for each width of the processor's vectors, the widest first.
 macro_rules! kernels {
-    ($module:ident, $ty:ident, $vector:ident, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident) => {
+    ($module:ident, $ty:ident; $(
+        $width:ident: [$($has:tt)+], $vector:ident, $register:ident, $size:literal,
+        $splat:ident, $load:ident, $store:ident, $add:ident, $multiply:ident, $fma:ident;
+    )+) => {
         pub(crate) mod $module {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            use x86::{add_columns, dot};
-
             /// The kernels for this type, if the processor has what they take.
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
             pub(crate) fn kernels() -> Option<super::Kernels<$ty>> {
-                use std::arch::is_x86_feature_detected as has;
-                (has!("avx2") && has!("fma")).then_some(super::Kernels { dot, add_columns })
-            }
-
-            #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-            pub(crate) fn kernels() -> Option<super::Kernels<$ty>> {
+                $(
+                    #[cfg(all(target_arch = "x86_64", not(miri)))]
+                    if true $(&& std::arch::is_x86_feature_detected!($has))+ {
+                        let (dot, multiply) = ($width::dot, $width::multiply);
+                        return Some(super::Kernels { dot, multiply });
+                    }
+                )+
                 None
             }
 
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            mod x86 {
-                use std::arch::asm;
-                use std::arch::x86_64::*;
+            $(
+                #[cfg(all(target_arch = "x86_64", not(miri)))]
+                mod $width {
+                    use std::arch::asm;
+                    use std::arch::x86_64::*;
 
-                use crate::words::Word;
+                    use crate::words::Word;
 
-                /// Elements of a vector.
-                const LANES: usize = size_of::<$vector>() / size_of::<$ty>();
-                /// Sums of a row, and columns, that are computed together: an addition takes four cycles.
-                const TOGETHER: usize = 4;
+                    use super::super::{COLUMNS, Target};
 
-                /// # Safety
-                /// A vector of elements is readable there.
-                #[target_feature(enable = "avx2,fma")]
-                #[inline]
-                unsafe fn device(at: *const $ty) -> $vector {
-                    let vector;
-                    // SAFETY: as the caller promises; nothing else is touched.
-                    unsafe {
-                        asm!(
-                            "vmovups {vector}, ymmword ptr [{at}]",
-                            vector = lateout(ymm_reg) vector,
-                            at = in(reg) at,
-                            options(nostack, preserves_flags, readonly),
-                        );
-                    }
-                    vector
-                }
+                    /// Elements of a vector.
+                    const LANES: usize = size_of::<$vector>() / size_of::<$ty>();
+                    /// Sums of a row, and columns, that are computed together: an addition takes four cycles.
+                    const TOGETHER: usize = 4;
 
-                /// # Safety
-                /// As `Kernels` has it; the processor has AVX2 and FMA.
-                #[target_feature(enable = "avx2,fma")]
-                pub(super) unsafe fn dot(row: *const $ty, x: &[$ty]) -> $ty {
-                    let mut sums = [$splat(0.0); TOGETHER];
-                    let (blocks, rest) = x.as_chunks::<{ TOGETHER * LANES }>();
-                    let mut lanes = [0.0; LANES];
-                    // SAFETY: the row is as long as `x`, and the arrays are of whole vectors.
-                    unsafe {
-                        for (index, block) in blocks.iter().enumerate() {
-                            let (row, x) = (row.add(index * block.len()), block.as_ptr());
-                            sums[0] = $fma(device(row), $load(x), sums[0]);
-                            sums[1] = $fma(device(row.add(LANES)), $load(x.add(LANES)), sums[1]);
-                            sums[2] = $fma(device(row.add(2 * LANES)), $load(x.add(2 * LANES)), sums[2]);
-                            sums[3] = $fma(device(row.add(3 * LANES)), $load(x.add(3 * LANES)), sums[3]);
+                    /// # Safety
+                    /// A vector of elements is readable there.
+                    $(#[target_feature(enable = $has)])+
+                    #[inline]
+                    unsafe fn device(at: *const $ty) -> $vector {
+                        let vector;
+                        // SAFETY: as the caller promises; nothing else is touched.
+                        unsafe {
+                            asm!(
+                                concat!("vmovups {vector}, ", $size, "word ptr [{at}]"),
+                                vector = lateout($register) vector,
+                                at = in(reg) at,
+                                options(nostack, preserves_flags, readonly),
+                            );
                         }
-                        let sum = $add($add(sums[0], sums[1]), $add(sums[2], sums[3]));
-                        $store(lanes.as_mut_ptr(), sum);
-                        let last = row.add(x.len() - rest.len());
-                        let terms = rest.iter().enumerate();
-                        terms.fold(lanes.iter().sum(), |sum, (index, &x)| {
-                            $ty::load(last.add(index).cast()).mul_add(x, sum)
-                        })
+                        vector
                     }
-                }
 
-                /// # Safety
-                /// As `Kernels` has it; the processor has AVX2 and FMA.
-                #[target_feature(enable = "avx2,fma")]
-                pub(super) unsafe fn add_columns(
-                    (first, step): (*const $ty, isize),
-                    factors: &[$ty],
-                    result: &mut [$ty],
-                ) {
-                    let (fours, rest) = factors.as_chunks::<TOGETHER>();
-                    // SAFETY: there are as many columns as factors, as long as the result.
-                    unsafe {
-                        for (index, factors) in fours.iter().enumerate() {
-                            add(first.offset((index * TOGETHER) as isize * step), step, *factors, result);
-                        }
-                        for (index, &factor) in rest.iter().enumerate() {
-                            let column = first.offset((factors.len() - rest.len() + index) as isize * step);
-                            add(column, step, [factor], result);
-                        }
-                    }
-                }
-
-                /// # Safety
-                /// As of `add_columns`, of this many.
-                #[target_feature(enable = "avx2,fma")]
-                #[inline]
-                unsafe fn add<const N: usize>(
-                    first: *const $ty,
-                    step: isize,
-                    factors: [$ty; N],
-                    result: &mut [$ty],
-                ) {
-                    let columns: [*const $ty; N] =
-                        std::array::from_fn(|index| first.wrapping_offset(index as isize * step));
-                    let wide: [$vector; N] = factors.map(|factor| $splat(factor));
-                    let whole = result.len() / LANES * LANES;
-                    let mut row = 0;
-                    // SAFETY: the columns are as long as the result.
-                    unsafe {
-                        while row < whole {
-                            let place = result.as_mut_ptr().add(row);
-                            let mut sum = $load(place);
-                            for index in 0..N {
-                                sum = $fma(device(columns[index].add(row)), wide[index], sum);
+                    /// # Safety
+                    /// As `Kernels` has it; the processor has these features.
+                    $(#[target_feature(enable = $has)])+
+                    pub(super) unsafe fn dot(row: *const $ty, x: &[$ty]) -> $ty {
+                        let mut sums = [$splat(0.0); TOGETHER];
+                        let (blocks, rest) = x.as_chunks::<{ TOGETHER * LANES }>();
+                        let mut lanes = [0.0; LANES];
+                        // SAFETY: the row is as long as `x`, and the arrays are of whole vectors.
+                        unsafe {
+                            for (index, block) in blocks.iter().enumerate() {
+                                let (row, x) = (row.add(index * block.len()), block.as_ptr());
+                                sums[0] = $fma(device(row), $load(x), sums[0]);
+                                sums[1] = $fma(device(row.add(LANES)), $load(x.add(LANES)), sums[1]);
+                                sums[2] = $fma(device(row.add(2 * LANES)), $load(x.add(2 * LANES)), sums[2]);
+                                sums[3] = $fma(device(row.add(3 * LANES)), $load(x.add(3 * LANES)), sums[3]);
                             }
-                            $store(place, sum);
-                            row += LANES;
+                            let sum = $add($add(sums[0], sums[1]), $add(sums[2], sums[3]));
+                            $store(lanes.as_mut_ptr(), sum);
+                            let mut count = LANES;
+                            while count > 1 {
+                                count /= 2;
+                                let (low, high) = lanes.split_at_mut(count);
+                                low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
+                            }
+                            let last = row.add(x.len() - rest.len());
+                            let terms = rest.iter().enumerate();
+                            terms.fold(lanes[0], |sum, (index, &x)| {
+                                $ty::load(last.add(index).cast()).mul_add(x, sum)
+                            })
                         }
-                        for (row, value) in result.iter_mut().enumerate().skip(whole) {
-                            for index in 0..N {
-                                let element = $ty::load(columns[index].add(row).cast());
-                                *value = element.mul_add(factors[index], *value);
+                    }
+
+                    /// # Safety
+                    /// As of [`Kernels`](super::super::Kernels); the processor has these features.
+                    $(#[target_feature(enable = $has)])+
+                    pub(super) unsafe fn multiply(
+                        (a, step): (*const $ty, isize),
+                        b: &[[$ty; COLUMNS]],
+                        rows: usize,
+                        target: Target<$ty>,
+                    ) {
+                        let mut row = 0;
+                        // SAFETY: as the caller promises: the rows are inside of both matrices.
+                        unsafe {
+                            while row < rows {
+                                let (a, target) = ((a.add(row), step), target.after_rows(row));
+                                let left = rows - row;
+                                row += match (left >= TOGETHER * LANES, target.columns) {
+                                    // A column alone needs no multiplications by the padding of `b`.
+                                    (true, 1) => tile::<TOGETHER, 1>(a, b, target, LANES),
+                                    (true, _) => tile::<TOGETHER, COLUMNS>(a, b, target, LANES),
+                                    (false, _) => tile::<1, COLUMNS>(a, b, target, left.min(LANES)),
+                                };
                             }
                         }
                     }
+
+                    /// The same for `V` vectors of rows, whose sums stay in registers; of one vector, for its first
+                    /// `lanes` lanes. Returns the number of rows.
+                    ///
+                    /// # Safety
+                    /// As of `multiply`.
+                    $(#[target_feature(enable = $has)])+
+                    #[inline]
+                    unsafe fn tile<const V: usize, const N: usize>(
+                        (mut a, step): (*const $ty, isize),
+                        b: &[[$ty; COLUMNS]],
+                        target: Target<$ty>,
+                        lanes: usize,
+                    ) -> usize {
+                        let mut sums = [[$splat(0.0); V]; N];
+                        let (alpha, beta) = ($splat(target.alpha), $splat(target.beta));
+                        // SAFETY: as the caller promises.
+                        unsafe {
+                            for factors in b {
+                                let mut column = [$splat(0.0); V];
+                                for vector in 0..V {
+                                    column[vector] = if lanes == LANES {
+                                        device(a.add(vector * LANES))
+                                    } else {
+                                        device_part(a, lanes)
+                                    };
+                                }
+                                for j in 0..N {
+                                    let factor = $splat(factors[j]);
+                                    for vector in 0..V {
+                                        sums[j][vector] = $fma(column[vector], factor, sums[j][vector]);
+                                    }
+                                }
+                                a = a.wrapping_offset(step);
+                            }
+                            for j in 0..N {
+                                if j < target.columns {
+                                    for vector in 0..V {
+                                        let place = target.first.offset(j as isize * target.step).add(vector * LANES);
+                                        let mut sum = $multiply(alpha, sums[j][vector]);
+                                        if target.beta != 0.0 {
+                                            let old = if lanes == LANES { device(place) } else { device_part(place, lanes) };
+                                            sum = $add(sum, $multiply(beta, old));
+                                        }
+                                        if lanes == LANES {
+                                            set_device(place, sum);
+                                        } else {
+                                            let mut values = [0.0; LANES];
+                                            $store(values.as_mut_ptr(), sum);
+                                            for (lane, value) in values.into_iter().enumerate().take(lanes) {
+                                                value.store(place.add(lane).cast());
+                                            }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                        if V == 1 { lanes } else { V * LANES }
+                    }
+
+                    /// The first `lanes` elements of a vector; the rest is 0.
+                    ///
+                    /// # Safety
+                    /// They are readable.
+                    $(#[target_feature(enable = $has)])+
+                    unsafe fn device_part(at: *const $ty, lanes: usize) -> $vector {
+                        let mut values = [0.0; LANES];
+                        for (lane, value) in values.iter_mut().enumerate().take(lanes) {
+                            // SAFETY: as the caller promises.
+                            *value = unsafe { $ty::load(at.add(lane).cast()) };
+                        }
+                        // SAFETY: the array has a vector's elements.
+                        unsafe { $load(values.as_ptr()) }
+                    }
+
+                    /// # Safety
+                    /// A vector of elements is writable there.
+                    $(#[target_feature(enable = $has)])+
+                    #[inline]
+                    unsafe fn set_device(at: *mut $ty, vector: $vector) {
+                        // SAFETY: as the caller promises; nothing else is touched.
+                        unsafe {
+                            asm!(
+                                concat!("vmovups ", $size, "word ptr [{at}], {vector}"),
+                                vector = in($register) vector,
+                                at = in(reg) at,
+                                options(nostack, preserves_flags),
+                            );
+                        }
+                    }
                 }
-            }
+            )+
         }
     };
 }
 
-kernels! { single, f32, __m256, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_fmadd_ps }
-kernels! { double, f64, __m256d, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_fmadd_pd }
+kernels! { single, f32;
+    avx512: ["avx512f"], __m512, zmm_reg, "zmm",
+        _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_mul_ps, _mm512_fmadd_ps;
+    avx2: ["avx2" "fma"], __m256, ymm_reg, "ymm",
+        _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_mul_ps, _mm256_fmadd_ps;
+}
+kernels! { double, f64;
+    avx512: ["avx512f"], __m512d, zmm_reg, "zmm",
+        _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_mul_pd, _mm512_fmadd_pd;
+    avx2: ["avx2" "fma"], __m256d, ymm_reg, "ymm",
+        _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_mul_pd, _mm256_fmadd_pd;
+}

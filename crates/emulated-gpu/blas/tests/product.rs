@@ -226,18 +226,31 @@ fn large_enough_for_threads() {
     }
 }
 
-/// More rows than a tile has, longer sums, more columns than a panel, and matrices times vectors, with and without
-/// gaps between their lines.
+/// More rows than a tile has, longer sums, more columns than a panel, matrices times vectors, and thin products of
+/// whole and partial vectors of rows and columns, with and without gaps between their lines.
 #[test]
-fn products_of_several_tiles_and_of_vectors() {
+fn products_of_several_tiles_of_vectors_and_thin_ones() {
     let both = [false, true];
-    let shapes =
-        [(260, 5, 1030), (2100, 130, 3), (1300, 1, 37), (37, 1, 1300), (1, 700, 19), (1, 1, 70)];
+    let shapes = [
+        (260, 5, 1030),
+        (2100, 130, 3),
+        (1300, 1, 37),
+        (37, 1, 1300),
+        (1, 700, 19),
+        (1, 1, 70),
+        (143, 9, 33),
+        (143, 40, 9),
+        (64, 32, 50),
+        (6, 201, 70),
+        (201, 2, 5),
+    ];
     let orders = both.into_iter().flat_map(|a| both.map(|b| (a, b)));
     for (shape, transposed) in orders.flat_map(|order| shapes.map(|shape| (shape, order))) {
         for types in [TYPES[0], TYPES[4]] {
-            for (pad, beta) in [(0, 0.0), (3, -1.5)] {
-                let rows_first = (false, false, false);
+            for (pad, beta, rows_first) in
+                [(0, 0.0, false), (3, -1.5, false), (1, 0.0, true), (0, 1.0, true)]
+            {
+                let rows_first = (false, false, rows_first);
                 let (alpha, capability, parts) = (0.5, 90, 1);
                 check(&Case {
                     shape,

@@ -172,6 +172,43 @@ unsafe fn move_block<const AVX: bool>(to: *mut u8, from: *const u8) {
     }
 }
 
+/// The length in bytes from which moves by AVX are worth their overhead.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const LONG: usize = 4 * BLOCK;
+
+/// Moves whole blocks from the front, four at a time.
+///
+/// # Safety
+/// `from` is readable and `to` writable for `len` bytes, a multiple of [`BLOCK`]; if they overlap, `to` is the
+/// lower address.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx")]
+unsafe fn move_blocks_avx(to: *mut u8, from: *const u8, len: usize) {
+    let long = len - len % LONG;
+    // SAFETY: as the caller promises. All four blocks are read before one is written.
+    unsafe {
+        for at in (0..long).step_by(LONG) {
+            std::arch::asm!(
+                "vmovdqu ymm0, ymmword ptr [{from}]",
+                "vmovdqu ymm1, ymmword ptr [{from} + 32]",
+                "vmovdqu ymm2, ymmword ptr [{from} + 64]",
+                "vmovdqu ymm3, ymmword ptr [{from} + 96]",
+                "vmovdqu ymmword ptr [{to}], ymm0",
+                "vmovdqu ymmword ptr [{to} + 32], ymm1",
+                "vmovdqu ymmword ptr [{to} + 64], ymm2",
+                "vmovdqu ymmword ptr [{to} + 96], ymm3",
+                from = in(reg) from.add(at),
+                to = in(reg) to.add(at),
+                out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
+                options(nostack, preserves_flags),
+            );
+        }
+        for at in (long..len).step_by(BLOCK) {
+            move_block::<true>(to.add(at), from.add(at));
+        }
+    }
+}
+
 /// Reads a row of words whose length is known at compile time.
 ///
 /// # Safety
@@ -232,12 +269,16 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let blocks = len - len % BLOCK;
-        let mut at = 0;
-        while at < blocks {
-            // SAFETY: inside the ranges, as the caller promises. Each block is read before it is
-            // written, so the ranges may overlap.
-            unsafe { move_block::<false>(to.add(at), from.add(at)) };
-            at += BLOCK;
+        // SAFETY: inside the ranges, as the caller promises; AVX was detected. Blocks are read before they are
+        // written, so the ranges may overlap.
+        unsafe {
+            if blocks >= LONG && std::arch::is_x86_feature_detected!("avx") {
+                move_blocks_avx(to, from, blocks);
+            } else {
+                for at in (0..blocks).step_by(BLOCK) {
+                    move_block::<false>(to.add(at), from.add(at));
+                }
+            }
         }
         blocks
     }
