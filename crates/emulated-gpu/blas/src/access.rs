@@ -1,47 +1,48 @@
-//! What work reads and writes, as the emulated driver wants to be told.
+//! Ranges of device memory that work reads or writes, as the emulated driver expects them.
 
 use crate::Rejection;
 
-/// `height` rows of `width` bytes, whose beginnings lie `pitch` bytes apart. The driver's
-/// `EmulatedGpuRange`.
+/// A range of `height` rows with `width` bytes each, whose starts are `pitch` bytes apart. It has
+/// the layout of the driver's `EmulatedGpuRange`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Access {
-    /// The first byte.
+    /// The address of the first byte.
     pub address: u64,
-    /// Bytes of a row.
+    /// The bytes in a row.
     pub width: u64,
-    /// Rows.
+    /// The number of rows.
     pub height: u64,
-    /// Bytes from a row to the next.
+    /// The distance in bytes between the starts of two rows.
     pub pitch: u64,
     kind: u32,
     alignment: u32,
 }
 
 impl Access {
-    /// It is read.
+    /// A range that is read.
     #[must_use]
     pub fn read(address: u64, width: u64, height: u64, pitch: u64) -> Self {
         Self { address, width, height, pitch, kind: 1, alignment: 0 }
     }
 
-    /// It is written.
+    /// A range that is written.
     #[must_use]
     pub fn write(address: u64, width: u64, height: u64, pitch: u64) -> Self {
         Self { kind: 2, ..Self::read(address, width, height, pitch) }
     }
 
-    /// The same, at a multiple of this many bytes.
+    /// The same range, which must be aligned to `bytes` bytes.
     #[must_use]
     pub fn aligned_to(self, bytes: u64) -> Self {
         Self { alignment: u32::try_from(bytes).unwrap_or(u32::MAX), ..self }
     }
 
-    /// A batch of matrices, of whose columns the first begins at an address and each has some bytes: how many
-    /// columns there are, and matrices, and how far they are apart in bytes. Matrix by matrix, or, where there are
-    /// more of these than columns, the first columns of all, then the second ones, and so on. Either way there are
-    /// no more accesses than the root of all columns.
+    /// The ranges of a batch of matrices: the address of the first column and its size in bytes,
+    /// the number of columns and their distance in bytes, and the number of matrices and their
+    /// distance in bytes. There is one range per matrix or, if there are fewer columns than
+    /// matrices, one per column index, covering that column of all matrices. So the number of
+    /// ranges is at most the square root of the number of all columns.
     pub fn batch(
         access: fn(u64, u64, u64, u64) -> Self,
         (first, bytes): (u64, u64),
@@ -58,16 +59,16 @@ impl Access {
         })
     }
 
-    /// Bytes in one piece that are read.
+    /// A contiguous range that is read.
     #[must_use]
     pub fn read_bytes(address: u64, len: u64) -> Self {
         Self::read(address, len, 1, len)
     }
 
-    /// Puts more of them into a list.
+    /// Appends ranges to a list.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// `ALLOC_FAILED` if the host is out of memory.
     pub fn add_all(
         list: &mut Vec<Self>,
         more: impl IntoIterator<Item = Self>,
@@ -83,7 +84,7 @@ impl Access {
         Ok(())
     }
 
-    /// Bytes in one piece that are written.
+    /// A contiguous range that is written.
     #[must_use]
     pub fn write_bytes(address: u64, len: u64) -> Self {
         Self::write(address, len, 1, len)

@@ -1,13 +1,13 @@
-//! Whether operands lie inside the allocations that the driver knows.
+//! Checks that operands are inside allocations of the driver.
 
 use crate::{Driver, Matrix, Range, Rejection};
 
 impl Driver {
-    /// An allocation; of memory that is mapped, with the mappings that follow it without a hole, and those
-    /// before it.
+    /// Extends a mapped allocation (`cuMemMap`) by the mappings directly before and after it. Other
+    /// allocations are returned unchanged.
     ///
     /// # Errors
-    /// As of [`range_of`](Self::range_of).
+    /// See [`allocation_of`](Self::allocation_of).
     pub fn whole_of(&self, mut range: Range) -> Result<Range, Rejection> {
         if !self.is_mapped(range.base) {
             return Ok(range);
@@ -24,10 +24,10 @@ impl Driver {
 }
 
 impl Matrix {
-    /// Requires that all of it is inside one allocation.
+    /// Checks that the whole matrix is inside a single allocation.
     ///
     /// # Errors
-    /// When it is not.
+    /// `INVALID_VALUE`, with the position of both, if it is not.
     pub fn check_bounds(&self, driver: &Driver) -> Result<(), Rejection> {
         let (name, ld_name, ld) = (self.name, self.ld_name, self.ld);
         let (rows, columns) = (self.rows, self.columns);
@@ -47,15 +47,16 @@ impl Matrix {
     }
 }
 
-/// Requires that `len` bytes from `address` on are inside one allocation. `name` names them.
+/// Checks that `len` bytes from `address` are inside a single allocation. `name` is used in the
+/// message.
 ///
 /// # Errors
-/// When they are not.
+/// `INVALID_VALUE` if they are not.
 pub fn check_range(driver: &Driver, name: &str, address: u64, len: u64) -> Result<(), Rejection> {
     check(driver, name, || name.to_owned(), address, address, len)
 }
 
-/// `address` is what the caller passed, `first` the lowest byte that is touched.
+/// `address` is the caller's argument, and `first` is the lowest byte that is touched.
 fn check(
     driver: &Driver,
     name: &str,

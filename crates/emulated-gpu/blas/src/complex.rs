@@ -1,4 +1,4 @@
-//! The complex types that the CPU computes in.
+//! Complex types in which the CPU computes.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -8,7 +8,7 @@ use crate::{DataType, Number};
 
 macro_rules! complex {
     ($($name:ident, $part:ident, $ty:ident, $multiply:ident;)*) => {$(
-        // SAFETY: its real part and its imaginary one, in this order (`repr(C)`).
+        // SAFETY: it is its real part followed by its imaginary part (`repr(C)`).
         unsafe impl Number for $name {
             type Part = $part;
             const TYPE: DataType = DataType::$ty;
@@ -45,7 +45,7 @@ macro_rules! complex {
                 let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
                 let (alpha, beta) = ([alpha.re, alpha.im], [beta.re, beta.im]);
                 let (a, b, c) = (a.cast(), b.cast(), c.cast());
-                // SAFETY: as the caller promises; a complex number is its two parts, one after the other.
+                // SAFETY: the caller's promise; a complex number is its two parts, one after the other.
                 unsafe {
                     matrixmultiply::$multiply(
                         Standard, Standard, m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc,

@@ -1,8 +1,8 @@
-//! Types of elements, and types of computation.
+//! Element types and compute types.
 
 use crate::Rejection;
 
-/// The type of a matrix's elements.
+/// The element type of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataType {
     /// IEEE half precision.
@@ -13,17 +13,17 @@ pub enum DataType {
     F32,
     /// Double precision.
     F64,
-    /// Complex, of two numbers of single precision.
+    /// Complex, with single-precision parts.
     C32,
-    /// Complex, of two numbers of double precision.
+    /// Complex, with double-precision parts.
     C64,
 }
 
 impl DataType {
-    /// The type that `cudaDataType_t` gives this number.
+    /// The type with this `cudaDataType_t` number.
     ///
     /// # Errors
-    /// When it is another of CUDA's types, or none: `what` says whose type it is.
+    /// `NOT_SUPPORTED` if it is another CUDA type or unknown; `what` names the argument.
     pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
         match code {
             0 => Ok(Self::F32),
@@ -40,7 +40,7 @@ impl DataType {
         }
     }
 
-    /// Its number in `cudaDataType_t`.
+    /// The type's number in `cudaDataType_t`.
     #[must_use]
     pub fn code(self) -> i32 {
         match self {
@@ -53,7 +53,7 @@ impl DataType {
         }
     }
 
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     #[must_use]
     pub fn size(self) -> u64 {
         match self {
@@ -64,13 +64,13 @@ impl DataType {
         }
     }
 
-    /// Whether its elements have an imaginary part.
+    /// Whether the elements are complex.
     #[must_use]
     pub fn is_complex(self) -> bool {
         matches!(self, Self::C32 | Self::C64)
     }
 
-    /// Its name in `cudaDataType_t`.
+    /// The type's name in `cudaDataType_t`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl DataType {
     }
 }
 
-/// The name of a type by its number in `cudaDataType_t`.
+/// The name of a type that the emulated library lacks, from its `cudaDataType_t` number.
 fn name_of(code: i32) -> String {
     let known = match code {
         3 => "CUDA_R_8I",
@@ -99,24 +99,24 @@ fn name_of(code: i32) -> String {
     known.to_owned()
 }
 
-/// What single-precision inputs are rounded to before they are multiplied.
+/// How single-precision inputs are rounded before they are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inputs {
-    /// Nothing: every bit counts.
+    /// Not rounded.
     Full,
-    /// TF32: rounded to 10 bits of the fraction, to nearest.
+    /// Rounded to TF32: 10 bits of the fraction, to nearest.
     Tf32,
-    /// Half precision.
+    /// Rounded to half precision.
     F16,
-    /// bfloat16.
+    /// Rounded to bfloat16.
     Bf16,
 }
 
-/// In what products are formed and summed.
+/// The precision in which products are formed and summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// Half precision: tensor cores keep their sums in it. Where they don't multiply, the emulated library
-    /// sums in single precision and rounds the result once, which no GPU is more exact than.
+    /// Half precision: tensor cores keep their sums in it. Without tensor cores, the emulated
+    /// library sums in single precision and rounds the result once; no GPU is more accurate.
     F16,
     /// Single precision.
     F32(Inputs),
@@ -125,11 +125,11 @@ pub enum Compute {
 }
 
 impl Compute {
-    /// The type that `cublasComputeType_t` gives this number. With `NVIDIA_TF32_OVERRIDE=0` in the
-    /// environment, TF32 is never used, as in NVIDIA's libraries.
+    /// The type with this `cublasComputeType_t` number. If the environment has
+    /// `NVIDIA_TF32_OVERRIDE=0`, TF32 is never used, as in NVIDIA's libraries.
     ///
     /// # Errors
-    /// When it is an integer type, or none.
+    /// `NOT_SUPPORTED` for an integer type; `INVALID_VALUE` for an unknown number.
     pub fn from_code(code: i32) -> Result<Self, Rejection> {
         match code {
             64 | 65 => Ok(Self::F16),
@@ -146,7 +146,7 @@ impl Compute {
         }
     }
 
-    /// Its name in `cublasComputeType_t`.
+    /// The type's name in `cublasComputeType_t`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -159,9 +159,9 @@ impl Compute {
         }
     }
 
-    /// Whether these types of matrices go with it: `a` and `b` of one type, `c` of the other.
-    /// NVIDIA's cuBLAS documentation, tables of `cublasGemmEx` and `cublasLtMatmul`, as far as the
-    /// types exist here.
+    /// Whether the compute type supports these element types: `ab` of both `a` and `b`, and `c`.
+    /// This follows the tables of `cublasGemmEx` and `cublasLtMatmul` in NVIDIA's cuBLAS
+    /// documentation, restricted to the types that exist here.
     #[must_use]
     pub fn takes(self, ab: DataType, c: DataType) -> bool {
         use DataType::{Bf16, C32, C64, F16, F32, F64};
@@ -175,7 +175,7 @@ impl Compute {
         }
     }
 
-    /// The type that the products of elements of the type `ab` are summed in.
+    /// The type of the sums if `a` and `b` have the element type `ab`.
     #[must_use]
     pub fn sums_in(self, ab: DataType) -> DataType {
         match (self, ab.is_complex()) {
@@ -193,7 +193,7 @@ pub(crate) fn tf32() -> Inputs {
     if forbidden { Inputs::Full } else { Inputs::Tf32 }
 }
 
-/// The type of `alpha` and `beta` that goes with a type of computation, and with elements of the type `ab`.
+/// The type of `alpha` and `beta` for a compute type and the element type `ab` of `a` and `b`.
 #[must_use]
 pub fn scale_type(compute: Compute, ab: DataType) -> DataType {
     match compute {

@@ -1,4 +1,4 @@
-//! The door to device memory: work that runs asks here for what it touches.
+//! Access to device memory for running work, which must request each range before it touches it.
 
 #![allow(unsafe_code, reason = "asks the driver, in C, and reads device memory that it gave")]
 
@@ -9,13 +9,14 @@ use crate::words::read_words;
 use crate::work::UNKNOWN;
 use crate::{Access, Rejection, Status, filled};
 
-/// Memory that the driver does not give: it has said why, and ended the context. The work does
-/// nothing more.
+/// The error of work that must stop: the driver has refused access and reported why, or the work
+/// has reported its own failure. The driver ends the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub(crate) i32);
 
 impl Refused {
-    /// With a code of the driver's, by work that has failed for another reason and has said why.
+    /// An error with a driver code, for work that has failed for another reason and has reported
+    /// it.
     #[must_use]
     pub fn with(code: i32) -> Self {
         Self(code)
@@ -23,15 +24,16 @@ impl Refused {
 }
 
 impl From<Rejection> for Refused {
-    /// There is no room for what lies between operands and result, which was found out only when the
-    /// work ran: it is said, and the driver ends the context.
+    /// Reports that the work failed, usually because the host ran out of memory for intermediate
+    /// results. The driver then ends the context.
     fn from(rejection: Rejection) -> Self {
         c_abi::report("emulated library", &rejection.to_string());
         Self(if rejection.status == Status::AllocFailed { OUT_OF_MEMORY } else { UNKNOWN })
     }
 }
 
-/// What a piece of work asks for memory, while it runs. It can be neither copied nor kept: work only borrows it.
+/// The handle with which running work requests access to device memory. It can be neither copied
+/// nor kept: work only borrows it.
 ///
 /// ```
 /// let run: emulated_blas::Run = Box::new(|door| door.admit(&[]));
@@ -57,36 +59,37 @@ pub struct Door {
 }
 
 impl Door {
-    /// The door of work that runs.
+    /// Wraps the handle that the driver passes to running work.
     ///
     /// # Safety
-    /// The driver has passed `door` to that work, which ends after this value does; `ask` is its
-    /// `emulatedGpuAccess`.
+    /// The driver has passed `door` to that work, which must not end before this value; `ask` is
+    /// its `emulatedGpuAccess`.
     pub(crate) unsafe fn new(ask: AskDoor, door: *const c_void) -> Self {
         Self { ask, door }
     }
 
-    /// Asks for all of these. They can be accessed, as they say, until the work ends.
+    /// Requests access to all of these ranges. They may then be accessed as declared until the work
+    /// ends.
     ///
     /// # Errors
-    /// When one of them is not all inside one allocation, not aligned, or to be read and never
-    /// written where that is checked.
+    /// If a range is not inside a single allocation, is misaligned, or is read without ever having
+    /// been written (if the driver checks that).
     pub fn admit(&self, accesses: &[Access]) -> Result<(), Refused> {
         if accesses.is_empty() {
             return Ok(());
         }
-        // SAFETY: the work runs, as `new` asks, and the list lives for the call.
+        // SAFETY: the work is running, as `new` requires, and the list is valid during the call.
         match unsafe { (self.ask)(self.door, accesses.as_ptr(), accesses.len()) } {
             0 => Ok(()),
             code => Err(Refused(code)),
         }
     }
 
-    /// Asks for an array of addresses in device memory, and reads each of them once: what a kernel
-    /// writes there later changes nothing of what is then asked for.
+    /// Requests access to an array of addresses in device memory, and reads each address exactly
+    /// once. If a kernel changes the array later, the ranges that were requested stay the same.
     ///
     /// # Errors
-    /// As [`admit`](Self::admit).
+    /// See [`admit`](Self::admit).
     pub fn addresses(&self, array: u64, count: u64) -> Result<Vec<u64>, Refused> {
         const SIZE: u64 = size_of::<u64>() as u64;
         if count == 0 {
@@ -94,7 +97,7 @@ impl Door {
         }
         self.admit(&[Access::read_bytes(array, count.saturating_mul(SIZE)).aligned_to(SIZE)])?;
         let mut list = filled(0, count as usize)?;
-        // SAFETY: the array was admitted, with its alignment.
+        // SAFETY: access to the array was granted, and it is aligned.
         unsafe { read_words(array as *const u8, &mut list) };
         Ok(list)
     }

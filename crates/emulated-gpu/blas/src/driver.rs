@@ -1,4 +1,4 @@
-//! The emulated driver, by its public C API.
+//! The emulated driver, through its public C API.
 
 #![allow(unsafe_code, reason = "the driver's functions are C")]
 
@@ -35,24 +35,24 @@ const IS_MANAGED: c_int = 8;
 #[repr(transparent)]
 pub struct StreamHandle(pub usize);
 
-/// An allocation.
+/// An allocation of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Its first byte.
+    /// The address of the first byte.
     pub base: u64,
-    /// Its bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
 impl Range {
-    /// The first byte after it.
+    /// The address after the last byte.
     #[must_use]
     pub fn end(self) -> u64 {
         self.base.saturating_add(self.size)
     }
 }
 
-/// `EmulatedGpuWork` of the emulated driver's `emulated_gpu.h`.
+/// `EmulatedGpuWork` in the emulated driver's `emulated_gpu.h`.
 pub(crate) type WorkFunction = extern "C" fn(*mut c_void, *const c_void) -> c_int;
 /// `EmulatedGpuRelease`
 pub(crate) type ReleaseFunction = extern "C" fn(*mut c_void);
@@ -86,26 +86,26 @@ driver_functions! {
     }
 }
 
-/// The driver, ready.
+/// The driver, loaded and initialised.
 #[derive(Debug)]
 pub struct Driver {
     pub(crate) ask_door: AskDoor,
-    /// The compute capability of its cards, as 90 for 9.0.
+    /// The compute capability of the emulated cards; 90 means 9.0.
     pub capability: u32,
-    /// How many multiprocessors they have.
+    /// The number of multiprocessors per card.
     pub multiprocessors: u32,
 }
 
-/// The emulated driver.
+/// The emulated driver, which is loaded at the first call.
 ///
 /// # Errors
-/// When no driver is loaded or can be, or it is not the emulated one.
+/// If no driver can be loaded, or it is not the emulated one.
 pub fn driver() -> Result<&'static Driver, Rejection> {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    // Only success is remembered: a program may load the driver later.
+    // Only success is cached: a program may load the driver later.
     let driver = Driver::open()?;
     Ok(DRIVER.get_or_init(|| driver))
 }
@@ -114,7 +114,7 @@ impl Driver {
     fn open() -> Result<Self, Rejection> {
         static ASK_DOOR: c_abi::Function = c_abi::Function::new("emulatedGpuAccess");
         let (mut device, mut major, mut minor, mut multiprocessors) = (0, 0, 0, 0);
-        // All emulated cards have the same.
+        // All emulated cards are identical.
         cuInit(0)
             .and_then(|()| cuDeviceGet(&mut device, 0))
             .and_then(|()| cuDeviceGetAttribute(&mut major, CAPABILITY_MAJOR, device))
@@ -135,11 +135,11 @@ impl Driver {
         })
     }
 
-    /// Makes sure that the calling thread has a context, as the CUDA runtime, on which NVIDIA's
-    /// libraries stand, does: the primary one of the first device where there is none.
+    /// Makes sure that the calling thread has a context. If it has none, the first device's primary
+    /// context becomes current, as in the CUDA runtime, on which NVIDIA's libraries are built.
     ///
     /// # Errors
-    /// When the driver has none to give.
+    /// If the driver provides no context.
     pub fn bind(&self) -> Result<(), Rejection> {
         let mut context = 0;
         cuCtxGetCurrent(&mut context)
@@ -158,7 +158,7 @@ impl Driver {
     /// The allocation that holds an address.
     ///
     /// # Errors
-    /// When the driver answers nothing any more, after a fault of earlier work.
+    /// If the context has been ended by a fault of earlier work.
     pub fn range_of(&self, address: u64) -> Result<Option<Range>, Rejection> {
         let (mut base, mut size) = (0, 0);
         match cuMemGetAddressRange_v2(&mut base, &mut size, address) {
@@ -168,7 +168,7 @@ impl Driver {
         }
     }
 
-    /// Whether memory belongs to no context: it is mapped (`cuMemMap`).
+    /// Whether an address is in mapped memory (`cuMemMap`), which belongs to no context.
     pub(crate) fn is_mapped(&self, address: u64) -> bool {
         let mut context: *mut c_void = std::ptr::null_mut();
         let place = (&raw mut context).cast();
@@ -177,7 +177,7 @@ impl Driver {
         found.is_ok() && context.is_null()
     }
 
-    /// Whether only the device may touch what an address points to.
+    /// Whether an address is in memory that the host can't access.
     #[must_use]
     pub fn is_device_only(&self, address: u64) -> bool {
         let mut kind: c_uint = 0;
@@ -187,15 +187,16 @@ impl Driver {
             return false;
         }
         let mut managed: c_uint = 0;
-        // SAFETY: as above; a driver that knows no managed memory leaves the 0.
+        // SAFETY: as above; a driver without managed memory leaves the value 0.
         let _ = unsafe { cuPointerGetAttribute((&raw mut managed).cast(), IS_MANAGED, address) };
         managed == 0
     }
 
-    /// Whether work put on a stream is recorded into a graph instead of being run.
+    /// Whether the stream is being captured, so that work is recorded into a graph instead of being
+    /// run.
     ///
     /// # Errors
-    /// When the driver does not know the stream.
+    /// If the stream does not exist.
     pub fn is_capturing(&self, stream: StreamHandle) -> Result<bool, Rejection> {
         let mut status = 0;
         cuStreamIsCapturing(stream, &mut status).map_err(|error| {
@@ -204,27 +205,28 @@ impl Driver {
         Ok(status != 0)
     }
 
-    /// Whether there is a stream of that handle.
+    /// Whether the stream handle is valid.
     #[must_use]
     pub fn knows(&self, stream: StreamHandle) -> bool {
-        // Other errors, such as those of a capture that is going on elsewhere, are told of streams that exist.
+        // Other errors, such as those of another capture in progress, are only returned for
+        // existing streams.
         cuStreamIsCapturing(stream, &mut 0) != Err(DriverError::Code(INVALID_HANDLE))
     }
 
-    /// Waits for everything on a stream.
+    /// Waits until all work on a stream has finished.
     ///
     /// # Errors
-    /// What the driver reports of the work before.
+    /// The error of earlier work on the stream.
     pub fn synchronize(&self, stream: StreamHandle) -> Result<(), Rejection> {
         cuStreamSynchronize(stream).map_err(|error| {
             Rejection::execution(format!("waiting for the stream failed: {error}"))
         })
     }
 
-    /// Reads an array of addresses from device memory, when all that a stream has to do is done.
+    /// Reads an array of addresses from device memory, after all earlier work on a stream.
     ///
     /// # Errors
-    /// When it is not inside one allocation, and what the driver reports of the work before.
+    /// If the array is not inside a single allocation; or the error of earlier work on the stream.
     pub fn addresses(
         &self,
         stream: StreamHandle,
@@ -233,7 +235,7 @@ impl Driver {
     ) -> Result<Vec<u64>, Rejection> {
         let mut addresses = filled(0u64, count)?;
         let size = size_of_val(addresses.as_slice());
-        // SAFETY: there is space for as many bytes as are told, until the stream has been waited for.
+        // SAFETY: `addresses` has `size` bytes, and lives until the stream is synchronized.
         let copied =
             unsafe { cuMemcpyDtoHAsync_v2(addresses.as_mut_ptr().cast(), array, size, stream) };
         self.synchronize(stream)?;
@@ -241,14 +243,14 @@ impl Driver {
         Ok(addresses)
     }
 
-    /// Reads an array of addresses from the host's memory, by the driver's door: it refuses what is
-    /// neither an allocation of the device nor clear of all of them.
+    /// Reads an array of addresses from host memory through the driver, which refuses addresses
+    /// that overlap a device allocation without being inside it.
     ///
     /// # Errors
-    /// When it is refused.
+    /// If the driver refuses the address.
     ///
     /// # Safety
-    /// Memory of the host's at `array` has that many addresses.
+    /// `array` points to `count` readable addresses in host memory.
     pub unsafe fn addresses_of_host(
         &self,
         array: u64,
@@ -256,16 +258,16 @@ impl Driver {
     ) -> Result<Vec<u64>, Rejection> {
         let mut addresses = filled(0u64, count)?;
         let size = size_of_val(addresses.as_slice());
-        // SAFETY: there is space for as many bytes as are told, and the caller's promise.
+        // SAFETY: `addresses` has `size` bytes; the caller's promise for the source.
         unsafe { cuMemcpy(addresses.as_mut_ptr() as u64, array, size) }.map_err(refused)?;
         Ok(addresses)
     }
 
-    /// Puts work on a stream.
+    /// Enqueues work on a stream.
     ///
     /// # Safety
-    /// `work` is called with `data` once, or for a captured stream any number of times, and then
-    /// `release`; where the driver refuses it, neither is.
+    /// `work` is called with `data` once, or any number of times if the stream is captured, and
+    /// then `release` once. If the driver refuses the work, neither is called.
     pub(crate) unsafe fn launch_work(
         &self,
         stream: StreamHandle,
@@ -275,7 +277,7 @@ impl Driver {
         release: ReleaseFunction,
     ) -> Result<(), Rejection> {
         let operation = CString::new(operation).unwrap_or_default();
-        // SAFETY: the caller's promise; the text lives for the call, which copies it.
+        // SAFETY: the caller's promise; the driver copies the text during the call.
         unsafe { emulatedGpuLaunchWork(stream, operation.as_ptr(), work, data, release) }
             .map_err(refused)
     }
@@ -300,7 +302,7 @@ mod tests {
 
     #[test]
     fn without_an_emulated_driver_there_is_none() {
-        // Nothing has loaded the emulated driver into this process.
+        // No test of this process has loaded the emulated driver.
         let refused = driver().unwrap_err();
         assert_eq!(refused.status, Status::NotInitialized);
     }

@@ -1,4 +1,4 @@
-//! Elements in memory.
+//! Loading and storing elements in memory.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -7,15 +7,15 @@ use half::{bf16, f16};
 use crate::words::Word;
 use crate::{DataType, Number};
 
-/// The element of type `ty` that is `index` elements after `address`. Of a complex one, a real `T` gets the
-/// real part.
+/// Loads element `index` of type `ty`, counted from `address`. If the element is complex and `T` is
+/// real, the result is the real part.
 ///
 /// # Safety
-/// It has to be readable and aligned, a complex one as its parts are.
+/// The element must be readable and aligned; complex elements must be aligned like their parts.
 #[must_use]
 pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
     let size = ty.size() as isize;
-    // SAFETY: the caller's promise; `offset` stays inside what is readable.
+    // SAFETY: the caller's promise; `offset` stays inside the readable memory.
     unsafe {
         let at = (address as *const u8).offset(index * size);
         let half = size as usize / 2;
@@ -30,15 +30,15 @@ pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
     }
 }
 
-/// Writes the element of type `ty` that is `index` elements after `address`, rounded to nearest. Of a
-/// complex value, a real `ty` gets the real part.
+/// Stores a value as element `index` of type `ty`, counted from `address`, rounded to nearest. If
+/// the value is complex and `ty` is real, its real part is stored.
 ///
 /// # Safety
-/// It has to be writable and aligned, a complex one as its parts are.
+/// The element must be writable and aligned; complex elements must be aligned like their parts.
 pub unsafe fn store<T: Number>(address: u64, ty: DataType, index: isize, value: T) {
     let (real, imaginary) = value.parts();
     let size = ty.size() as isize;
-    // SAFETY: the caller's promise; `offset` stays inside what is writable.
+    // SAFETY: the caller's promise; `offset` stays inside the writable memory.
     unsafe {
         let at = (address as *mut u8).offset(index * size);
         let half = size as usize / 2;

@@ -1,18 +1,19 @@
-//! What the emulated cuBLAS and the emulated cuBLASLt share.
+//! The code that the emulated cuBLAS and the emulated cuBLASLt share.
 //!
 //! - [`Product`]: `d = alpha · a · b + beta · c` on the CPU's cores, over matrices in device memory
-//!   of any supported type, order and leading dimension. [`Triangle`]: a matrix of which half is stored.
-//! - [`Driver`]: the emulated driver's public C API, found in the library that is loaded already.
-//!   Work is put on a stream, where it takes its turn among kernels and copies and is captured into
-//!   graphs.
-//! - [`Door`]: what work asks for every range of device memory when its turn has come. Arguments are
-//!   checked against the driver's allocations when a function is called, so that it can refuse them;
-//!   that the memory is there is known only when the work runs.
-//! - [`Rejection`]: why a call is refused: a status of the real library's, and a sentence that names
-//!   the argument.
+//!   of any supported type, order and leading dimension. [`Triangle`]: a matrix of which only one
+//!   triangle is stored.
+//! - [`Driver`]: the emulated driver's public C API, taken from the library that is already loaded.
+//!   Work is enqueued on a stream, so that it runs in order with kernels and copies and can be
+//!   captured into graphs.
+//! - [`Door`]: the handle with which running work requests access to every range of device memory.
+//!   Arguments are already checked against the driver's allocations when a function is called, so
+//!   that the call can fail; but only when the work runs is it certain that the memory still
+//!   exists.
+//! - [`Rejection`]: the error of a refused call: a status of the real library, and a message that
+//!   names the argument.
 //!
-//! A device address of the emulated GPU is an address of the host, which is what lets the CPU read
-//! operands where they lie.
+//! A device address of the emulated GPU is a host address, so the CPU can read operands in place.
 
 mod access;
 mod bounds;

@@ -1,24 +1,24 @@
-//! Matrices as callers describe them: rows, columns, leading dimension, order, batch.
+//! Matrices as callers describe them: rows, columns, leading dimension, order and batch.
 
 use crate::reject_if;
 use crate::{Access, DataType, Rejection};
 
-/// How a matrix takes part in a product, `cublasOperation_t`.
+/// How a matrix is used in a product (`cublasOperation_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// As it is stored.
+    /// As stored.
     None,
     /// Transposed.
     Transpose,
-    /// Transposed, and of complex numbers each conjugated.
+    /// Transposed, with the complex conjugate of every element.
     ConjugateTranspose,
 }
 
 impl Operation {
-    /// The operation of that number; `what` names the argument.
+    /// The operation with this number; `what` names the argument in the message.
     ///
     /// # Errors
-    /// When there is none.
+    /// `INVALID_VALUE` if the number is not an operation.
     pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
         match code {
             0 => Ok(Self::None),
@@ -30,7 +30,7 @@ impl Operation {
         }
     }
 
-    /// Its name, for messages.
+    /// The operation's name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Operation {
         }
     }
 
-    /// Rows and columns of the result for those of the matrix, or the other way round.
+    /// Swaps rows and columns if the operation transposes.
     #[must_use]
     pub fn sizes<T>(self, (rows, columns): (T, T)) -> (T, T) {
         match self {
@@ -53,39 +53,39 @@ impl Operation {
 /// The order of a matrix in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The elements of a column lie beside each other.
+    /// Column-major: the elements of a column are contiguous.
     Column,
-    /// The elements of a row lie beside each other.
+    /// Row-major: the elements of a row are contiguous.
     Row,
 }
 
 /// A matrix, or a batch of them, in device memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// Its name in messages.
+    /// The matrix's name in messages.
     pub name: &'static str,
-    /// The argument that gives its leading dimension, in messages.
+    /// The name of its leading-dimension argument in messages.
     pub ld_name: &'static str,
-    /// Its first element.
+    /// The address of the first element.
     pub address: u64,
-    /// The type of its elements.
+    /// The element type.
     pub ty: DataType,
-    /// Rows as stored.
+    /// The number of rows as stored.
     pub rows: u64,
-    /// Columns as stored.
+    /// The number of columns as stored.
     pub columns: u64,
-    /// Elements from one column (or row, in row order) to the next.
+    /// The distance in elements between two columns (or rows, if row-major).
     pub ld: i64,
-    /// Which of them lie beside each other.
+    /// Whether columns or rows are contiguous.
     pub order: Order,
-    /// Matrices in the batch.
+    /// The number of matrices in the batch.
     pub batch: u64,
-    /// Elements from one matrix of the batch to the next.
+    /// The distance in elements between two matrices of the batch.
     pub batch_stride: i64,
 }
 
 impl Matrix {
-    /// Rows and columns of its counterpart in column order.
+    /// The number of rows and columns of the column-major matrix with the same memory layout.
     fn column_order(&self) -> (u64, u64) {
         match self.order {
             Order::Column => (self.rows, self.columns),
@@ -93,7 +93,7 @@ impl Matrix {
         }
     }
 
-    /// Elements from a row, and from a column, to the next.
+    /// The distance in elements between two rows, and between two columns.
     #[must_use]
     pub fn strides(&self) -> (isize, isize) {
         match self.order {
@@ -102,17 +102,17 @@ impl Matrix {
         }
     }
 
-    /// Whether all its columns (or rows, in row order) are the same one in memory: the leading dimension
-    /// is 0.
+    /// Whether the leading dimension is 0, so that all columns (or rows, if row-major) are the same
+    /// memory.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         self.ld == 0
     }
 
-    /// Requires a leading dimension that keeps columns (or rows) apart.
+    /// Checks that the leading dimension keeps columns (or rows) from overlapping.
     ///
     /// # Errors
-    /// When it does not.
+    /// `INVALID_VALUE` if it does not.
     pub fn check_leading_dimension(&self) -> Result<(), Rejection> {
         let (beside, _) = self.column_order();
         let least = beside.max(1);
@@ -131,7 +131,8 @@ impl Matrix {
         )))
     }
 
-    /// Elements from the first to the last, both counted, of one matrix; 0 when it has none.
+    /// The number of elements from the first to the last one of a matrix, inclusive; 0 if it is
+    /// empty. `None` if it overflows.
     fn length(&self) -> Option<u64> {
         let (beside, apart) = self.column_order();
         if beside == 0 || apart == 0 {
@@ -140,7 +141,8 @@ impl Matrix {
         u64::try_from(self.ld).ok()?.checked_mul(apart - 1)?.checked_add(beside)
     }
 
-    /// The first byte of all matrices, and how many bytes there are to the last.
+    /// The first byte of the whole batch, and the number of bytes to its end. `None` if they
+    /// overflow.
     pub(crate) fn span(&self) -> Option<(u64, u64)> {
         let steps = self.batch.saturating_sub(1);
         let length = self.length()?;
@@ -154,7 +156,7 @@ impl Matrix {
         Some((first, reach.checked_add(length)?.checked_mul(size)?))
     }
 
-    /// Every matrix of the batch, as something that is read or written.
+    /// The ranges of the batch; `access` is [`Access::read`] or [`Access::write`].
     pub fn accesses(
         &self,
         access: fn(u64, u64, u64, u64) -> Access,
@@ -162,20 +164,20 @@ impl Matrix {
         let (beside, apart) = self.column_order();
         let apart = if self.is_repeated() { apart.min(1) } else { apart };
         let size = self.ty.size();
-        // The same matrix again and again is one.
+        // A batch stride of 0 repeats the same matrix.
         let batch = if self.batch_stride == 0 { self.batch.min(1) } else { self.batch };
         let column = self.ld.unsigned_abs().wrapping_mul(size);
         let matrix = self.batch_stride.unsigned_abs().wrapping_mul(size);
-        // Where the matrices lie backwards, the last is the lowest.
+        // With a negative stride, the last matrix has the lowest address.
         let back = if self.batch_stride < 0 { batch.saturating_sub(1) } else { 0 };
         let first = self.address.wrapping_sub(back.wrapping_mul(matrix));
         Access::batch(access, (first, beside * size), (apart, column), (batch, matrix))
     }
 
-    /// Requires an address for a matrix that has elements.
+    /// Checks the address of a matrix, unless it is empty.
     ///
     /// # Errors
-    /// When it is null, or no multiple of an element's size.
+    /// `INVALID_VALUE` if the address is null or not a multiple of the element size.
     pub fn check_address(&self) -> Result<(), Rejection> {
         let (name, address, size) = (self.name, self.address, self.ty.size());
         if self.length() == Some(0) || self.batch == 0 {

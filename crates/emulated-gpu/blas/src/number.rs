@@ -1,4 +1,4 @@
-//! The types that the CPU computes in: real ones here, complex ones in [`complex`](crate::complex).
+//! Types in which the CPU computes: real ones here, complex ones in [`complex`](crate::complex).
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -9,10 +9,10 @@ use crate::vector::{self, Kernels};
 use crate::words::Word;
 use crate::{DataType, Inputs};
 
-/// A type that the CPU computes in: single or double precision, real or complex.
+/// A type in which the CPU computes: single or double precision, real or complex.
 ///
 /// # Safety
-/// `TYPE` is its type in memory: one `Part`, or two next to each other.
+/// In memory, the type must be as `TYPE` describes: one `Part`, or two adjacent ones.
 pub unsafe trait Number:
     Copy
     + Default
@@ -24,32 +24,32 @@ pub unsafe trait Number:
     + std::ops::Mul<Output = Self>
     + std::ops::AddAssign
 {
-    /// What it is made of: itself, or its real and its imaginary part.
+    /// The type itself, or the type of its real and imaginary part.
     type Part: Word;
-    /// The same type, as matrices have it.
+    /// The same type as an element type of matrices.
     const TYPE: DataType;
-    /// The nearest number.
+    /// Converts to the nearest number.
     fn from_f64(x: f64) -> Self;
-    /// The nearest number.
+    /// Converts to the nearest number.
     fn from_f32(x: f32) -> Self;
-    /// The nearest number of a real and an imaginary part, of which a real type drops the latter.
+    /// The nearest number with these parts; real types ignore `imaginary`.
     fn from_parts(real: f64, imaginary: f64) -> Self;
-    /// Its real part, and its imaginary one, which is 0 of a real type.
+    /// The real and the imaginary part, which is 0 for real types.
     fn parts(self) -> (f64, f64);
-    /// The same with the sign of the imaginary part turned.
+    /// The complex conjugate.
     #[must_use]
     fn conjugate(self) -> Self;
-    /// How a matrix is multiplied by a vector without a copy, if there is a way on this processor.
+    /// The kernels that multiply a matrix without copying it, if this processor supports them.
     fn kernels() -> Option<Kernels<Self>> {
         None
     }
 
-    /// `c = alpha · a · b + beta · c` by the crate `matrixmultiply`, on one core; `[m, n, k]`, and a
-    /// pointer with the strides of rows and columns for each matrix.
+    /// Computes `c = alpha · a · b + beta · c` on one core with the crate `matrixmultiply`. `shape`
+    /// is `[m, n, k]`; each matrix is a pointer with its row and column strides.
     ///
     /// # Safety
-    /// Of `a` `m · k` elements can be read, of `b` `k · n`, and of `c` `m · n` be read and written;
-    /// `c` overlaps neither. With `beta` 0 `c` may hold anything.
+    /// `a` must be readable for `m · k` elements, `b` for `k · n`, and `c` readable and writable
+    /// for `m · n`; `c` must overlap neither. If `beta` is 0, `c` may be uninitialised.
     unsafe fn multiply(
         shape: [usize; 3],
         alpha: Self,
@@ -60,37 +60,37 @@ pub unsafe trait Number:
     );
 }
 
-/// The words that numbers are made of.
+/// Views numbers as words.
 pub(crate) fn words_of<T: Number>(numbers: &[T]) -> &[T::Part] {
     let count = size_of_val(numbers) / size_of::<T::Part>();
-    // SAFETY: numbers are their parts, as the trait has it.
+    // SAFETY: numbers consist of their parts, as the trait requires.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), count) }
 }
 
-/// The words that numbers are made of, to be written.
+/// Views numbers as mutable words.
 pub(crate) fn words_of_mut<T: Number>(numbers: &mut [T]) -> &mut [T::Part] {
     let count = size_of_val(numbers) / size_of::<T::Part>();
-    // SAFETY: as above; any parts are numbers.
+    // SAFETY: as above; every combination of parts is a valid number.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), count) }
 }
 
-/// A real type that the CPU computes in: `f32` or `f64`.
+/// A real type in which the CPU computes: `f32` or `f64`.
 pub trait Real: Number + PartialOrd {
-    /// The nearest number.
+    /// Converts to the nearest `f32`.
     fn to_f32(self) -> f32;
-    /// The number.
+    /// Converts to `f64`, exactly.
     fn to_f64(self) -> f64;
-    /// Its magnitude.
+    /// The absolute value.
     #[must_use]
     fn magnitude(self) -> Self;
-    /// Rounds it as a tensor core's input.
+    /// Rounds the number like an input of tensor cores.
     #[must_use]
     fn rounded(self, inputs: Inputs) -> Self;
 }
 
 macro_rules! real {
     ($($ty:ident, $name:ident, $kernels:ident, $multiply:ident, $rounded:expr;)*) => {$(
-        // SAFETY: its one part is itself.
+        // SAFETY: it is its own part.
         unsafe impl Number for $ty {
             type Part = Self;
             const TYPE: DataType = DataType::$name;
@@ -128,7 +128,7 @@ macro_rules! real {
                 c: (*mut Self, isize, isize),
             ) {
                 let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
-                // SAFETY: as the caller promises.
+                // SAFETY: the caller's promise.
                 unsafe {
                     matrixmultiply::$multiply(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc);
                 }
@@ -169,7 +169,7 @@ fn rounded(x: f32, inputs: Inputs) -> f32 {
     }
 }
 
-/// Double precision is taken as it is.
+/// Double precision is never rounded.
 fn exact(x: f64, _: Inputs) -> f64 {
     x
 }

@@ -1,6 +1,8 @@
-//! `d = alpha · a · b + beta · c`, on all cores, by the crate `gemm`, or as tensor cores do it.
+//! Matrix products `d = alpha · a · b + beta · c` on all cores, computed by the crate `gemm` or by
+//! the model of tensor cores.
 //!
-//! The result is computed panel by panel, some columns each, in memory of this library's own, and copied to `d`.
+//! The result is computed in panels of a few columns, in the library's own memory, and then copied
+//! to `d`.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -11,7 +13,7 @@ use crate::tensor_cores::Units;
 use crate::tiles::each_line;
 use crate::{Compute, Number, Rejection, Scalar, Split, View, room};
 
-/// A column of the result before it is stored, in the type it was computed in.
+/// A column of the result before it is stored, in the type of the computation.
 #[derive(Debug)]
 pub enum Column<'column> {
     /// Computed in single precision.
@@ -20,41 +22,41 @@ pub enum Column<'column> {
     F64(&'column mut [f64]),
 }
 
-/// Gets every column of a result, in order, with its number.
+/// A callback that receives the columns of the result in order, each with its index.
 pub type Finish<'finish> = &'finish mut dyn FnMut(usize, Column<'_>);
 
-/// A product. All sizes may be 0.
+/// A product; all sizes may be 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product {
-    /// Rows of `a`, `c` and `d`.
+    /// The number of rows of `a`, `c` and `d`.
     pub m: usize,
-    /// Columns of `b`, `c` and `d`.
+    /// The number of columns of `b`, `c` and `d`.
     pub n: usize,
-    /// Columns of `a`, rows of `b`.
+    /// The number of columns of `a` and of rows of `b`.
     pub k: usize,
-    /// `[m, k]`, transposed already where it has to be.
+    /// `[m, k]`, after any transposition.
     pub a: View,
-    /// `[k, n]`, transposed already where it has to be.
+    /// `[k, n]`, after any transposition.
     pub b: View,
-    /// `[m, n]`; not read where `beta` is 0.
+    /// `[m, n]`; not read if `beta` is 0.
     pub c: View,
     /// `[m, n]`; may be `c`.
     pub d: View,
-    /// Scales the product. Where it is 0, `a` and `b` are not read.
+    /// The factor of the product. If it is 0, `a` and `b` are not read.
     pub alpha: Scalar,
-    /// Scales `c`.
+    /// The factor of `c`.
     pub beta: Scalar,
-    /// In what is multiplied and summed. The fast types allow tensor cores and do not demand them:
-    /// inputs are rounded only where they are used ([`tensor_cores`](crate::tensor_cores)).
+    /// The precision of products and sums. The fast types allow tensor cores but don't require
+    /// them: inputs are only rounded if [`tensor_cores`](crate::tensor_cores) are used.
     pub compute: Compute,
-    /// The compute capability of the card, as 90 for 9.0: by whose rules tensor cores add.
+    /// The compute capability of the card, whose tensor cores are modelled; 90 means 9.0.
     pub capability: u32,
-    /// Whether its sums are split.
+    /// Whether the sums are split (split-K).
     pub split: Split,
 }
 
 impl Product {
-    /// `c = a · b` of sizes `[m, n, k]`, neither scaled nor added, of sums that are not split.
+    /// The product `c = a · b` with sizes `[m, n, k]`, without scaling, `beta` or split sums.
     #[must_use]
     pub fn new(
         [m, n, k]: [usize; 3],
@@ -66,18 +68,18 @@ impl Product {
         Self { m, n, k, a, b, c, d: c, alpha, beta, compute, capability, split }
     }
 
-    /// The same with rows for columns: `dᵀ = alpha · bᵀ · aᵀ + beta · cᵀ`.
+    /// The transposed product, `dᵀ = alpha · bᵀ · aᵀ + beta · cᵀ`.
     #[must_use]
     pub fn transposed(self) -> Self {
         let [a, b, c, d] = [self.b, self.a, self.c, self.d].map(View::transposed);
         Self { m: self.n, n: self.m, a, b, c, d, ..self }
     }
 
-    /// Finds out whether the host has the room for what lies between operands and result, so that a
-    /// call is refused and not its work given up.
+    /// Checks that the host has enough memory for intermediate results, so that the call can fail
+    /// instead of its work.
     ///
     /// # Errors
-    /// When it has not.
+    /// `ALLOC_FAILED` if it has not.
     pub fn check_room(&self) -> Result<(), Rejection> {
         let ty = self.compute.sums_in(self.a.ty);
         let (m, k, columns) = (self.m, self.k, self.panel_columns());
@@ -85,21 +87,22 @@ impl Product {
             Some(_) => Units::elements([m, columns, k]),
             None => self.tile_elements(),
         };
-        // Split sums take two more panels: of all parts so far, and of the next.
+        // Split sums need two more panels: the sum of the parts so far, and the next part.
         let panels = if self.split.parts > 1 { 3 } else { 1 };
         let elements = copies.saturating_add(m.saturating_mul(columns).saturating_mul(panels));
-        // The system's allocator answers at once; nothing is touched.
+        // The allocator answers at once, and the memory is never touched.
         room::<u8>(elements.saturating_mul(ty.size() as usize)).map(drop)
     }
 
-    /// Computes it. `finish`, where there is one, gets every column before it is stored, in order.
+    /// Computes the product. `finish`, if given, receives the columns in order before they are
+    /// stored.
     ///
     /// # Errors
-    /// When the host has not the room for what lies between operands and result, which is then NaN.
+    /// `ALLOC_FAILED` if the host is out of memory; the result is then filled with NaN.
     ///
     /// # Safety
-    /// `a`, `b`, `c` and device scalars have to be readable, `d` writable, and `d` overlaps
-    /// neither `a` nor `b`; it overlaps `c` only by being it.
+    /// `a`, `b`, `c` and device scalars must be readable and `d` writable. `d` must overlap neither
+    /// `a` nor `b`, and may only overlap `c` by being the same matrix.
     pub unsafe fn run(&self, finish: Option<Finish<'_>>) -> Result<(), Rejection> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -111,10 +114,10 @@ impl Product {
         }
     }
 
-    /// Writes NaN for all of the result, so that nobody takes it for one.
+    /// Fills the result with NaN, so that it is not mistaken for a valid one.
     ///
     /// # Safety
-    /// As of `run`.
+    /// See `run`.
     unsafe fn spoil(&self) {
         for column in 0..self.n {
             for row in 0..self.m {
@@ -125,12 +128,12 @@ impl Product {
     }
 
     /// # Safety
-    /// As of `run`.
+    /// See `run`.
     unsafe fn compute(&self, finish: Option<Finish<'_>>) -> Result<(), Rejection> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.compute {
-                // Nothing that finishes columns takes them of complex numbers.
+                // No epilogue supports complex numbers.
                 _ if self.d.ty.is_complex() && finish.is_some() => Err(Rejection::unsupported(
                     "what is done with the columns of a result goes with real numbers",
                 )),
@@ -152,7 +155,7 @@ impl Product {
     }
 
     /// # Safety
-    /// As of `run`.
+    /// See `run`.
     unsafe fn run_in<T: Number>(
         &self,
         units: Option<Units>,
@@ -178,7 +181,7 @@ impl Product {
             let [b, c, d] = [self.b, self.c, self.d].map(|view| view.from(0, first));
             let panel = Self { n: columns.min(n - first), b, c, d, ..*self };
             let result = &mut result[..m * panel.n];
-            // SAFETY: the caller's promise: the columns are inside of the matrices.
+            // SAFETY: the caller's promise: the columns are inside the matrices.
             unsafe { panel.multiply::<T>(result, units, scalars)? };
             if let Some(finish) = &mut finish {
                 let all = result.chunks_exact_mut(m).enumerate();
@@ -193,13 +196,13 @@ impl Product {
         Ok(())
     }
 
-    /// `result = alpha · a · b + beta · c`, in column order without gaps.
+    /// Computes `result = alpha · a · b + beta · c` in column order without gaps.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// As of `run`. `result` has `m · n` elements.
+    /// See `run`. `result` must have `m · n` elements.
     pub(crate) unsafe fn multiply<T: Number>(
         &self,
         result: &mut [T],

@@ -1,17 +1,17 @@
-//! Why a call is refused.
+//! The error of a refused call.
 
 use c_abi::Fault;
 
 use crate::Status;
 
-/// A status for the caller, and a sentence for the person behind it: which argument, what is wrong
-/// with it, what would be right.
+/// The status for the caller, and a message for the user: which argument is wrong, why, and what
+/// would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({})", .status.name().to_string_lossy())]
 pub struct Rejection {
-    /// What the function returns.
+    /// The status that the function returns.
     pub status: Status,
-    /// The sentence.
+    /// The message.
     pub message: String,
 }
 
@@ -26,34 +26,34 @@ impl From<Fault> for Rejection {
 }
 
 impl Rejection {
-    /// An argument is wrong.
+    /// An argument is invalid.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self { status: Status::InvalidValue, message: message.into() }
     }
 
-    /// The library does not do that.
+    /// The library does not support the request.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self { status: Status::NotSupported, message: message.into() }
     }
 
-    /// The handle is not one, or there is no usable driver.
+    /// The handle is invalid, or no driver can be used.
     pub fn uninitialized(message: impl Into<String>) -> Self {
         Self { status: Status::NotInitialized, message: message.into() }
     }
 
-    /// There is no memory left.
+    /// The host or the device is out of memory.
     pub fn out_of_memory(message: impl Into<String>) -> Self {
         Self { status: Status::AllocFailed, message: message.into() }
     }
 
-    /// The driver refused the work.
+    /// The driver refused the work, or it failed.
     pub fn execution(message: impl Into<String>) -> Self {
         Self { status: Status::ExecutionFailed, message: message.into() }
     }
 }
 
-/// Returns a [`Rejection`] from a function if a condition holds: `invalid` or `unsupported`, and the reason as
-/// arguments of `format!`.
+/// Returns a [`Rejection`] from a function if a condition holds. `$kind` is one of its
+/// constructors, such as `invalid`; the rest are arguments of `format!`.
 #[macro_export]
 macro_rules! reject_if {
     ($condition:expr, $kind:ident, $($why:tt)+) => {

@@ -1,4 +1,4 @@
-//! What the libraries say: on standard error, to a callback, into a log file.
+//! The messages of the libraries: on standard error, to a callback, and into a log file.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{Rejection, Status};
 
-/// Called with the name of a function and a message.
+/// A callback that receives the name of a function and a message.
 pub type Callback = Arc<dyn Fn(&CStr, &CStr) + Send + Sync>;
 
-/// Different messages that are shown on standard error, at most: addresses differ in a program that
-/// goes on after every refusal.
+/// The maximum number of different messages on standard error. A program that continues after every
+/// error can produce an endless number, because addresses differ.
 const SHOWN: usize = 100;
 
-/// Where one library's messages go.
+/// The destinations of one library's messages.
 pub struct Report {
     library: &'static str,
     state: Mutex<Option<State>>,
@@ -24,7 +24,8 @@ pub struct Report {
 
 #[derive(Default)]
 struct State {
-    /// What was said already; a training loop that ignores statuses would say it forever.
+    /// The messages printed so far, so that a training loop that ignores errors prints each one
+    /// once.
     said: HashSet<String>,
     callback: Option<Callback>,
     file: Option<File>,
@@ -37,45 +38,45 @@ impl std::fmt::Debug for Report {
 }
 
 impl Report {
-    /// Messages of the library of that name.
+    /// The messages of the library with this name.
     #[must_use]
     pub const fn new(library: &'static str) -> Self {
         Self { library, state: Mutex::new(None) }
     }
 
-    /// Hands every message to a function, too.
+    /// Also passes every message to a callback; `None` removes it.
     pub fn set_callback(&self, callback: Option<Callback>) {
         self.lock().get_or_insert_default().callback = callback;
     }
 
-    /// Writes every message into a file, too, which is emptied first.
+    /// Also writes every message into a file, which is truncated first.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The error of the operating system.
     pub fn open_file(&self, path: &Path) -> std::io::Result<()> {
         self.set_file(Some(File::create(path)?));
         Ok(())
     }
 
-    /// Writes every message into a file, too, or no longer.
+    /// Also writes every message into a file; `None` stops that.
     pub fn set_file(&self, file: Option<File>) {
         self.lock().get_or_insert_default().file = file;
     }
 
-    /// Runs the body of an exported function and turns what comes of it into a status.
+    /// Runs the body of an exported function and returns its status; an error is reported.
     pub fn guard(&self, function: &str, body: impl FnOnce() -> Result<(), Rejection>) -> i32 {
         let Err(rejection) = c_abi::guard(body) else { return Status::Success.code() };
         self.say(function, &rejection.to_string());
         rejection.status.code()
     }
 
-    /// Says something: on standard error once, to callback and file every time.
+    /// Reports a message: once on standard error, every time to the callback and the file.
     pub fn say(&self, function: &str, message: &str) {
         let line = format!("{function}: {message}");
         let mut guard = self.lock();
         let state = guard.get_or_insert_default();
         if let Some(file) = &mut state.file {
-            // A log that can't be written is no reason to fail what it is about.
+            // A failure to write the log must not fail the call.
             let _ = writeln!(file, "[Error][{function}] {message}");
         }
         let callback = state.callback.clone();
@@ -85,7 +86,7 @@ impl Report {
                 c_abi::report(self.library, "further messages are not shown here");
             }
         }
-        // It may call the library again.
+        // The callback may call the library again.
         drop(guard);
         if let Some(callback) = callback
             && let (Ok(function), Ok(message)) = (CString::new(function), CString::new(message))

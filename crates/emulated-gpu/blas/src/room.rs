@@ -1,11 +1,11 @@
-//! Room for as many elements as a caller's sizes ask for, which the host may not have.
+//! Fallible allocation for sizes chosen by the caller.
 
 use crate::Rejection;
 
-/// An empty vector that takes this many elements without asking for more.
+/// An empty vector with capacity for `count` elements.
 ///
 /// # Errors
-/// When the host has not the room.
+/// `ALLOC_FAILED` if the host is out of memory.
 pub fn room<T>(count: usize) -> Result<Vec<T>, Rejection> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count).map_err(|_| {
@@ -18,10 +18,10 @@ pub fn room<T>(count: usize) -> Result<Vec<T>, Rejection> {
     Ok(vector)
 }
 
-/// This many times the same.
+/// A vector with `count` copies of a value.
 ///
 /// # Errors
-/// When the host has not the room.
+/// `ALLOC_FAILED` if the host is out of memory.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Rejection> {
     let mut vector = room(count)?;
     vector.resize(count, value);

@@ -1,20 +1,20 @@
-//! Rounding to the formats that tensor cores take.
+//! Rounding to the input formats of tensor cores.
 
-/// The relative error of rounding to TF32, at most: it keeps 10 bits of the fraction.
+/// The maximum relative error of rounding to TF32, which keeps 10 bits of the fraction.
 pub const TF32_UNIT_ROUNDOFF: f64 = 1.0 / 2048.0;
 
-/// Bits of an `f32`'s fraction that TF32 does not have.
+/// The number of bits of an `f32`'s fraction that TF32 drops.
 const DROPPED: u32 = 13;
 
-/// The nearest TF32 number (1 sign bit, 8 bits of exponent, 10 of fraction), as an `f32`; of two
-/// equally near, the larger in magnitude. So rounds `cvt.rna.tf32.f32` (PTX ISA, "Data Movement
-/// and Conversion Instructions: cvt"), the only conversion to TF32 on compute capability 8.x.
-/// NVIDIA does not document how cuBLAS itself rounds. What overflows becomes infinite; NaN stays.
+/// Rounds to the nearest TF32 number (1 sign bit, 8 exponent bits, 10 fraction bits), as an `f32`;
+/// ties go away from zero. This is how `cvt.rna.tf32.f32` rounds (PTX ISA, "Data Movement and
+/// Conversion Instructions: cvt"), the only conversion to TF32 on compute capability 8.x. NVIDIA
+/// does not document how cuBLAS itself rounds. Overflow gives infinity, and NaN stays NaN.
 pub(crate) fn to_tf32(x: f32) -> f32 {
     if !x.is_finite() {
         return x;
     }
-    // A carry out of the fraction steps the exponent, which is the right result.
+    // A carry out of the fraction increments the exponent, which gives the right result.
     let half = 1 << (DROPPED - 1);
     f32::from_bits((x.to_bits() + half) & !((1 << DROPPED) - 1))
 }

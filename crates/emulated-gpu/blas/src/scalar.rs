@@ -1,5 +1,4 @@
-//! `alpha` and `beta`: numbers of the host's, or numbers that lie in device memory until the work
-//! runs.
+//! The scalars `alpha` and `beta`, in host memory or in device memory.
 
 #![allow(unsafe_code, reason = "scalars are passed by pointer")]
 
@@ -11,35 +10,36 @@ use crate::reject_if;
 use crate::words::read;
 use crate::{Access, DataType, Driver, Number, Rejection, check_range, load};
 
-/// Where the caller keeps scalars and results, `cublasPointerMode_t`.
+/// Where the caller keeps scalars and results (`cublasPointerMode_t`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointerMode {
-    /// In the host's memory: read when the function is called.
+    /// In host memory: read when the function is called.
     #[default]
     Host,
     /// In device memory: read when the work runs.
     Device,
 }
 
-/// A scalar.
+/// A scalar of a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
-    /// A number.
+    /// A real number.
     Value(f64),
-    /// A complex number: its real and its imaginary part.
+    /// A complex number: its real and imaginary part.
     Complex(f64, f64),
-    /// Its address in device memory, and its type.
+    /// An address in device memory, and the type.
     Device(u64, DataType),
 }
 
 impl Scalar {
-    /// Takes `alpha` or `beta` from where the pointer mode says it is. `name` is its name.
+    /// Reads `alpha` or `beta` in host mode, or records its address in device mode. `name` is used
+    /// in messages.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the pointer is null, of the other mode, or in device memory and not aligned.
+    /// `INVALID_VALUE` if the pointer is null, of the other mode, or a misaligned device address.
     ///
     /// # Safety
-    /// In host mode, a pointer that is not null has to be readable.
+    /// In host mode, a non-null pointer must be readable.
     pub unsafe fn take(
         driver: &Driver,
         pointer: *const c_void,
@@ -52,8 +52,8 @@ impl Scalar {
             return Ok(Self::Device(pointer as u64, ty));
         }
         let mut bytes = [0u8; 2 * size_of::<u64>()];
-        // SAFETY: the caller's promise; the largest number has 16 bytes. It may be unaligned, and in managed memory
-        // that a kernel is writing.
+        // SAFETY: the caller's promise; the largest number has 16 bytes. The source may be
+        // unaligned, or managed memory that a kernel is writing.
         unsafe { read(pointer.cast(), &mut bytes[..ty.size() as usize]) };
         let number = u128::from_ne_bytes(bytes);
         // SAFETY: the copy is aligned.
@@ -62,7 +62,7 @@ impl Scalar {
         Ok(if ty.is_complex() { Self::Complex(real, imaginary) } else { Self::Value(real) })
     }
 
-    /// What is read of it when the work runs.
+    /// The device memory that is read when the work runs, if any.
     #[must_use]
     pub fn access(self) -> Option<Access> {
         match self {
@@ -71,10 +71,10 @@ impl Scalar {
         }
     }
 
-    /// The number, rounded to the type that is computed in.
+    /// The value, rounded to the type of the computation.
     ///
     /// # Safety
-    /// A device address has to be readable now.
+    /// A device address must be readable now.
     #[must_use]
     pub unsafe fn get<T: Number>(self) -> T {
         match self {
@@ -85,18 +85,18 @@ impl Scalar {
         }
     }
 
-    /// Whether it is known to be zero before the work runs.
+    /// Whether the scalar is known to be zero before the work runs.
     #[must_use]
     pub fn is_known_zero(self) -> bool {
         self == Self::Value(0.0) || self == Self::Complex(0.0, 0.0)
     }
 }
 
-/// Requires that a pointer to one number is what the pointer mode says. In the host's memory a number may be at
-/// any address, as with NVIDIA's library.
+/// Checks that a pointer to a number fits the pointer mode. In host memory a number may be
+/// unaligned, as in NVIDIA's library.
 ///
 /// # Errors
-/// `INVALID_VALUE` if it is null, of the other mode, or in device memory and not aligned.
+/// `INVALID_VALUE` if it is null, of the other mode, or a misaligned device address.
 pub fn check_pointer(
     driver: &Driver,
     address: u64,
@@ -106,7 +106,7 @@ pub fn check_pointer(
 ) -> Result<(), Rejection> {
     reject_if!(address == 0, invalid, "{name} is a null pointer");
     let size = ty.size();
-    // Complex numbers may be aligned as their parts are.
+    // Complex numbers only need the alignment of their parts.
     let alignment = if ty.is_complex() { size / 2 } else { size };
     if mode == PointerMode::Device && !address.is_multiple_of(alignment) {
         return Err(Rejection::invalid(format!(

@@ -1,5 +1,5 @@
-//! Memory for intermediate results, which is used again: fresh memory of the system costs more than what is
-//! copied there.
+//! Reusable memory for intermediate results: fresh memory from the system costs more than copying
+//! the data.
 
 #![allow(unsafe_code, reason = "one buffer holds numbers of any type")]
 
@@ -9,18 +9,20 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Number, Rejection, filled};
 
-/// Bytes of buffers that are kept for later, at most: those of some products at the same time.
+/// The maximum number of bytes of idle buffers: enough for several products at the same time.
 const MAX_KEPT: usize = 64 << 20;
 
-/// Words that a value has within itself: a batch of a hundred million small products takes no lock for each.
+/// The number of words that a buffer holds inline, so that in a batch of millions of small products
+/// most need no lock.
 const FEW: usize = 4;
 
 /// Idle buffers, kept for reuse.
 static KEPT: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
 
-/// Numbers that hold anything at first.
+/// A buffer of numbers with arbitrary initial values.
 pub(crate) struct Scratch<T> {
-    /// At least as many bytes, aligned to more than any number is: here, or in `words` if there are any.
+    /// The storage, aligned more strictly than any number needs: `words`, or `few` if `words` is
+    /// empty.
     few: [u128; FEW],
     words: Vec<u128>,
     count: usize,
@@ -28,7 +30,7 @@ pub(crate) struct Scratch<T> {
 }
 
 impl<T: Number> Scratch<T> {
-    /// This many numbers.
+    /// A buffer of `count` numbers.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
@@ -66,7 +68,7 @@ impl<T: Number> Deref for Scratch<T> {
 
     fn deref(&self) -> &[T] {
         let words = if self.words.is_empty() { &self.few[..] } else { &self.words };
-        // SAFETY: `new` made room for as many, and any bits are numbers.
+        // SAFETY: `new` allocated `count` numbers, and every bit pattern is a valid number.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.count) }
     }
 }

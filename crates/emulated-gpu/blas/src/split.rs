@@ -1,4 +1,4 @@
-//! Split-K: sums that are computed in parts.
+//! Split-K: sums that are computed in several parts.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -7,40 +7,40 @@ use crate::scratch::Scratch;
 use crate::tensor_cores::Units;
 use crate::{DataType, Number, Rejection};
 
-/// How a sum is split (split-K): into parts that are summed each by itself, and added up in the end. On a card
-/// the sums of the parts lie in a workspace; here they stay in the host's memory.
+/// How sums are split (split-K): each part is summed separately, and the partial sums are added up.
+/// A card keeps the partial sums in a workspace; here they are in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// How many parts there are.
+    /// The number of parts.
     pub parts: usize,
 }
 
 impl Split {
-    /// One sum.
+    /// A sum that is not split.
     pub const NONE: Self = Self { parts: 1 };
 
-    /// The bytes that the sums of this many parts take, of a result of this many elements; `ty` is the type of
-    /// the sums.
+    /// The workspace in bytes for the partial sums: `elements` is the number of elements of the
+    /// result, and `ty` the type of the sums.
     #[must_use]
     pub fn workspace(parts: u64, elements: u64, ty: DataType) -> u64 {
         if parts > 1 { parts.saturating_mul(elements).saturating_mul(ty.size()) } else { 0 }
     }
 
-    /// The products of a part of a sum of `k`: whole instructions of tensor cores, and whole lines of
-    /// 16 bytes.
+    /// The number of terms in each part of a sum of `k`, rounded up to whole tensor-core
+    /// instructions and to whole lines of 16 bytes.
     fn depth(self, k: usize) -> usize {
         k.div_ceil(self.parts.max(1)).next_multiple_of(16)
     }
 }
 
 impl Product {
-    /// The same of sums that are split: part after part, in order.
+    /// Computes the product with split sums, one part after the other.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// As of `multiply`.
+    /// See `multiply`.
     pub(crate) unsafe fn multiply_in_parts<T: Number>(
         &self,
         result: &mut [T],
@@ -61,7 +61,7 @@ impl Product {
             };
             let is_first = from == 0;
             let target = if is_first { &mut sums } else { &mut part };
-            // SAFETY: the caller's promise, of a part of the sum.
+            // SAFETY: the caller's promise; each part is inside the operands.
             unsafe { product.multiply(target, units, (one, zero))? };
             if !is_first {
                 sums.iter_mut().zip(part.iter()).for_each(|(sum, &part)| *sum += part);

@@ -4,60 +4,60 @@ use std::ffi::CStr;
 
 use c_abi::statuses;
 
-/// What is said of numbers that are no status.
+/// The text for numbers that are not a status.
 const UNKNOWN: &CStr = c"<unknown>";
 
 statuses! {
-    /// A status, with the number that `cublasStatus_t` gives it, its name in NVIDIA's headers, and what it means in a few
-    /// words.
+    /// A status: its `cublasStatus_t` number, its name in NVIDIA's headers, and a short
+    /// description.
     pub enum Status {
-    /// Done, or queued.
+    /// The call succeeded, or its work is enqueued.
     Success 0 c"CUBLAS_STATUS_SUCCESS" c"success";
-    /// The handle is not one, or the driver can't be used.
+    /// The handle is invalid, or the driver can't be used.
     NotInitialized 1 c"CUBLAS_STATUS_NOT_INITIALIZED" c"the library was not initialized";
-    /// No memory.
+    /// Out of memory.
     AllocFailed 3 c"CUBLAS_STATUS_ALLOC_FAILED" c"the resource allocation failed";
-    /// An argument is wrong, or two of them contradict each other.
+    /// An argument is invalid, or contradicts another one.
     InvalidValue 7 c"CUBLAS_STATUS_INVALID_VALUE"
         c"an unsupported value or parameter was passed to the function";
-    /// The device lacks what the call needs.
+    /// The device lacks a feature that the call needs.
     ArchMismatch 8 c"CUBLAS_STATUS_ARCH_MISMATCH"
         c"the device lacks a feature that the function needs";
-    /// Device memory can't be reached.
+    /// Device memory can't be accessed.
     MappingError 11 c"CUBLAS_STATUS_MAPPING_ERROR" c"device memory could not be reached";
-    /// The device could not run the work.
+    /// The device failed to run the work.
     ExecutionFailed 13 c"CUBLAS_STATUS_EXECUTION_FAILED"
         c"the work failed to execute on the device";
-    /// A fault of the library's.
+    /// An error inside the library.
     InternalError 14 c"CUBLAS_STATUS_INTERNAL_ERROR" c"an internal operation failed";
-    /// The arguments make sense, and the library does not do this.
+    /// The arguments are valid, but the library does not support them.
     NotSupported 15 c"CUBLAS_STATUS_NOT_SUPPORTED" c"the functionality is not supported";
-    /// A licence is missing. Never returned here.
+    /// A licence is missing; never returned here.
     LicenseError 16 c"CUBLAS_STATUS_LICENSE_ERROR"
         c"the functionality needs a licence that was not found";
     }
 }
 
 impl Status {
-    /// Its number.
+    /// The status's number.
     #[must_use]
     pub fn code(self) -> i32 {
         self as i32
     }
 
-    /// Its name in NVIDIA's headers.
+    /// The status's name in NVIDIA's headers.
     #[must_use]
     pub fn name(self) -> &'static CStr {
         self.texts()[0]
     }
 
-    /// The name of a number, which may be no status.
+    /// The name of a number, which need not be a status.
     #[must_use]
     pub fn name_of(code: i32) -> &'static CStr {
         Self::from_code(code).map_or(UNKNOWN, Self::name)
     }
 
-    /// The description of a number, which may be no status.
+    /// The description of a number, which need not be a status.
     #[must_use]
     pub fn description_of(code: i32) -> &'static CStr {
         Self::from_code(code).map_or(UNKNOWN, |status| status.texts()[1])

@@ -1,4 +1,4 @@
-//! Square matrices of which one triangle is stored.
+//! Square matrices of which only one triangle is stored: symmetric, Hermitian and triangular ones.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -6,38 +6,38 @@ use gemm::{c32, c64};
 
 use crate::{Access, DataType, Number, Operation, Rejection, View, filled};
 
-/// What is known of a matrix of which one triangle is stored.
+/// The relation between the stored triangle and the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
-    /// It is its own transpose.
+    /// Symmetric: the matrix is its own transpose.
     Symmetric,
-    /// It is its own transpose with every element conjugated; the imaginary parts on the diagonal are taken for
-    /// 0, whatever is stored.
+    /// Hermitian: the matrix is its own conjugate transpose; imaginary parts on the diagonal are
+    /// treated as 0.
     Hermitian,
-    /// The other triangle is 0.
+    /// Triangular: the other triangle is 0.
     Triangular {
-        /// Whether the diagonal is 1, whatever is stored.
+        /// Whether the diagonal is treated as 1, whatever is stored.
         has_unit_diagonal: bool,
     },
 }
 
-/// A square matrix of which one triangle is stored.
+/// A square matrix of which only one triangle is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
-    /// Where it is stored, as if all of it were.
+    /// The memory of the whole matrix.
     pub view: View,
-    /// Its rows, and its columns.
+    /// The number of rows and of columns.
     pub order: usize,
-    /// Whether the stored triangle is the lower one.
+    /// Whether the lower triangle is stored.
     pub is_lower: bool,
-    /// What the other one is.
+    /// How the other triangle follows from it.
     pub structure: Structure,
 }
 
-/// A matrix in the host's memory, in column order without gaps.
+/// A matrix in host memory, in column order without gaps.
 #[derive(Debug)]
 pub struct Dense {
-    /// Kept for as long as its address is used.
+    /// Owns the memory at `address`.
     _elements: Vec<u128>,
     address: u64,
     ty: DataType,
@@ -45,12 +45,12 @@ pub struct Dense {
 }
 
 impl Triangle {
-    /// Which rows of a column are stored.
+    /// The rows of a column that are stored.
     fn stored(&self, column: usize) -> std::ops::Range<usize> {
         if self.is_lower { column..self.order } else { 0..column + 1 }
     }
 
-    /// What is read of it: of every column what is stored of it.
+    /// The memory that is read: the stored part of every column.
     pub fn accesses(&self) -> impl Iterator<Item = Access> + use<'_> {
         (0..self.order).map(|column| {
             let rows = self.stored(column);
@@ -59,13 +59,13 @@ impl Triangle {
         })
     }
 
-    /// All of it.
+    /// Expands the matrix to a full one.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// What is stored has to be readable.
+    /// The stored triangle must be readable.
     pub unsafe fn expanded(&self) -> Result<Dense, Rejection> {
         let dense = Dense::new(self.view.ty, self.order, self.order)?;
         // SAFETY: the caller's promise.
@@ -81,13 +81,13 @@ impl Triangle {
     }
 
     /// # Safety
-    /// What is stored has to be readable, and all of `target` be writable.
+    /// The stored triangle must be readable, and all of `target` writable.
     unsafe fn expand<T: Number>(&self, target: View) {
         for (column, row) in
             (0..self.order).flat_map(|column| (0..self.order).map(move |row| (column, row)))
         {
             let is_stored = self.stored(column).contains(&row);
-            // SAFETY: the caller's promise: of two mirrored elements one is stored.
+            // SAFETY: the caller's promise: one of two mirrored elements is stored.
             let get = |row, column| unsafe { self.view.get::<T>(row, column) };
             let value = match self.structure {
                 Structure::Triangular { has_unit_diagonal: true } if row == column => {
@@ -99,7 +99,7 @@ impl Triangle {
                 Structure::Symmetric if !is_stored => get(column, row),
                 _ => get(row, column),
             };
-            // SAFETY: as the caller promises.
+            // SAFETY: the caller's promise.
             unsafe { target.set(row, column, value) };
         }
     }
@@ -113,30 +113,30 @@ impl Dense {
         Ok(Self { _elements: elements, address, ty, rows })
     }
 
-    /// A copy of a matrix.
+    /// Copies a matrix.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// Its elements have to be readable.
+    /// The elements must be readable.
     pub unsafe fn copy_of(source: View, rows: usize, columns: usize) -> Result<Self, Rejection> {
         let dense = Self::new(source.ty, rows, columns)?;
         for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row)))
         {
-            // SAFETY: the caller's promise; a pair of doubles holds every type's elements exactly.
+            // SAFETY: the caller's promise; a `c64` holds the elements of every type exactly.
             unsafe { dense.view().set(row, column, source.get::<c64>(row, column)) };
         }
         Ok(dense)
     }
 
-    /// Where it lies, for as long as it lives.
+    /// The matrix's memory, which is valid as long as `self` lives.
     #[must_use]
     pub fn view(&self) -> View {
         View::new(self.address, self.ty, (1, self.rows as isize))
     }
 
-    /// The same as an operation has it.
+    /// The matrix with an operation applied.
     #[must_use]
     pub fn under(&self, operation: Operation) -> View {
         self.view().under(operation)

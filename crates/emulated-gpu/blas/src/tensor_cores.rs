@@ -1,20 +1,21 @@
-//! Products on tensor cores: which they are, and how they are summed.
+//! Products on tensor cores: which products use them, and how they are summed.
 //!
-//! A sum is what the model of the card's generation says ([`tensor_core`]), to the bit. What NVIDIA does not
-//! publish of its libraries' kernels is assumed here and nowhere else:
+//! Every sum is bit for bit that of the model of the card's generation ([`tensor_core`]). NVIDIA
+//! does not publish some properties of its libraries' kernels. These assumptions are made here, and
+//! nowhere else:
 //!
-//! - products go the way of tensor cores where the type of computation allows it, and `a` and `b` begin
-//!   at, and their lines lie apart by, multiples of 16 bytes, which is what aligned operands are documented
-//!   to want (cuBLAS documentation, "Tensor Core Usage"); halves go it for single-precision sums
-//!   (`CUBLAS_COMPUTE_32F`) too. Half-precision sums (`CUBLAS_COMPUTE_16F`) that go another way are made in
-//!   single precision, and the result is rounded once;
-//! - complex numbers go another way, of which nothing is published;
-//! - a sum runs along `k` in order, from 0, through one accumulator; its last instruction is filled up
-//!   with zeros, which add nothing. A kernel that splits `k` (split-K, or warps that share a sum) has other
-//!   partial sums, and other last bits;
-//! - `alpha` and `beta` come after, each with a rounding of single precision, of half-precision sums too,
-//!   whose result is then rounded to half. That such a sum is rounded to nearest once for each group of
-//!   products is the model's; no published measurement has them.
+//! - Products use tensor cores if the compute type allows it and both the addresses and the line
+//!   strides of `a` and `b` are multiples of 16 bytes; the documentation asks for such operands
+//!   (cuBLAS documentation, "Tensor Core Usage"). Half-precision inputs with single-precision sums
+//!   (`CUBLAS_COMPUTE_32F`) use them too. Without tensor cores, half-precision sums
+//!   (`CUBLAS_COMPUTE_16F`) are computed in single precision, and the result is rounded once.
+//! - Complex products don't use them; nothing is published about that.
+//! - A sum runs along `k` in order, from 0, in one accumulator; its last instruction is padded with
+//!   zeros, which don't change the sum. A kernel that splits `k` (split-K, or warps that share a
+//!   sum) has other partial sums, and so other last bits.
+//! - `alpha` and `beta` are applied afterwards, each with a single-precision rounding, even for
+//!   half-precision sums, whose result is then rounded to half. The model rounds a half-precision
+//!   sum to nearest once per group of products; no published measurement covers these sums.
 
 #![allow(unsafe_code, reason = "operands and results are raw device memory")]
 
@@ -25,24 +26,24 @@ use crate::product::Product;
 use crate::tiles::threads;
 use crate::{Compute, DataType, Inputs, Real, Rejection, View, filled, room};
 
-/// Lines that are summed with a strip in one go of a thread.
+/// The number of lines that a thread multiplies by a strip at a time.
 const LINES: usize = 32;
-/// Multiply-adds below which several threads cost more than they save.
+/// The number of multiply-adds below which several threads cost more than they save.
 const WORTH_SHARING: usize = 1 << 18;
 
-/// How a product is summed on the tensor cores of a card.
+/// How a product is summed on the card's tensor cores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
     rules: Rules,
     format: Format,
-    /// What is kept of a sum from group to group.
+    /// The precision in which a sum is kept between groups.
     sum: Sum,
-    /// What operands are rounded to first.
+    /// How operands are rounded first.
     inputs: Inputs,
 }
 
 impl Units {
-    /// Those that a product goes through; `None` where it does not.
+    /// The tensor cores for a product; `None` if it doesn't use them.
     pub(crate) fn of(product: &Product) -> Option<Self> {
         let suits = product.a.suits_tensor_cores()
             && product.b.suits_tensor_cores()
@@ -57,27 +58,28 @@ impl Units {
             (Compute::F32(Inputs::Full), DataType::Bf16) => (Format::Bf16, Inputs::Full),
             _ => return None,
         };
-        // The first tensor cores, of 7.0, take halves; TF32 and bfloat16 came with 8.0.
+        // Tensor cores support halves since compute capability 7.0, and TF32 and bfloat16 since
+        // 8.0.
         let first = if format == Format::F16 { 70 } else { 80 };
         let rules = Rules::new(product.capability, format);
         let sum = if product.compute == Compute::F16 { Sum::Half } else { Sum::Single };
         (suits && product.capability >= first).then_some(Self { rules, format, sum, inputs })
     }
 
-    /// Single-precision numbers that the factors take while they are multiplied.
+    /// The number of single-precision numbers in the copies of the operands.
     pub(crate) fn elements([m, n, k]: [usize; 3]) -> usize {
         let lines = |lines: usize| lines.saturating_mul(Line::elements(k));
         let strips = |columns: usize| lines(columns.next_multiple_of(WIDTH));
         lines(m).saturating_add(strips(n)).max(lines(n).saturating_add(strips(m)))
     }
 
-    /// `target = alpha · a · b + beta · target`.
+    /// Computes `target = alpha · a · b + beta · target`.
     ///
     /// # Errors
-    /// When the host has not the room for the factors.
+    /// `ALLOC_FAILED` if the host is out of memory for copies of the operands.
     ///
     /// # Safety
-    /// As of `Product::run`, with `target` for `d`; it is read only where `beta` is not 0.
+    /// See `Product::run`; `target` replaces `d`, and is only read if `beta` is not 0.
     pub(crate) unsafe fn multiply(
         self,
         product: &Product,
@@ -86,17 +88,18 @@ impl Units {
     ) -> Result<(), Rejection> {
         let Product { mut m, mut n, k, .. } = *product;
         let (mut a, mut b, mut target) = (product.a, product.b, target);
-        // Sixteen columns are summed at once: as few as can be of them are empty.
+        // Columns are summed in strips of 16. Transpose the product if that leaves fewer columns of
+        // a strip empty.
         let work = |lines: usize, columns: usize| lines.saturating_mul(columns.div_ceil(WIDTH));
         if work(n, m) < work(m, n) {
             (m, n) = (n, m);
             (a, b, target) = (b.transposed(), a.transposed(), target.transposed());
         }
-        // The threads have to be there before the first of the loops below.
+        // Start the threads before the first parallel loop below.
         let is_shared = threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= WORTH_SHARING;
-        // SAFETY: the caller's promise, as the indices are below `m` and `k`.
+        // SAFETY: the caller's promise, the indices are below `m` and `k`.
         let left = |i: usize, p: usize| unsafe { a.get::<f32>(i, p) }.rounded(self.inputs);
-        // SAFETY: as above, of `k` and `n`.
+        // SAFETY: as above, with indices below `k` and `n`.
         let right = |p: usize, j: usize| unsafe { b.get::<f32>(p, j) }.rounded(self.inputs);
         let mut memory = filled(0.0_f32, m.saturating_mul(Line::elements(k)))?;
         drop(room::<Option<Line<'_>>>(m)?);
@@ -120,11 +123,11 @@ impl Units {
         let block = |index: usize| {
             let (strip, from) = (index % strips.len(), index / strips.len() * LINES);
             for (i, line) in lines.iter().enumerate().skip(from).take(LINES) {
-                // The memory of both has the length that they ask for.
+                // `None` is impossible, because both have memory of the right length.
                 let (Some(line), Some(columns)) = (line, &strips[strip]) else { continue };
                 let sums = columns.sum(&self.rules, self.sum, line);
                 for (j, &sum) in (strip * WIDTH..n).zip(&sums) {
-                    // SAFETY: the caller's promise; every element belongs to one block.
+                    // SAFETY: the caller's promise; every element belongs to exactly one block.
                     unsafe {
                         let scaled = alpha * sum;
                         let result = if beta == 0.0 {

@@ -1,8 +1,9 @@
-//! Products tile by tile, from copies of the operands.
+//! Products in tiles, from copies of the operands.
 //!
-//! `gemm` and `matrixmultiply` read and write by plain accesses, so they must not touch device memory: a kernel
-//! on another stream may be writing it. Each tile of `a` and `b` is copied out by [`words`](crate::words), and a
-//! core's cache holds it until it has been multiplied, so that a copy costs little more than the first read did.
+//! `gemm` and `matrixmultiply` use plain loads and stores, so they must not touch device memory: a
+//! kernel on another stream may be writing it. Each tile of `a` and `b` is copied with
+//! [`words`](crate::words), and stays in a core's cache until it has been multiplied, so the copy
+//! costs little more than reading the operands once.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -13,56 +14,62 @@ use crate::product::Product;
 use crate::scratch::Scratch;
 use crate::{Number, Order, Rejection, View};
 
-/// Elements of a tile of `a`: half a megabyte in single precision, which fits a core's second-level cache.
+/// The number of elements in a tile of `a`: half a megabyte in single precision, which fits a
+/// core's second-level cache.
 const TILE: usize = 1 << 17;
-/// Rows of a tile of `a`, at least: with fewer, `gemm` works with half-empty registers.
+/// The minimum number of rows in a tile of `a`: with fewer, `gemm` leaves registers half empty.
 const MIN_ROWS: usize = 64;
-/// Products of a sum that are computed by one call. `gemm` cuts longer sums into pieces of about [`DEPTH`] itself.
+/// The maximum number of terms of a sum that are computed by one call. `gemm` itself cuts longer
+/// sums into pieces of about [`DEPTH`].
 const MAX_DEPTH: usize = 1024;
-/// Products of a piece of a longer sum.
+/// The number of terms in a piece of a longer sum.
 const DEPTH: usize = 512;
-/// Elements of a panel of the result: the columns that are computed together, and then copied to `d`.
+/// The number of elements in a panel of the result: columns that are computed together and then
+/// copied to `d`.
 const PANEL: usize = 1 << 19;
-/// The same if sums are short, so that most of the time goes into the copy: it is still in a core's cache.
+/// The size of a panel if sums are short, so that the copy dominates: the panel stays in a core's
+/// cache.
 const SHORT_PANEL: usize = 1 << 15;
-/// The largest number of columns of a panel.
+/// The maximum number of columns of a panel.
 const MAX_COLUMNS: usize = 512;
-/// The smallest number of columns of a panel, unless sums are short: `a` is copied once for each panel.
+/// The minimum number of columns of a panel, unless sums are short: `a` is copied once per panel.
 const MIN_COLUMNS: usize = 128;
-/// Elements below which copying a matrix on several threads costs more than it saves.
+/// The number of elements below which copying a matrix on several threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 16;
-/// The same, in multiply-adds, of computing tiles.
+/// The number of multiply-adds below which computing tiles on several threads costs more than it
+/// saves.
 const WORTH_SHARING_TILES: usize = 1 << 19;
 
 impl Product {
-    /// Columns of the result that are computed together.
+    /// The number of columns of the result that are computed together.
     pub(crate) fn panel_columns(&self) -> usize {
         let panel = if self.k < MIN_COLUMNS { SHORT_PANEL } else { PANEL };
         let least = self.k.saturating_mul(2).clamp(8, MIN_COLUMNS);
         (panel / self.m.max(1)).clamp(least, MAX_COLUMNS).min(self.n)
     }
 
-    /// Rows of a tile of `a`, and its columns, which are rows of one of `b`.
+    /// The number of rows and columns in a tile of `a`; a tile of `b` has as many rows as this one
+    /// has columns.
     fn tile(&self) -> (usize, usize) {
         let depth =
             if self.k <= MAX_DEPTH { self.k } else { self.k.div_ceil(self.k.div_ceil(DEPTH)) };
         ((TILE / depth.max(1)).max(MIN_ROWS).min(self.m), depth)
     }
 
-    /// Elements of all tiles that there are at once.
+    /// The number of elements in all tiles that exist at the same time.
     pub(crate) fn tile_elements(&self) -> usize {
         let (rows, depth) = self.tile();
         let tiles = rows.saturating_mul(depth).saturating_mul(threads());
         tiles.saturating_add(depth.saturating_mul(self.panel_columns()))
     }
 
-    /// `result = alpha · a · b + beta · result`, in column order without gaps.
+    /// Computes `result = alpha · a · b + beta · result`, in column order without gaps.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// `a` and `b` have to be readable; `result` has `m · n` elements.
+    /// `a` and `b` must be readable; `result` must have `m · n` elements.
     pub(crate) unsafe fn multiply_in_tiles<T: Number>(
         &self,
         result: &mut [T],
@@ -75,21 +82,21 @@ impl Product {
         let threads = threads();
         let work = m.saturating_mul(n).saturating_mul(depth);
         let is_shared = threads > 1 && work >= WORTH_SHARING_TILES;
-        // With fewer blocks than threads, several work on each.
+        // With fewer blocks than threads, several threads share each block.
         let inner =
             if is_shared && blocks < threads { Parallelism::Rayon(0) } else { Parallelism::None };
         let target = View::new(result.as_mut_ptr() as u64, T::TYPE, (1, m as isize));
         for from in (0..k).step_by(depth) {
             let depth = depth.min(k - from);
             let beta = if from == 0 { beta } else { T::from_f32(1.0) };
-            // SAFETY: the caller's promise: the rows are inside of `b`.
+            // SAFETY: the caller's promise: the rows are inside `b`.
             let b = unsafe { Tile::<T>::new(self.b.from(from, 0), (depth, n), is_shared)? };
             let block = |index: usize| -> Result<(), Rejection> {
                 let first = index * rows;
                 let rows = rows.min(m - first);
                 let target = target.from(first, 0).address as *mut T;
-                // SAFETY: the caller's promise: the rows are inside of `a`, and of the result, of which
-                // every block has its own.
+                // SAFETY: the caller's promise: the rows are inside `a` and inside the result, and
+                // every block has its own rows of the result.
                 unsafe {
                     let copy_shared = matches!(inner, Parallelism::Rayon(_));
                     let a = Tile::new(self.a.from(first, from), (rows, depth), copy_shared)?;
@@ -107,9 +114,9 @@ impl Product {
     }
 }
 
-/// Whether `gemm` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
-/// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
-/// Landing) it panics, and `matrixmultiply` takes its place.
+/// Whether `gemm` supports this processor. Version 0.19 assumes that FMA implies AVX2, and that
+/// AVX-512F implies the other AVX-512 features that it uses. On processors where that is wrong
+/// (AMD's Piledriver, Intel's Knights Landing) it panics, so `matrixmultiply` replaces it.
 fn gemm_runs_here() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -122,15 +129,15 @@ fn gemm_runs_here() -> bool {
     true
 }
 
-/// How many threads share work. They are started by `host`, since rayon by itself starts as many as the environment
-/// of a program asks for, and panics where it can't have them.
+/// The number of threads that share work. `host` starts them, because rayon itself starts as many
+/// as the environment asks for, and panics if the system can't provide them.
 pub(crate) fn threads() -> usize {
     host::share_work();
     rayon::current_num_threads()
 }
 
-/// Calls a function with every line of that length, and its number; of many elements on all cores, if the work
-/// `is_shared` at all.
+/// Calls a function with every line of `length` elements and its index; on all cores if there are
+/// many elements and `is_shared` is set.
 pub(crate) fn each_line<T: Send>(
     lines: &mut [T],
     length: usize,
@@ -144,12 +151,12 @@ pub(crate) fn each_line<T: Send>(
     }
 }
 
-/// A copy of a part of an operand, in the type that is computed in, without gaps.
+/// A contiguous copy of a part of an operand, in the type of the computation.
 struct Tile<T> {
     elements: Scratch<T>,
     rows: usize,
     columns: usize,
-    /// Elements from a row, and from a column, to the next.
+    /// The distance in elements between two rows, and between two columns.
     strides: (isize, isize),
 }
 
@@ -158,13 +165,13 @@ impl<T: Number> Tile<T> {
     /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// The view's `rows · columns` elements have to be readable.
+    /// The view's `rows · columns` elements must be readable.
     unsafe fn new(
         view: View,
         (rows, columns): (usize, usize),
         is_shared: bool,
     ) -> Result<Self, Rejection> {
-        // In the order in which it lies in memory, line by line.
+        // Copies in memory order, line by line.
         let (length, along, strides) = match view.order() {
             Order::Column => (rows, view, (1, rows as isize)),
             Order::Row => (columns, view.transposed(), (columns as isize, 1)),
@@ -172,16 +179,18 @@ impl<T: Number> Tile<T> {
         let (along, length) = along.without_gaps(length);
         let mut elements = Scratch::new(rows.saturating_mul(columns))?;
         each_line(&mut elements, length, is_shared, |line, values| {
-            // SAFETY: the caller's promise: all of the line is inside the view.
+            // SAFETY: the caller's promise: the whole line is inside the view.
             unsafe { along.read_column(line, values) };
         });
         Ok(Self { elements, rows, columns, strides })
     }
 
-    /// `target = alpha · self · b + beta · target`, where columns of `target` are `ld` elements apart.
+    /// Computes `target = alpha · self · b + beta · target`; columns of `target` are `ld` elements
+    /// apart.
     ///
     /// # Safety
-    /// No other thread accesses `target` meanwhile; with `beta` 0 its values are ignored.
+    /// No other thread may access `target` at the same time. If `beta` is 0, its values are
+    /// ignored.
     unsafe fn multiply(
         &self,
         b: &Self,
@@ -193,7 +202,7 @@ impl<T: Number> Tile<T> {
         let (m, n, k) = (self.rows, b.columns, self.columns);
         let (a, (a_row, a_column)) = (self.elements.as_ptr(), self.strides);
         let (b, (b_row, b_column)) = (b.elements.as_ptr(), b.strides);
-        // SAFETY: both have all their elements, and the caller's promise.
+        // SAFETY: both tiles have all their elements; the caller's promise for `target`.
         unsafe {
             if !gemm_runs_here() {
                 let (a, b) = ((a, a_row, a_column), (b, b_row, b_column));

@@ -1,6 +1,6 @@
-//! Thin products, which read the larger matrix where it is in device memory: few products use each of its elements,
-//! so a copy would take longer than the product. Elements are accessed by instructions written out, each word at once,
-//! as in [`words`](crate::words).
+//! Thin products, computed without copying the larger matrix: each of its elements is used so
+//! rarely that a copy would take longer than the product. Device memory is accessed by inline
+//! assembly, each word at once, as in [`words`](crate::words).
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -11,29 +11,33 @@ use crate::scratch::Scratch;
 use crate::tiles::threads;
 use crate::{Number, Rejection, View};
 
-/// Multiply-adds below which several threads cost more than they save.
+/// The number of multiply-adds below which several threads cost more than they save.
 const WORTH_SHARING: usize = 1 << 18;
-/// Columns of a product that `multiply` computes together.
+/// The number of columns of the result that `multiply` computes together.
 const COLUMNS: usize = 4;
-/// Columns of the matrix that are read side by side if each element is used once: more of them in turn would be too
-/// many for the processor to fetch ahead.
+/// The number of columns of the matrix that are read in parallel if each element is used once: the
+/// processor can't prefetch many more streams.
 const STREAMS: usize = 8;
-/// Columns of a product, or terms of its sums, up to which a copy of the matrix costs more than it saves.
+/// The maximum number of columns of the result, or of terms in its sums, for which a copy of the
+/// matrix doesn't pay off.
 const MAX_DIRECT: usize = 32;
-/// Columns of a product up to which dot products of rows are faster than a copy of the matrix.
+/// The maximum number of columns of the result for which dot products of rows are faster than a
+/// copy of the matrix.
 const MAX_DOTS: usize = 8;
-/// Elements of a piece of the matrix that stays in a core's cache while all columns use it.
+/// The number of elements in a piece of the matrix that stays in a core's cache while all columns
+/// use it.
 const PIECE: usize = 1 << 16;
 /// The number of rows in a piece is a multiple of this: whole tiles of the widest vectors.
 const ROWS: usize = 64;
 
-/// Products that read a matrix where it is in device memory.
+/// Kernels that multiply a matrix directly from device memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels<T> {
     /// The dot product of a contiguous row and a vector of the same length.
     dot: unsafe fn(*const T, &[T]) -> T,
-    /// `target = alpha · a · b + beta · target` for some rows: `a` is the first element of a contiguous column and the distance between
-    /// columns, and `b` has a row of [`COLUMNS`] factors for each column of `a`.
+    /// Computes `target = alpha · a · b + beta · target` for some rows. `a` is the first element of
+    /// a contiguous column, with the distance between columns; `b` has a row of [`COLUMNS`] factors
+    /// for each column of `a`.
     multiply: Multiply<T>,
 }
 
@@ -43,33 +47,34 @@ type Multiply<T> = unsafe fn((*const T, isize), &[[T; COLUMNS]], usize, Target<T
 #[derive(Clone, Copy, Debug)]
 struct Target<T> {
     first: *mut T,
-    /// Elements from one column to the next.
+    /// The distance in elements between two columns.
     step: isize,
     columns: usize,
-    /// Scales the product.
+    /// The factor of the product.
     alpha: T,
-    /// Scales the values that are there; if it is 0, they are not read.
+    /// The factor of the old values; if it is 0, they are not read.
     beta: T,
 }
 
 impl<T> Target<T> {
     /// # Safety
-    /// The columns have at least that many rows.
+    /// The columns must have at least `rows` rows.
     unsafe fn after_rows(self, rows: usize) -> Self {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's promise.
         Self { first: unsafe { self.first.add(rows) }, ..self }
     }
 }
 
 impl Product {
-    /// `target = alpha · a · b + beta · target` without a copy of the larger matrix, if that pays off: the matrix is
-    /// stored in the type that is computed in, and few products use each of its elements. Returns whether it was done.
+    /// Computes `target = alpha · a · b + beta · target` without copying the larger matrix, if that
+    /// pays off: the matrix is stored in the type of the computation, and few products use each of
+    /// its elements. Returns whether it was computed.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// `a` and `b` have to be readable, and `target`'s `m · n` elements writable.
+    /// `a` and `b` must be readable, and `target`'s `m · n` elements writable.
     pub(crate) unsafe fn multiply_directly<T: Number>(
         &self,
         target: View,
@@ -94,13 +99,14 @@ impl Product {
         Ok(false)
     }
 
-    /// Each element of the target as a dot product of a row of `a`, whose elements are contiguous.
+    /// Computes each element of the target as the dot product of a contiguous row of `a` and a
+    /// column of `b`.
     ///
     /// # Errors
-    /// As of [`Product::multiply_directly`].
+    /// See [`Product::multiply_directly`].
     ///
     /// # Safety
-    /// As of [`Product::multiply_directly`].
+    /// See [`Product::multiply_directly`].
     unsafe fn add_dots<T: Number>(
         &self,
         kernels: Kernels<T>,
@@ -117,7 +123,7 @@ impl Product {
             for row in rows {
                 let values = a.from(row, 0).address as *const T;
                 for (j, column) in columns.chunks_exact(k).enumerate() {
-                    // SAFETY: the caller's promise: the row is inside of `a`, and its elements of the target.
+                    // SAFETY: the caller's promise: the row is inside `a` and the target.
                     unsafe {
                         let old =
                             if beta == T::default() { beta } else { beta * target.get(row, j) };
@@ -129,13 +135,13 @@ impl Product {
         Ok(())
     }
 
-    /// Each column of the target as a sum of `a`'s columns, whose elements are contiguous.
+    /// Computes each column of the target as a sum of contiguous columns of `a`.
     ///
     /// # Errors
-    /// As of [`Product::multiply_directly`].
+    /// See [`Product::multiply_directly`].
     ///
     /// # Safety
-    /// As of [`Product::multiply_directly`]; the target has no gaps between its rows.
+    /// See [`Product::multiply_directly`]; the elements of a target column must be contiguous.
     unsafe fn add_columns<T: Number>(
         &self,
         kernels: Kernels<T>,
@@ -166,7 +172,7 @@ impl Product {
                 let mut part = Target { first: part, step: target.column, columns, alpha, beta };
                 for (index, factors) in factors.chunks(depth).enumerate() {
                     let a = a.from(rows.start, index * depth);
-                    // SAFETY: the caller's promise: the rows are inside of `a` and of the target.
+                    // SAFETY: the caller's promise: the rows are inside `a` and the target.
                     unsafe {
                         (kernels.multiply)(
                             (a.address as *const T, a.column),
@@ -182,14 +188,15 @@ impl Product {
         Ok(())
     }
 
-    /// The number of threads that are worth their overhead for this product.
+    /// The number of threads that pay off for this product.
     fn useful_threads(&self) -> usize {
         let work = self.m.saturating_mul(self.n).saturating_mul(self.k);
         if work >= WORTH_SHARING { threads() } else { 1 }
     }
 }
 
-/// Calls a function with the numbers of the rows of each piece, on several threads if there are several pieces.
+/// Calls a function with the row range of each piece, on several threads if there are several
+/// pieces.
 fn each_piece(m: usize, rows: usize, piece: impl Fn(std::ops::Range<usize>) + Sync) {
     if rows < m && threads() > 1 {
         (0..m.div_ceil(rows))
@@ -200,14 +207,14 @@ fn each_piece(m: usize, rows: usize, piece: impl Fn(std::ops::Range<usize>) + Sy
     }
 }
 
-/// The kernels of a type for each width of the processor's vectors, the widest first.
+/// Defines the kernels of a type for each vector width, widest first.
 macro_rules! kernels {
     ($module:ident, $ty:ident; $(
         $width:ident: [$($has:tt)+], $vector:ident, $register:ident, $size:literal,
         $splat:ident, $load:ident, $store:ident, $add:ident, $multiply:ident, $fma:ident;
     )+) => {
         pub(crate) mod $module {
-            /// The kernels for this type, if the processor has what they take.
+            /// The widest kernels that the processor supports.
             pub(crate) fn kernels() -> Option<super::Kernels<$ty>> {
                 $(
                     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -229,18 +236,19 @@ macro_rules! kernels {
 
                     use super::super::{COLUMNS, Target};
 
-                    /// Elements of a vector.
+                    /// The number of elements in a vector.
                     const LANES: usize = size_of::<$vector>() / size_of::<$ty>();
-                    /// Sums of a row, and columns, that are computed together: an addition takes four cycles.
+                    /// The number of independent sums of a row, and of vectors in a column tile: an
+                    /// addition takes four cycles.
                     const TOGETHER: usize = 4;
 
                     /// # Safety
-                    /// A vector of elements is readable there.
+                    /// A whole vector of elements must be readable.
                     $(#[target_feature(enable = $has)])+
                     #[inline]
                     unsafe fn device(at: *const $ty) -> $vector {
                         let vector;
-                        // SAFETY: as the caller promises; nothing else is touched.
+                        // SAFETY: the caller's promise; the instruction touches nothing else.
                         unsafe {
                             asm!(
                                 concat!("vmovups {vector}, ", $size, "word ptr [{at}]"),
@@ -253,13 +261,14 @@ macro_rules! kernels {
                     }
 
                     /// # Safety
-                    /// As `Kernels` has it; the processor has these features.
+                    /// See [`Kernels`](super::super::Kernels); the processor must have these
+                    /// features.
                     $(#[target_feature(enable = $has)])+
                     pub(super) unsafe fn dot(row: *const $ty, x: &[$ty]) -> $ty {
                         let mut sums = [$splat(0.0); TOGETHER];
                         let (blocks, rest) = x.as_chunks::<{ TOGETHER * LANES }>();
                         let mut lanes = [0.0; LANES];
-                        // SAFETY: the row is as long as `x`, and the arrays are of whole vectors.
+                        // SAFETY: the row is as long as `x`, and the arrays consist of whole vectors.
                         unsafe {
                             for (index, block) in blocks.iter().enumerate() {
                                 let (row, x) = (row.add(index * block.len()), block.as_ptr());
@@ -285,7 +294,8 @@ macro_rules! kernels {
                     }
 
                     /// # Safety
-                    /// As of [`Kernels`](super::super::Kernels); the processor has these features.
+                    /// See [`Kernels`](super::super::Kernels); the processor must have these
+                    /// features.
                     $(#[target_feature(enable = $has)])+
                     pub(super) unsafe fn multiply(
                         (a, step): (*const $ty, isize),
@@ -294,13 +304,14 @@ macro_rules! kernels {
                         target: Target<$ty>,
                     ) {
                         let mut row = 0;
-                        // SAFETY: as the caller promises: the rows are inside of both matrices.
+                        // SAFETY: the caller's promise: the rows are inside both matrices.
                         unsafe {
                             while row < rows {
                                 let (a, target) = ((a.add(row), step), target.after_rows(row));
                                 let left = rows - row;
                                 row += match (left >= TOGETHER * LANES, target.columns) {
-                                    // A column alone needs no multiplications by the padding of `b`.
+                                    // For a single column, skip the multiplications by the padding
+                                    // of `b`.
                                     (true, 1) => tile::<TOGETHER, 1>(a, b, target, LANES),
                                     (true, _) => tile::<TOGETHER, COLUMNS>(a, b, target, LANES),
                                     (false, _) => tile::<1, COLUMNS>(a, b, target, left.min(LANES)),
@@ -309,11 +320,11 @@ macro_rules! kernels {
                         }
                     }
 
-                    /// The same for `V` vectors of rows, whose sums stay in registers; of one vector, for its first
-                    /// `lanes` lanes. Returns the number of rows.
+                    /// Computes `V` vectors of rows, whose sums stay in registers; if `V` is 1,
+                    /// only the first `lanes` lanes. Returns the number of rows.
                     ///
                     /// # Safety
-                    /// As of `multiply`.
+                    /// See `multiply`.
                     $(#[target_feature(enable = $has)])+
                     #[inline]
                     unsafe fn tile<const V: usize, const N: usize>(
@@ -324,7 +335,7 @@ macro_rules! kernels {
                     ) -> usize {
                         let mut sums = [[$splat(0.0); V]; N];
                         let (alpha, beta) = ($splat(target.alpha), $splat(target.beta));
-                        // SAFETY: as the caller promises.
+                        // SAFETY: the caller's promise.
                         unsafe {
                             for factors in b {
                                 let mut column = [$splat(0.0); V];
@@ -368,27 +379,27 @@ macro_rules! kernels {
                         if V == 1 { lanes } else { V * LANES }
                     }
 
-                    /// The first `lanes` elements of a vector; the rest is 0.
+                    /// Loads the first `lanes` elements of a vector; the others are 0.
                     ///
                     /// # Safety
-                    /// They are readable.
+                    /// These elements must be readable.
                     $(#[target_feature(enable = $has)])+
                     unsafe fn device_part(at: *const $ty, lanes: usize) -> $vector {
                         let mut values = [0.0; LANES];
                         for (lane, value) in values.iter_mut().enumerate().take(lanes) {
-                            // SAFETY: as the caller promises.
+                            // SAFETY: the caller's promise.
                             *value = unsafe { $ty::load(at.add(lane).cast()) };
                         }
-                        // SAFETY: the array has a vector's elements.
+                        // SAFETY: the array is a whole vector.
                         unsafe { $load(values.as_ptr()) }
                     }
 
                     /// # Safety
-                    /// A vector of elements is writable there.
+                    /// A whole vector of elements must be writable.
                     $(#[target_feature(enable = $has)])+
                     #[inline]
                     unsafe fn set_device(at: *mut $ty, vector: $vector) {
-                        // SAFETY: as the caller promises; nothing else is touched.
+                        // SAFETY: the caller's promise; the instruction touches nothing else.
                         unsafe {
                             asm!(
                                 concat!("vmovups ", $size, "word ptr [{at}], {vector}"),

@@ -1,4 +1,4 @@
-//! A matrix in memory, as a product reads or writes it.
+//! The memory layout of a matrix that a product reads or writes.
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -6,32 +6,32 @@ use crate::number::{words_of, words_of_mut};
 use crate::words::{read_words, write_words};
 use crate::{DataType, Matrix, Number, Operation, Order, load, store};
 
-/// Elements of a matrix without gaps that are copied at once.
+/// The length of the chunks in which a matrix without gaps is copied.
 const CHUNK: usize = 1 << 14;
 
-/// A matrix in memory, as a product reads or writes it.
+/// The memory layout of a matrix that a product reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
-    /// Its first element.
+    /// The address of the first element.
     pub address: u64,
-    /// The type of its elements.
+    /// The element type.
     pub ty: DataType,
-    /// Elements from a row to the next.
+    /// The distance in elements between two rows.
     pub row: isize,
-    /// Elements from a column to the next.
+    /// The distance in elements between two columns.
     pub column: isize,
-    /// Whether each of its complex elements is read with the sign of its imaginary part turned.
+    /// Whether complex elements are conjugated when they are read.
     pub is_conjugated: bool,
 }
 
 impl View {
-    /// Elements as they lie in memory, this many apart from a row, and from a column, to the next.
+    /// A matrix with these distances in elements between two rows and between two columns.
     #[must_use]
     pub fn new(address: u64, ty: DataType, (row, column): (isize, isize)) -> Self {
         Self { address, ty, row, column, is_conjugated: false }
     }
 
-    /// The matrix of that number in a batch, transposed or not.
+    /// Matrix `index` of a batch, with an operation applied.
     #[must_use]
     pub fn of(matrix: &Matrix, operation: Operation, index: u64) -> Self {
         let offset = (index as i64).wrapping_mul(matrix.batch_stride);
@@ -40,7 +40,7 @@ impl View {
         Self::new(address, matrix.ty, matrix.strides()).under(operation)
     }
 
-    /// The same as an operation has it.
+    /// The view with an operation applied.
     #[must_use]
     pub fn under(self, operation: Operation) -> Self {
         let (row, column) = operation.sizes((self.row, self.column));
@@ -48,40 +48,41 @@ impl View {
         Self { row, column, is_conjugated: self.is_conjugated != turns, ..self }
     }
 
-    /// The same elements, rows for columns.
+    /// The transposed view.
     #[must_use]
     pub fn transposed(self) -> Self {
         Self { row: self.column, column: self.row, ..self }
     }
 
-    /// The same from a row and a column on.
+    /// The part of the matrix from this row and column on.
     pub(crate) fn from(self, row: usize, column: usize) -> Self {
-        // Of an operand that is not read nobody has asked whether its lines are inside of memory.
+        // Wrapping, because the bounds of an operand that is never read are not checked.
         let rows = (row as i64).wrapping_mul(self.row as i64);
         let columns = (column as i64).wrapping_mul(self.column as i64);
         let bytes = rows.wrapping_add(columns).wrapping_mul(self.ty.size() as i64);
         Self { address: self.address.wrapping_add_signed(bytes), ..self }
     }
 
-    /// Whether all its lines can be loaded 16 bytes at a time, as tensor cores are fed.
+    /// Whether all lines can be loaded 16 bytes at a time, as tensor cores require.
     pub(crate) fn suits_tensor_cores(self) -> bool {
         const WIDTH: u64 = 16;
         let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64;
-        // Of an operand that is not read nobody has asked whether its lines are inside of memory; what is left
-        // of a product beyond 64 bits is a multiple of 16 where all of it is.
+        // Wrapping, because the bounds of an operand that is never read are not checked. If the
+        // product overflows, its lower 64 bits are a multiple of 16 exactly if the whole product
+        // is.
         let step = step.wrapping_mul(self.ty.size());
         self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
     }
 
-    /// Which of its elements lie beside each other.
+    /// Whether the elements of a column or those of a row are closer together.
     pub(crate) fn order(self) -> Order {
         if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }
     }
 
-    /// The element of a row and a column.
+    /// Reads an element.
     ///
     /// # Safety
-    /// It has to be readable.
+    /// The element must be readable.
     #[must_use]
     pub unsafe fn get<T: Number>(self, row: usize, column: usize) -> T {
         let index = row as isize * self.row + column as isize * self.column;
@@ -90,8 +91,8 @@ impl View {
         if self.is_conjugated { element.conjugate() } else { element }
     }
 
-    /// The same elements in columns of [`CHUNK`], and that length, if columns of as many rows follow each other
-    /// without a gap; else the view as it is.
+    /// If columns of `rows` rows follow each other without a gap: the same elements as columns of
+    /// [`CHUNK`] elements, and that length. Otherwise the view and `rows`, unchanged.
     pub(crate) fn without_gaps(self, rows: usize) -> (Self, usize) {
         if self.row == 1 && self.column == rows as isize {
             return (Self { column: CHUNK as isize, ..self }, CHUNK);
@@ -99,14 +100,14 @@ impl View {
         (self, rows)
     }
 
-    /// Copies a column, or as much of its beginning as there is room for.
+    /// Copies as much of a column as fits into `into`, from its beginning.
     ///
     /// # Safety
-    /// Its elements have to be readable.
+    /// These elements must be readable.
     pub(crate) unsafe fn read_column<T: Number>(self, column: usize, into: &mut [T]) {
         if self.ty == T::TYPE && self.row == 1 && !self.is_conjugated {
             let at = self.from(0, column).address as *const u8;
-            // SAFETY: the caller's promise: the elements lie next to each other.
+            // SAFETY: the caller's promise: the elements are contiguous.
             return unsafe { read_words(at, words_of_mut(into)) };
         }
         for (row, value) in into.iter_mut().enumerate() {
@@ -115,14 +116,14 @@ impl View {
         }
     }
 
-    /// Sets a column, or its beginning, rounded to its type.
+    /// Writes the beginning of a column, rounded to the element type.
     ///
     /// # Safety
-    /// Its elements have to be writable.
+    /// These elements must be writable.
     pub(crate) unsafe fn write_column<T: Number>(self, column: usize, values: &[T]) {
         if self.ty == T::TYPE && self.row == 1 {
             let at = self.from(0, column).address as *mut u8;
-            // SAFETY: the caller's promise: the elements lie next to each other.
+            // SAFETY: the caller's promise: the elements are contiguous.
             return unsafe { write_words(at, words_of(values)) };
         }
         for (row, &value) in values.iter().enumerate() {
@@ -131,10 +132,10 @@ impl View {
         }
     }
 
-    /// Sets the element of a row and a column, rounded to its type.
+    /// Writes an element, rounded to the element type.
     ///
     /// # Safety
-    /// It has to be writable.
+    /// The element must be writable.
     pub unsafe fn set<T: Number>(self, row: usize, column: usize, value: T) {
         let index = row as isize * self.row + column as isize * self.column;
         // SAFETY: the caller's promise.
@@ -146,7 +147,8 @@ impl View {
 mod tests {
     use super::*;
 
-    /// What Miri and ThreadSanitizer find, if an element is read or written by a plain access.
+    /// Under Miri or ThreadSanitizer, this fails if an element is read or written by a plain
+    /// access.
     #[test]
     fn a_kernel_may_be_writing_what_is_read_and_reading_what_is_written() {
         let mut memory = [0_u64; 8];
@@ -163,7 +165,7 @@ mod tests {
             });
             for _ in 0..20 {
                 let (mut whole, mut every_other) = ([0.0_f64; 4], [0.0_f64; 2]);
-                // SAFETY: as above; of two numbers the second is the third of them.
+                // SAFETY: as above; the strided view reads the first and the third number.
                 unsafe {
                     view(DataType::F64).read_column(0, &mut whole);
                     strided(DataType::F64).read_column(0, &mut every_other);

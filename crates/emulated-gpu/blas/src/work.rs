@@ -1,4 +1,4 @@
-//! Work on a stream, as the driver's `emulatedGpuLaunchWork` takes it.
+//! Work on a stream, launched by the driver's `emulatedGpuLaunchWork`.
 
 #![allow(unsafe_code, reason = "the driver carries the work as a pointer")]
 
@@ -11,22 +11,22 @@ use crate::{Access, Door, Driver, Refused, Rejection, StreamHandle};
 /// `CUDA_ERROR_UNKNOWN`
 pub(crate) const UNKNOWN: c_int = 999;
 
-/// What work does: once, or as often as a graph is launched. It gets the door for what it finds out
-/// only then.
+/// The function that does the work; it runs once, or at every launch of a captured graph. It uses
+/// the [`Door`] for ranges that it only knows at run time.
 pub type Run = Box<dyn Fn(&Door) -> Result<(), Refused> + Send + Sync>;
 
-/// Something to be done when its turn on a stream comes.
+/// Work that runs when its turn on a stream comes.
 pub struct Work {
-    /// The exported function that asked for it.
+    /// The name of the exported function that was called.
     pub name: &'static str,
-    /// What it touches, asked for before it begins.
+    /// The accesses that are requested before the work begins.
     pub accesses: Vec<Access>,
-    /// Does it, unless some of the accesses are refused. Touches nothing else of the device's memory
-    /// without asking the door.
+    /// Runs only if access was granted to all of `accesses`. It must request any other device
+    /// memory from the [`Door`].
     pub run: Run,
 }
 
-/// Work, and what it asks.
+/// Launched work, with the driver's function that grants access.
 struct Carried {
     work: Work,
     ask: AskDoor,
@@ -39,21 +39,21 @@ impl std::fmt::Debug for Work {
 }
 
 impl Work {
-    /// Puts it on a stream.
+    /// Enqueues the work on a stream.
     ///
     /// # Errors
-    /// When the driver does not take it.
+    /// If the driver refuses the work.
     ///
     /// # Safety
-    /// Of device memory, `run` touches what `accesses` or the door have admitted, as they say. What
-    /// it touches of the host's has to be there when its turn comes.
+    /// `run` may only touch device memory to which `accesses` or the [`Door`] have granted access,
+    /// and only as declared. Host memory that it touches must be valid when the work runs.
     pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result<(), Rejection> {
         let (name, ask) = (self.name, driver.ask_door);
         let data = Box::into_raw(Box::new(Carried { work: self, ask }));
         // SAFETY: the driver calls `release` once, after the last call of `run`.
         let queued = unsafe { driver.launch_work(stream, name, run, data.cast(), release) };
         if queued.is_err() {
-            // SAFETY: the driver has refused it, so nobody else frees it.
+            // SAFETY: the driver has refused it, so it will not call `release`.
             drop(unsafe { Box::from_raw(data) });
         }
         queued
@@ -61,22 +61,22 @@ impl Work {
 }
 
 extern "C" fn run(data: *mut c_void, door: *const c_void) -> c_int {
-    // SAFETY: `launch` made it, and it is freed only by `release`.
+    // SAFETY: `launch` created it, and only `release` frees it.
     let Carried { work, ask } = unsafe { &*data.cast::<Carried>() };
-    // SAFETY: the driver passes the door to the work that it runs now, and waits for this function.
+    // SAFETY: the driver passes the handle for this work, and waits for this function.
     let door = unsafe { Door::new(*ask, door) };
     let admitted = || door.admit(&work.accesses).and_then(|()| (work.run)(&door));
     match catch_unwind(AssertUnwindSafe(admitted)) {
         Ok(Ok(())) => 0,
-        // The driver has reported it.
+        // The driver or the work has already reported the error.
         Ok(Err(Refused(code))) => code,
         Err(_) => UNKNOWN,
     }
 }
 
 extern "C" fn release(data: *mut c_void) {
-    // SAFETY: `launch` made it with `into_raw`, and the driver calls once.
+    // SAFETY: `launch` created it with `into_raw`, and the driver calls this once.
     let carried = unsafe { Box::from_raw(data.cast::<Carried>()) };
-    // What it holds is plain data; a panic, if there were one, must not cross into the driver.
+    // Dropping plain data can't panic, but a panic must never unwind into the driver.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(carried)));
 }

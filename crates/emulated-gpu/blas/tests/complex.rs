@@ -1,4 +1,4 @@
-//! Products of complex numbers against sums in double precision, written out.
+//! Complex products compared with sums computed here in double precision.
 
 #![allow(unsafe_code, reason = "products take addresses")]
 
@@ -16,7 +16,7 @@ fn plus(a: Complex, b: Complex) -> Complex {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Numbers that are no fractions of powers of two, each part by itself.
+/// Values whose parts are not exact in binary.
 fn value(index: usize) -> Complex {
     let part = |index: usize| (((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0) * 1.7;
     (part(2 * index), part(2 * index + 1))
@@ -63,7 +63,7 @@ impl Buffer {
         }
     }
 
-    /// The element of the matrix as an operation has it.
+    /// An element of the matrix after an operation is applied.
     fn get(&self, operation: Operation, row: usize, column: usize) -> Complex {
         let (row, column) = operation.sizes((row, column));
         let (real, imaginary) = self.at(column * self.matrix.ld as usize + row);
@@ -82,7 +82,7 @@ const ALPHA: Complex = (0.5, -1.25);
 const BETA: Complex = (-0.75, 0.5);
 const TYPES: [(DataType, Compute, i32); 3] = [
     (DataType::C32, Compute::F32(Inputs::Full), -24),
-    // Complex numbers do not go through tensor cores.
+    // Complex products don't use tensor cores.
     (DataType::C32, Compute::F32(Inputs::Tf32), -24),
     (DataType::C64, Compute::F64, -53),
 ];
@@ -118,7 +118,8 @@ fn every_operation_and_type() {
                     let old = before.get(Operation::None, row, column);
                     let expected = plus(times(ALPHA, sum), times(BETA, old));
                     let got = c.get(Operation::None, row, column);
-                    // Each part of a sum has 2 k products of up to 1.7², and so does each scaling.
+                    // Each part of a sum has 2 k products of up to 1.7², and scaling doubles that
+                    // again.
                     let bound =
                         2f64.powi(unit) * 1.5 * (k as f64 + 4.0) * (2 * k) as f64 * 1.7 * 1.7;
                     for (got, expected) in [(got.0, expected.0), (got.1, expected.1)] {

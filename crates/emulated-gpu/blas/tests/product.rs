@@ -1,4 +1,4 @@
-//! Products against sums in double precision, written out.
+//! Products compared with sums computed here in double precision.
 
 #![allow(unsafe_code, reason = "products take addresses")]
 
@@ -11,12 +11,12 @@ use emulated_blas::{
 };
 use proptest::prelude::*;
 
-/// Numbers that are no fractions of powers of two, positive and negative.
+/// Values that are not exact in binary, positive and negative.
 fn value(index: usize) -> f64 {
     (((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0) * 1.7
 }
 
-/// Two words at a multiple of 16 bytes.
+/// Two words, aligned to 16 bytes.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 struct Pair([u64; 2]);
@@ -48,7 +48,7 @@ impl Buffer {
             batch_stride: 0,
         };
         for index in 0..elements {
-            // SAFETY: there is room for `elements` elements of up to 8 bytes.
+            // SAFETY: there is space for `elements` elements of up to 8 bytes.
             unsafe { store(address, ty, index as isize, value(index + rows)) };
         }
         Self { words, matrix }
@@ -67,7 +67,7 @@ impl Buffer {
     }
 }
 
-/// One product and what it should be.
+/// The parameters of a product.
 #[derive(Clone, Debug)]
 struct Case {
     shape: (usize, usize, usize),
@@ -78,7 +78,7 @@ struct Case {
     alpha: f64,
     beta: f64,
     capability: u32,
-    /// Of split sums.
+    /// The number of parts of each sum (split-K).
     parts: usize,
 }
 
@@ -109,14 +109,14 @@ fn check(case: &Case) {
     };
     // SAFETY: the buffers live, are large enough, and do not overlap.
     unsafe { product.run(None) }.unwrap();
-    // Rounded only where both operands suit tensor cores.
+    // Inputs are only rounded if both operands suit tensor cores.
     let suits = |matrix: &Matrix| {
         matrix.address.is_multiple_of(16)
             && (matrix.ld as u64 * matrix.ty.size()).is_multiple_of(16)
     };
     let fast = suits(&a.matrix) && suits(&b.matrix);
     let input = |x: f64| match compute {
-        // TF32 and bfloat16 go through tensor cores from 8.0 on, halves from 7.0 on.
+        // Tensor cores support TF32 and bfloat16 since 8.0, and halves since 7.0.
         Compute::F32(inputs)
             if fast && case.capability >= if inputs == Inputs::F16 { 70 } else { 80 } =>
         {
@@ -124,11 +124,14 @@ fn check(case: &Case) {
         }
         _ => x,
     };
-    // Sums err by at most γ_k Σ|a||b|, twice and a half where digits are cut off, and the stored result by a
-    // rounding of its own type.
+    // The error of a sum is at most γ_k Σ
+    // a
+    //
+    // b
+    // , times 2.5 if digits are truncated; storing adds a rounding to the result's type.
     let unit = match compute {
         Compute::F64 => 2f64.powi(-53),
-        // Rounded to half once for each group, of four products or more.
+        // Rounded to half once per group of at least four products.
         Compute::F16 if fast && case.capability >= 70 => 2f64.powi(-11) / 4.0,
         Compute::F16 | Compute::F32(_) => 2f64.powi(-24),
     };
@@ -150,7 +153,7 @@ fn check(case: &Case) {
             let old = before.get(row, column);
             let expected = case.alpha * sum + case.beta * old;
             let magnitude = case.alpha.abs() * size + (case.beta * old).abs();
-            // Numbers of half below its smallest normal one are as far from each other as those above.
+            // Below the smallest normal half, the spacing of halves is constant.
             let least = if c_type == DataType::F16 { 2f64.powi(-14) } else { 1e-7 };
             let bound =
                 (k as f64 + 4.0) * 2.5 * unit * magnitude + stored * expected.abs().max(least);
@@ -161,7 +164,7 @@ fn check(case: &Case) {
             );
         }
     }
-    // Nothing between the columns was written.
+    // The gaps between the columns must not be written.
     let (ld, beside, apart) = match order(case.rows_first.2) {
         Order::Column => (c.matrix.ld as usize, m, n),
         Order::Row => (c.matrix.ld as usize, n, m),
@@ -226,8 +229,9 @@ fn large_enough_for_threads() {
     }
 }
 
-/// More rows than a tile has, longer sums, more columns than a panel, matrices times vectors, and thin products of
-/// whole and partial vectors of rows and columns, with and without gaps between their lines.
+/// More rows than a tile, longer sums, more columns than a panel, matrix-vector products, and thin
+/// products of whole and partial vectors of rows and columns, with and without gaps between their
+/// lines.
 #[test]
 fn products_of_several_tiles_of_vectors_and_thin_ones() {
     let both = [false, true];

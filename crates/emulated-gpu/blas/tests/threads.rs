@@ -1,4 +1,4 @@
-//! Products in a process whose environment asks for more threads than the system has.
+//! A product in a process whose environment asks for more threads than the system has.
 
 #![allow(unsafe_code, reason = "products take addresses")]
 
@@ -6,10 +6,10 @@ use std::process::Command;
 
 use emulated_blas::{Compute, DataType, Inputs, Product, View};
 
-/// Set in the process that multiplies.
+/// The environment variable that is set in the child process, which multiplies.
 const CHILD: &str = "EMULATED_BLAS_TEST_CHILD";
 
-/// Enough for all threads.
+/// Large enough to use all threads.
 const SIZE: usize = 512;
 
 #[test]
@@ -31,7 +31,7 @@ fn too_many_threads_are_not_started() {
             |address: *const f32| View::new(address as u64, DataType::F32, (1, SIZE as isize));
         let views = [view(ones.as_ptr()), view(ones.as_ptr()), view(result.as_mut_ptr())];
         let product = Product::new([SIZE; 3], views, Compute::F32(inputs), 90);
-        // SAFETY: the matrices live, and have as many elements.
+        // SAFETY: the matrices are alive, and have `SIZE · SIZE` elements.
         unsafe { product.run(None) }.unwrap();
         assert!(result.iter().all(|&sum| sum == SIZE as f32));
     }

@@ -1,4 +1,4 @@
-//! The functions that programs call.
+//! The exported functions of NCCL.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,22 +10,28 @@ use crate::communicator::{Communicator, Handle, check_ranks, find};
 use crate::driver;
 use crate::element::DataType;
 use crate::ffi::{Code, Error, In, Out, Result};
-use crate::group::{self, Asked, Creation, Start};
+use crate::group::{self, Creation, GroupCall, NewCommunicator};
 use crate::id::UniqueId;
-use crate::operation::{Agreed, NcclCollective};
+use crate::operation::{CollectiveParameters, NcclCollective};
 use crate::point::Transfer;
-use crate::reduction::{FIRST_OWN, Factor};
+use crate::reduction::{FIRST_CUSTOM_OP, Factor};
 
-/// The version whose functions there are: 2.24.3, as `NCCL_VERSION` codes it.
+/// The NCCL version that this library implements, 2.24.3, encoded as `NCCL_VERSION` does.
 const VERSION: c_int = 22_403;
 
-/// The rank of that number; `name` is the argument's.
-fn rank_of(own: &Communicator, number: c_int, name: &str) -> Result<usize> {
+/// Checks that a number is a rank of the communicator. `name` is the argument's name, for the
+/// message.
+fn checked_rank(own: &Communicator, number: c_int, name: &str) -> Result<usize> {
     let rank = usize::try_from(number).ok().filter(|rank| *rank < own.ranks());
-    rank.ok_or_else(|| Error::argument(format!("{name} is no rank: there are {}", own.ranks())))
+    rank.ok_or_else(|| {
+        Error::argument(format!(
+            "{name} is not a rank of the communicator, which has {}",
+            own.ranks()
+        ))
+    })
 }
 
-/// An operation of all ranks.
+/// Enqueues a collective operation, or adds it to the current group.
 fn collective(
     kind: NcclCollective,
     (send, receive): (*const c_void, *mut c_void),
@@ -37,25 +43,25 @@ fn collective(
 ) -> Result {
     let own = find(comm)?;
     own.check()?;
-    group::ask(&own, stream, || {
+    group::add_call(&own, stream, || {
         let data_type = data_type(number)?;
         let reduction = own.reduction(op)?;
-        let root = rank_of(&own, root, "root")?;
-        let agreed = Agreed {
+        let root = checked_rank(&own, root, "root")?;
+        let parameters = CollectiveParameters {
             kind,
             data_type,
             count: count as u64,
-            reduction: op.min(FIRST_OWN),
+            reduction: op.min(FIRST_CUSTOM_OP),
             root: root as u32,
         };
         let (send, receive) = (send as u64, receive as u64);
-        let asked = Collective { agreed, reduction, send, receive };
-        let (sends, receives) = asked.counts(own.ranks(), own.rank());
+        let collective = Collective { parameters, reduction, send, receive };
+        let (sends, receives) = collective.counts(own.ranks(), own.rank());
         driver::within(own.context, || {
             check_buffer(send, sends, data_type, "sendbuff")?;
             check_buffer(receive, receives, data_type, "recvbuff")
         })?;
-        Ok(Asked::Collective(asked))
+        Ok(GroupCall::Collective(collective))
     })
 }
 
@@ -70,16 +76,16 @@ fn transfer(
 ) -> Result {
     let own = find(comm)?;
     own.check()?;
-    group::ask(&own, stream, || {
+    group::add_call(&own, stream, || {
         let data_type = data_type(number)?;
         let count = count as u64;
-        let peer = rank_of(&own, peer, "peer")?;
+        let peer = checked_rank(&own, peer, "peer")?;
         driver::within(own.context, || check_buffer(address, count, data_type, "the buffer"))?;
-        Ok(Asked::Transfer(Transfer { sends, peer, address, count, data_type }))
+        Ok(GroupCall::Transfer(Transfer { sends, peer, address, count, data_type }))
     })
 }
 
-/// Joins the ranks of an id.
+/// Creates a communicator from an id, together with the other ranks.
 ///
 /// # Safety
 /// `comm` is writable until the group ends.
@@ -88,13 +94,14 @@ unsafe fn join(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) -
     let ranks = check_ranks(ranks, rank)?;
     let place = driver::current()?;
     comm.set_as(0, "comm")?;
-    let start = Start { creation: Creation::Join { id, ranks, place }, out: comm.as_ptr() };
+    let start =
+        NewCommunicator { creation: Creation::Join { id, ranks, place }, out: comm.as_ptr() };
     // SAFETY: the caller's promise.
-    unsafe { group::begin(vec![start]) }
+    unsafe { group::create(vec![start]) }
 }
 
-fn forget(comm: Handle, abort: bool) -> Result {
-    // As in NCCL: nothing, destroyed, is no error.
+fn close(comm: Handle, abort: bool) -> Result {
+    // As in NCCL, destroying a null communicator is a no-op.
     if comm != 0 {
         find(comm)?.forget(abort);
     }
@@ -102,23 +109,23 @@ fn forget(comm: Handle, abort: bool) -> Result {
 }
 
 export! {
-    /// The version, coded as `NCCL_VERSION` does.
+    /// Returns the version, encoded as `NCCL_VERSION` does.
     fn ncclGetVersion / pncclGetVersion(version: Out<'_, c_int>) {
         version.set_as(VERSION, "version")
     }
 
-    /// A new id.
+    /// Creates a new id, which the caller sends to the other ranks.
     fn ncclGetUniqueId / pncclGetUniqueId(id: Out<'_, UniqueId>) {
         id.set_as(UniqueId::new()?, "uniqueId")
     }
 
-    /// Joins the ranks of an id.
+    /// Creates a communicator from an id, together with the other ranks.
     fn ncclCommInitRank / pncclCommInitRank(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) {
         // SAFETY: the caller's promise.
         unsafe { join(comm, ranks, id, rank) }
     }
 
-    /// The same, with a configuration.
+    /// `ncclCommInitRank` with a configuration.
     fn ncclCommInitRankConfig / pncclCommInitRankConfig(
         comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int, config: In<'_, Config>
     ) {
@@ -127,21 +134,21 @@ export! {
         unsafe { join(comm, ranks, id, rank) }
     }
 
-    /// The same, with several ids, of which the first serves.
+    /// `ncclCommInitRankConfig` with several ids; only the first is used.
     fn ncclCommInitRankScalable / pncclCommInitRankScalable(
         comm: Out<'_, Handle>, ranks: c_int, rank: c_int, count: c_int, ids: In<'_, UniqueId>,
         config: In<'_, Config>
     ) {
         ids.required_as("commIds")?;
         if count < 1 {
-            return Err(Error::argument(format!("nId is {count}: there has to be an id")));
+            return Err(Error::argument(format!("nId is {count}: at least one id is needed")));
         }
         check_config(config)?;
         // SAFETY: the caller's promise.
         unsafe { join(comm, ranks, ids.get()?, rank) }
     }
 
-    /// Communicators of all of these devices, in one process.
+    /// Creates one communicator per device, all in this process.
     fn ncclCommInitAll / pncclCommInitAll(comms: Out<'_, Handle>, count: c_int, devices: In<'_, c_int>) {
         comms.required_as("comm")?;
         let (ranks, _) = check_ranks(count, 0)?;
@@ -154,7 +161,7 @@ export! {
         let there = driver::devices()?;
         if let Some(wrong) = list.iter().find(|device| !(0..there).contains(*device)) {
             return Err(Error::argument(format!(
-                "there is no device {wrong}: there are {there} (EMULATED_GPU_DEVICES says how many)"
+                "device {wrong} does not exist: there are {there} (set by EMULATED_GPU_DEVICES)"
             )));
         }
         let id = UniqueId::new()?;
@@ -163,13 +170,13 @@ export! {
             let place = (driver::primary(device)?, device);
             // SAFETY: the caller's promise: there is a place for each.
             let out = unsafe { comms.offset(rank) }.as_ptr();
-            starts.push(Start { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
+            starts.push(NewCommunicator { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
         }
         // SAFETY: as above.
-        unsafe { group::begin(starts) }
+        unsafe { group::create(starts) }
     }
 
-    /// A communicator of the ranks that give the same colour.
+    /// Creates a communicator of the ranks that pass the same colour.
     fn ncclCommSplit / pncclCommSplit(
         comm: Handle, color: c_int, key: c_int, out: Out<'_, Handle>, config: In<'_, Config>
     ) {
@@ -179,10 +186,10 @@ export! {
         let whole = find(comm)?;
         whole.check()?;
         // SAFETY: the caller's promise.
-        unsafe { group::begin(vec![Start { creation: Creation::Split { whole, color, key }, out: out.as_ptr() }]) }
+        unsafe { group::create(vec![NewCommunicator { creation: Creation::Split { whole, color, key }, out: out.as_ptr() }]) }
     }
 
-    /// No more calls; what stands in streams goes on.
+    /// Refuses further calls; work that is already in streams continues.
     fn ncclCommFinalize / pncclCommFinalize(comm: Handle) {
         let own = find(comm)?;
         own.check()?;
@@ -190,38 +197,38 @@ export! {
         Ok(())
     }
 
-    /// Gives a communicator back; what stands in streams goes on.
+    /// Destroys a communicator; work that is already in streams continues.
     fn ncclCommDestroy / pncclCommDestroy(comm: Handle) {
-        forget(comm, false)
+        close(comm, false)
     }
 
-    /// Ends a communicator, and what stands in streams.
+    /// Aborts a communicator, including its work in streams.
     fn ncclCommAbort / pncclCommAbort(comm: Handle) {
-        forget(comm, true)
+        close(comm, true)
     }
 
-    /// What has gone wrong since, on whatever rank.
+    /// Returns the error that a rank met after the call returned, if there was one.
     fn ncclCommGetAsyncError / pncclCommGetAsyncError(comm: Handle, error: Out<'_, c_int>) {
         let code = find(comm)?.error().map_or(Code::Success, |error| error.code);
         error.set_as(code as c_int, "asyncError")
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     fn ncclCommCount / pncclCommCount(comm: Handle, count: Out<'_, c_int>) {
         count.set_as(find(comm)?.ranks() as c_int, "count")
     }
 
-    /// The device of this rank.
+    /// Returns this rank's device.
     fn ncclCommCuDevice / pncclCommCuDevice(comm: Handle, device: Out<'_, c_int>) {
         device.set_as(find(comm)?.device, "device")
     }
 
-    /// Which rank this is.
+    /// Returns this rank's number.
     fn ncclCommUserRank / pncclCommUserRank(comm: Handle, rank: Out<'_, c_int>) {
         rank.set_as(find(comm)?.rank() as c_int, "rank")
     }
 
-    /// Registers a buffer, which makes nothing faster here.
+    /// Checks the buffer. Registering it has no other effect: it makes nothing faster here.
     fn ncclCommRegister / pncclCommRegister(
         comm: Handle, buffer: *mut c_void, size: usize, handle: Out<'_, *mut c_void>
     ) {
@@ -231,26 +238,26 @@ export! {
         handle.set_as(buffer, "handle")
     }
 
-    /// Takes that back.
+    /// Undoes `ncclCommRegister`.
     fn ncclCommDeregister / pncclCommDeregister(comm: Handle, handle: *mut c_void) {
         find(comm)?;
         if handle.is_null() { Err(Fault::Null("handle").into()) } else { Ok(()) }
     }
 
-    /// Device memory.
+    /// Allocates device memory.
     fn ncclMemAlloc / pncclMemAlloc(pointer: Out<'_, *mut c_void>, size: usize) {
         pointer.required_as("ptr")?;
         driver::current()?;
         pointer.set_as(driver::allocate(size)? as *mut c_void, "ptr")
     }
 
-    /// Gives it back.
+    /// Frees memory from `ncclMemAlloc`.
     fn ncclMemFree / pncclMemFree(pointer: *mut c_void) {
         // SAFETY: the caller's promise.
         unsafe { driver::free(pointer) }
     }
 
-    /// An operation that multiplies by a factor and adds.
+    /// Creates a reduction that multiplies by a factor and then adds.
     fn ncclRedOpCreatePreMulSum / pncclRedOpCreatePreMulSum(
         op: Out<'_, u32>, scalar: In<'_, u8>, number: c_int, residence: c_int, comm: Handle
     ) {
@@ -270,17 +277,17 @@ export! {
                 bytes.iter_mut().zip(element).for_each(|(to, from)| *to = from);
                 Factor::Known(bytes)
             }
-            _ => return Err(Error::argument(format!("residence is {residence}: 0 or 1"))),
+            _ => return Err(Error::argument(format!("residence is {residence}: it must be 0 or 1"))),
         };
         op.set_as(own.add_reduction(factor), "op")
     }
 
-    /// Takes it back; what stands in streams has it still.
+    /// Destroys a reduction; work that is already in streams keeps using it.
     fn ncclRedOpDestroy / pncclRedOpDestroy(op: u32, comm: Handle) {
         find(comm)?.remove_reduction(op)
     }
 
-    /// Every rank gets the reduction of what all have.
+    /// Reduces the elements of all ranks; every rank receives the result.
     fn ncclAllReduce / pncclAllReduce(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, comm: Handle,
         stream: usize
@@ -288,7 +295,7 @@ export! {
         collective(NcclCollective::AllReduce, (send, receive), count, number, (op, 0), comm, stream)
     }
 
-    /// The root gets the reduction of what all have.
+    /// Reduces the elements of all ranks; only the root receives the result.
     fn ncclReduce / pncclReduce(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, root: c_int,
         comm: Handle, stream: usize
@@ -296,7 +303,7 @@ export! {
         collective(NcclCollective::Reduce, (send, receive), count, number, (op, root), comm, stream)
     }
 
-    /// Every rank gets what the root has.
+    /// Sends the root's elements to every rank.
     fn ncclBroadcast / pncclBroadcast(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, root: c_int,
         comm: Handle, stream: usize
@@ -304,21 +311,21 @@ export! {
         collective(NcclCollective::Broadcast, (send, receive), count, number, (0, root), comm, stream)
     }
 
-    /// The same in place.
+    /// In-place `ncclBroadcast`.
     fn ncclBcast / pncclBcast(
         buffer: *mut c_void, count: usize, number: c_int, root: c_int, comm: Handle, stream: usize
     ) {
         collective(NcclCollective::Broadcast, (buffer, buffer), count, number, (0, root), comm, stream)
     }
 
-    /// Every rank gets what all have, one after the other.
+    /// Sends the elements of every rank to all ranks, concatenated in rank order.
     fn ncclAllGather / pncclAllGather(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, comm: Handle, stream: usize
     ) {
         collective(NcclCollective::AllGather, (send, receive), count, number, (0, 0), comm, stream)
     }
 
-    /// Every rank gets its part of the reduction of what all have.
+    /// Reduces the elements of all ranks; each rank receives its own part of the result.
     fn ncclReduceScatter / pncclReduceScatter(
         send: *const c_void, receive: *mut c_void, count: usize, number: c_int, op: u32, comm: Handle,
         stream: usize
@@ -326,14 +333,14 @@ export! {
         collective(NcclCollective::ReduceScatter, (send, receive), count, number, (op, 0), comm, stream)
     }
 
-    /// Sends to a rank.
+    /// Sends elements to a rank.
     fn ncclSend / pncclSend(
         buffer: *const c_void, count: usize, number: c_int, peer: c_int, comm: Handle, stream: usize
     ) {
         transfer(true, buffer as u64, count, number, peer, comm, stream)
     }
 
-    /// Receives from a rank.
+    /// Receives elements from a rank.
     fn ncclRecv / pncclRecv(
         buffer: *mut c_void, count: usize, number: c_int, peer: c_int, comm: Handle, stream: usize
     ) {
@@ -346,7 +353,7 @@ export! {
         Ok(())
     }
 
-    /// Ends it, and does what was asked for.
+    /// WorkError a group; the outermost one starts the calls made in it.
     fn ncclGroupEnd / pncclGroupEnd() {
         group::end()
     }

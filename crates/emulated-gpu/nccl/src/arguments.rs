@@ -1,4 +1,4 @@
-//! What the functions are called with, checked.
+//! Checks of the arguments that callers pass.
 
 use std::ffi::c_int;
 
@@ -10,7 +10,7 @@ use crate::ffi::{Error, In, Result};
 /// `NCCL_API_MAGIC`
 const MAGIC: u32 = 0xcafe_beef;
 
-/// What `ncclConfig_t` begins with in every version.
+/// The leading fields of `ncclConfig_t`, which are the same in every version.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Config {
@@ -20,38 +20,42 @@ pub(crate) struct Config {
     blocking: c_int,
 }
 
-/// Checks a configuration, where there is one.
+/// Checks a configuration; null is valid.
 ///
 /// # Errors
-/// `ncclInvalidArgument` if it is not initialised, or `blocking` is no flag.
+/// `ncclInvalidArgument` if it is not initialised, or `blocking` is neither 0, 1 nor undefined.
 pub(crate) fn check_config(config: In<'_, Config>) -> Result {
     let Some(Config { magic, blocking, .. }) = config.get_if_given() else { return Ok(()) };
     if magic != MAGIC {
         return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
     }
-    // NCCL_CONFIG_UNDEF_INT. Calls may wait in either case, and don't have to.
+    // `c_int::MIN` is NCCL_CONFIG_UNDEF_INT. Blocking calls are allowed for both other values.
     if !matches!(blocking, 0 | 1 | c_int::MIN) {
-        return Err(Error::argument(format!("config's blocking is {blocking}: 0 or 1")));
+        return Err(Error::argument(format!("config's blocking is {blocking}: it must be 0 or 1")));
     }
     Ok(())
 }
 
-/// The type of a number.
+/// Converts an `ncclDataType_t`.
 ///
 /// # Errors
-/// `ncclInvalidArgument`
+/// `ncclInvalidArgument` if the number is not a data type.
 pub(crate) fn data_type(number: c_int) -> Result<DataType> {
-    DataType::of(number)
-        .ok_or_else(|| Error::argument(format!("datatype is {number}, which is no ncclDataType_t")))
+    DataType::from_number(number).ok_or_else(|| {
+        Error::argument(format!("datatype is {number}, which is not an ncclDataType_t"))
+    })
 }
 
-/// Bytes have to be inside one allocation, where there are any.
+/// Checks that a buffer is inside a single allocation, unless it is empty.
+///
+///  # Errors
+///  `ncclInvalidArgument`, naming the buffer as `what`, if it is not.
 pub(crate) fn check_buffer(address: u64, count: u64, data_type: DataType, what: &str) -> Result {
     let bytes = count.checked_mul(data_type.size() as u64);
     let end = bytes.and_then(|bytes| address.checked_add(bytes));
     let Some(end) = end else {
         return Err(Error::argument(format!(
-            "{what}: {count} elements are more than any memory has"
+            "{what}: {count} elements are more than the address space can hold"
         )));
     };
     if count == 0 {

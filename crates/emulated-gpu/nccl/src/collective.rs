@@ -1,53 +1,54 @@
-//! Operations of all ranks.
+//! Collective operations.
 //!
-//! A buffer is worked through in pieces. Of each, every rank shows its elements to the others, all
-//! meet, and each takes what it needs; for a sum the piece is cut into segments, each rank adds up its
-//! own, and all meet once more. So a rank moves about twice the bytes of its buffer, as along a ring.
+//! A buffer is processed in pieces. For each piece, every rank copies its elements to shared
+//! memory, all ranks meet, and each rank reads what it needs. For a sum, the piece is cut into
+//! segments, each rank adds up its own segment, and all meet once more. So a rank moves about twice
+//! the bytes of its buffer, as in a ring algorithm.
 
 use emulated_blas::{Access, Door, Refused, words};
 
 use crate::communicator::Communicator;
-use crate::ffi::{Error, Result, say};
-use crate::meeting::Who;
-use crate::operation::{Agreed, NcclCollective};
+use crate::ffi::{Error, Result, report};
+use crate::meeting::MeetingKind;
+use crate::operation::{CollectiveParameters, NcclCollective};
 use crate::reduction::{Factor, Reduction, multiply};
 use crate::region::PIECE;
 
-/// Bytes that are copied at a time.
+/// The number of bytes that are multiplied by a factor at a time.
 const BLOCK: usize = 1 << 13;
 
-/// An operation of one rank.
+/// A collective operation of one rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Collective {
-    pub(crate) agreed: Agreed,
+    pub(crate) parameters: CollectiveParameters,
     pub(crate) reduction: Reduction,
     pub(crate) send: u64,
     pub(crate) receive: u64,
 }
 
-/// Why work ends: the driver has refused memory, or the ranks did not come together.
+/// Why work ends: the driver refused access to memory, or the ranks failed to cooperate.
 #[derive(Debug)]
-pub(crate) enum Ends {
+pub(crate) enum WorkError {
     Refused(Refused),
     Failed(Error),
 }
 
-impl From<Refused> for Ends {
+impl From<Refused> for WorkError {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused)
     }
 }
 
-impl From<Error> for Ends {
+impl From<Error> for WorkError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
 impl Collective {
-    /// Elements that this rank sends, and that it receives.
+    /// The number of elements that this rank sends, and the number that it receives.
     pub(crate) fn counts(&self, ranks: usize, rank: usize) -> (u64, u64) {
-        let Agreed { kind, count, root, .. } = self.agreed;
+        let CollectiveParameters { kind, count, root, .. } = self.parameters;
         let is_root = root as usize == rank;
         let all = count.saturating_mul(ranks as u64);
         match kind {
@@ -59,17 +60,18 @@ impl Collective {
         }
     }
 
-    /// Does it.
+    /// Runs the operation.
     ///
     /// # Errors
-    /// When memory is refused, another rank does something else, is gone or has failed.
+    /// If access to memory is refused, or another rank calls a different operation, is gone or has
+    /// failed.
     pub(crate) fn run(
         &self,
         own: &Communicator,
         door: &Door,
         number: u64,
-    ) -> std::result::Result<(), Ends> {
-        let size = self.agreed.data_type.size() as u64;
+    ) -> std::result::Result<(), WorkError> {
+        let size = self.parameters.data_type.size() as u64;
         let (sends, receives) = self.counts(own.ranks(), own.rank());
         let bytes = |count: u64| count.saturating_mul(size);
         let mut accesses = vec![
@@ -80,7 +82,7 @@ impl Collective {
             accesses.push(Access::read_bytes(address, size).aligned_to(size));
         }
         accesses.retain(|access| access.width > 0);
-        // The others are told, so that they don't wait.
+        // On a refusal, the communicator fails for all ranks, so that the others don't wait.
         if let Err(refused) = door.admit(&accesses) {
             own.seat.fail(crate::ffi::Code::UnhandledCuda, own.rank());
             return Err(refused.into());
@@ -92,8 +94,8 @@ impl Collective {
         self.agree(own, number)?;
         // SAFETY: both buffers and the factor were admitted.
         unsafe {
-            let factor = self.reduction.factor(self.agreed.data_type, own.ranks());
-            match self.agreed.kind {
+            let factor = self.reduction.factor(self.parameters.data_type, own.ranks());
+            match self.parameters.kind {
                 NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own, factor)?,
                 NcclCollective::Broadcast => self.broadcast(own)?,
                 NcclCollective::AllGather => self.gather(own)?,
@@ -103,27 +105,27 @@ impl Collective {
         Ok(())
     }
 
-    /// All ranks show what they are about to do, and look at the others.
+    /// Publishes what this rank is about to do, and compares it with the other ranks.
     fn agree(&self, own: &Communicator, number: u64) -> Result {
         let region = &own.seat.region;
-        self.agreed.show(&region.slot(own.rank()).call);
-        own.seat.meet(Who::Work)?;
+        self.parameters.show(&region.slot(own.rank()).call);
+        own.seat.meet(MeetingKind::Work)?;
         for rank in 0..own.ranks() {
-            if let Some(difference) = self.agreed.difference(&region.slot(rank).call) {
+            if let Some(difference) = self.parameters.difference(&region.slot(rank).call) {
                 let why = format!("rank {rank} {difference}, in operation {number} of both");
-                return Err(own.seat.differs(rank, why));
+                return Err(own.seat.fail_mismatch(rank, why));
             }
         }
-        // Nobody goes on, and shows something else, before all have looked.
-        own.seat.meet(Who::Work)
+        // No rank may publish its next call before all ranks have compared this one.
+        own.seat.meet(MeetingKind::Work)
     }
 
-    /// How many elements fit into a piece, `parts` times.
-    fn most(&self, parts: usize) -> usize {
-        (PIECE / self.agreed.data_type.size() / parts).max(1)
+    /// The number of elements that fit into a piece for each of `parts` equal parts.
+    fn max_elements(&self, parts: usize) -> usize {
+        (PIECE / self.parameters.data_type.size() / parts).max(1)
     }
 
-    /// Copies bytes between device memory and memory of the ranks, multiplied by a factor if there is
+    /// Copies bytes between device memory and shared memory, multiplied by a factor if there is
     /// one.
     ///
     /// # Safety
@@ -138,26 +140,26 @@ impl Collective {
             let block = &mut block[..BLOCK.min(bytes - begin)];
             // SAFETY: the caller's promise.
             unsafe { words::read(from.add(begin), block) };
-            multiply(self.agreed.data_type, block, factor);
+            multiply(self.parameters.data_type, block, factor);
             // SAFETY: as above.
             unsafe { words::write(to.add(begin), block) };
         }
     }
 
     fn sent(&self, element: usize) -> *const u8 {
-        (self.send + (element * self.agreed.data_type.size()) as u64) as *const u8
+        (self.send + (element * self.parameters.data_type.size()) as u64) as *const u8
     }
 
     fn received(&self, element: usize) -> *mut u8 {
-        (self.receive + (element * self.agreed.data_type.size()) as u64) as *mut u8
+        (self.receive + (element * self.parameters.data_type.size()) as u64) as *mut u8
     }
 
     /// # Safety
     /// The driver has admitted what this rank sends and receives.
     unsafe fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
-        let Agreed { kind, data_type, count, root, .. } = self.agreed;
+        let CollectiveParameters { kind, data_type, count, root, .. } = self.parameters;
         let (region, ranks, rank) = (&own.seat.region, own.ranks(), own.rank());
-        let (size, count, most) = (data_type.size(), count as usize, self.most(1));
+        let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
         let shown: Vec<*const u8> = (0..ranks).map(|r| region.offered(r).cast_const()).collect();
         let mut begin = 0;
         while begin < count {
@@ -167,13 +169,19 @@ impl Collective {
                 let from = (each * rank).min(len);
                 (from, (from + each).min(len) - from)
             };
-            // SAFETY: the caller's promise; until the meeting nobody else looks at this rank's
-            // piece, and after it nobody writes there before the next; each rank has its own result.
+            // SAFETY: the caller's promise; until the meeting no other rank reads this rank's
+            // piece, and after it no rank writes there before the next; each rank has its own result.
             unsafe {
                 self.copy(self.sent(begin), region.offered(rank), len * size, factor);
-                own.seat.meet(Who::Work)?;
-                self.reduction.along(data_type, &shown, rank, segment(rank), region.result(rank));
-                own.seat.meet(Who::Work)?;
+                own.seat.meet(MeetingKind::Work)?;
+                self.reduction.reduce_ring(
+                    data_type,
+                    &shown,
+                    rank,
+                    segment(rank),
+                    region.result(rank),
+                );
+                own.seat.meet(MeetingKind::Work)?;
                 if kind == NcclCollective::AllReduce || root as usize == rank {
                     for other in 0..ranks {
                         let (from, len) = segment(other);
@@ -184,17 +192,17 @@ impl Collective {
             }
             begin += len;
         }
-        // The next operation begins with a meeting before anybody writes to a result.
+        // The next operation begins with a meeting before any rank writes to a result.
         Ok(())
     }
 
     /// # Safety
     /// The driver has admitted what this rank sends and receives.
     unsafe fn broadcast(&self, own: &Communicator) -> Result {
-        let Agreed { data_type, count, root, .. } = self.agreed;
+        let CollectiveParameters { data_type, count, root, .. } = self.parameters;
         let region = &own.seat.region;
         let (size, count, most, root) =
-            (data_type.size(), count as usize, self.most(1), root as usize);
+            (data_type.size(), count as usize, self.max_elements(1), root as usize);
         let mut begin = 0;
         while begin < count {
             let len = most.min(count - begin);
@@ -203,9 +211,9 @@ impl Collective {
                 if root == own.rank() {
                     self.copy(self.sent(begin), region.offered(root), len * size, None);
                 }
-                own.seat.meet(Who::Work)?;
+                own.seat.meet(MeetingKind::Work)?;
                 self.copy(region.offered(root), self.received(begin), len * size, None);
-                own.seat.meet(Who::Work)?;
+                own.seat.meet(MeetingKind::Work)?;
             }
             begin += len;
         }
@@ -215,22 +223,22 @@ impl Collective {
     /// # Safety
     /// The driver has admitted what this rank sends and receives.
     unsafe fn gather(&self, own: &Communicator) -> Result {
-        let Agreed { data_type, count, .. } = self.agreed;
+        let CollectiveParameters { data_type, count, .. } = self.parameters;
         let region = &own.seat.region;
-        let (size, count, most) = (data_type.size(), count as usize, self.most(1));
+        let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
         let mut begin = 0;
         while begin < count {
             let len = most.min(count - begin);
-            // SAFETY: as in `reduce`. Where what is sent lies inside of what is received, each piece
-            // was shown before its place is written.
+            // SAFETY: as in `reduce`. If the send buffer is inside the receive buffer, each piece
+            // is copied before its place is written.
             unsafe {
                 self.copy(self.sent(begin), region.offered(own.rank()), len * size, None);
-                own.seat.meet(Who::Work)?;
+                own.seat.meet(MeetingKind::Work)?;
                 for rank in 0..own.ranks() {
                     let to = self.received(rank * count + begin);
                     self.copy(region.offered(rank), to, len * size, None);
                 }
-                own.seat.meet(Who::Work)?;
+                own.seat.meet(MeetingKind::Work)?;
             }
             begin += len;
         }
@@ -240,9 +248,9 @@ impl Collective {
     /// # Safety
     /// The driver has admitted what this rank sends and receives.
     unsafe fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
-        let Agreed { data_type, count, .. } = self.agreed;
+        let CollectiveParameters { data_type, count, .. } = self.parameters;
         let (region, ranks) = (&own.seat.region, own.ranks());
-        let (size, count, most) = (data_type.size(), count as usize, self.most(ranks));
+        let (size, count, most) = (data_type.size(), count as usize, self.max_elements(ranks));
         let shown: Vec<*const u8> = (0..ranks).map(|r| region.offered(r).cast_const()).collect();
         let mut begin = 0;
         while begin < count {
@@ -254,10 +262,10 @@ impl Collective {
                     let to = offered.add(rank * len * size);
                     self.copy(self.sent(rank * count + begin), to, len * size, factor);
                 }
-                own.seat.meet(Who::Work)?;
+                own.seat.meet(MeetingKind::Work)?;
                 let (from, to) = ((own.rank() * len, len), self.received(begin));
-                self.reduction.along(data_type, &shown, own.rank(), from, to);
-                own.seat.meet(Who::Work)?;
+                self.reduction.reduce_ring(data_type, &shown, own.rank(), from, to);
+                own.seat.meet(MeetingKind::Work)?;
             }
             begin += len;
         }
@@ -265,19 +273,19 @@ impl Collective {
     }
 }
 
-/// Says why work has ended, once, and makes of it what the driver wants.
-pub(crate) fn ended(
+/// Reports once why work has report_failure, and returns the error for the driver.
+pub(crate) fn report_failure(
     own: &Communicator,
     name: &str,
-    ends: Ends,
+    error: WorkError,
 ) -> std::result::Result<(), Refused> {
-    match ends {
-        Ends::Refused(refused) => Err(refused),
-        // Who aborts wants it to end, and nothing more.
-        Ends::Failed(_) if own.is_aborted() => Ok(()),
-        Ends::Failed(error) => {
+    match error {
+        WorkError::Refused(refused) => Err(refused),
+        // After an abort the work is meant to end, so this is not an error.
+        WorkError::Failed(_) if own.is_aborted() => Ok(()),
+        WorkError::Failed(error) => {
             own.fail(&error);
-            say(&own.report(name, &error));
+            report(&own.describe_error(name, &error));
             // CUDA_ERROR_LAUNCH_FAILED
             Err(Refused::with(719))
         }

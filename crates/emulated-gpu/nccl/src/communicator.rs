@@ -1,4 +1,4 @@
-//! Communicators: a rank's seat among the others, with the device that it works on.
+//! Communicators, and the registry of their handles.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -10,10 +10,10 @@ use crate::driver::Context;
 use crate::ffi::{Code, Error, Result};
 use crate::id::UniqueId;
 use crate::meeting::Seat;
-use crate::reduction::{FIRST_OWN, Factor, Reduction};
-use crate::region::{MOST_RANKS, Region};
+use crate::reduction::{FIRST_CUSTOM_OP, Factor, Reduction};
+use crate::region::{MAX_RANKS, Region};
 
-/// `ncclComm_t`: not an address, so that a wrong one is found out.
+/// `ncclComm_t`. It is not an address, so an invalid handle can be detected.
 pub(crate) type Handle = usize;
 
 /// A communicator.
@@ -23,27 +23,27 @@ pub(crate) struct Communicator {
     pub(crate) seat: Seat,
     pub(crate) device: i32,
     pub(crate) context: Context,
-    /// The work that was put into streams, and the work that is done: one piece after another, in the
-    /// order of the calls, whatever streams it is in.
+    /// The number of pieces of work enqueued and finished. They run one after another in the order
+    /// of the calls, whatever their streams.
     pub(crate) tickets: AtomicU64,
     pub(crate) done: AtomicU64,
     /// Held by the piece of work that runs.
     pub(crate) turn: Mutex<()>,
-    /// Operations of all ranks that were begun.
+    /// The number of collectives begun.
     pub(crate) operations: AtomicU64,
-    /// The messages that were sent to each rank, and received from it.
+    /// The number of messages sent to each rank, and received from it.
     pub(crate) sent: Vec<AtomicU64>,
     pub(crate) received: Vec<AtomicU64>,
-    /// Operations that were made by `ncclRedOpCreatePreMulSum`.
+    /// Custom reductions, created by `ncclRedOpCreatePreMulSum`.
     reductions: Mutex<Vec<Option<Reduction>>>,
-    /// What has gone wrong.
+    /// The first error of this rank.
     error: Mutex<Option<Error>>,
     finalized: AtomicBool,
     /// Pieces of work that are pending in streams or graphs.
     pieces: AtomicU64,
 }
 
-/// Every communicator of this process.
+/// All communicators of this process.
 fn registry() -> MutexGuard<'static, HashMap<Handle, Arc<Communicator>>> {
     static ALL: OnceLock<Mutex<HashMap<Handle, Arc<Communicator>>>> = OnceLock::new();
     ALL.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
@@ -52,37 +52,38 @@ fn registry() -> MutexGuard<'static, HashMap<Handle, Arc<Communicator>>> {
 /// The communicator of a handle.
 ///
 /// # Errors
-/// `ncclInvalidArgument`
+/// `ncclInvalidArgument` if there is no such communicator.
 pub(crate) fn find(handle: Handle) -> Result<Arc<Communicator>> {
     let found = registry().get(&handle).cloned();
     found.ok_or_else(|| {
         Error::argument(if handle == 0 {
             "the communicator is null".to_owned()
         } else {
-            format!("{handle:#x} is no communicator; was it destroyed?")
+            format!("{handle:#x} is not a communicator; was it destroyed?")
         })
     })
 }
 
-/// Checks how many ranks there are to be, and which this one is.
+/// Checks the number of ranks and the number of this rank.
 ///
 /// # Errors
-/// `ncclInvalidArgument`
+/// `ncclInvalidArgument` if either is out of range.
 pub(crate) fn check_ranks(ranks: c_int, rank: c_int) -> Result<(usize, usize)> {
-    let count = usize::try_from(ranks).ok().filter(|count| (1..=MOST_RANKS).contains(count));
+    let count = usize::try_from(ranks).ok().filter(|count| (1..=MAX_RANKS).contains(count));
     let count = count.ok_or_else(|| {
-        Error::argument(format!("nranks is {ranks}: from 1 to {MOST_RANKS} can be emulated"))
+        Error::argument(format!("nranks is {ranks}: it must be from 1 to {MAX_RANKS}"))
     })?;
     let own = usize::try_from(rank).ok().filter(|own| *own < count);
-    let own = own.ok_or_else(|| Error::argument(format!("rank is {rank}, of {ranks} ranks")))?;
+    let own =
+        own.ok_or_else(|| Error::argument(format!("rank is {rank}, but nranks is {ranks}")))?;
     Ok((count, own))
 }
 
 impl Communicator {
-    /// Joins the ranks of an id, and waits until all are there.
+    /// Creates a communicator from an id, and waits until all ranks have joined.
     ///
     /// # Errors
-    /// When the id is none, the system has no memory to share, or a rank does not come.
+    /// If the id is invalid, the system has no shared memory left, or a rank does not join.
     pub(crate) fn join(
         id: &UniqueId,
         (ranks, rank): (usize, usize),
@@ -121,10 +122,10 @@ impl Communicator {
         self.seat.rank
     }
 
-    /// Fails when nothing can be done with it any more.
+    /// Checks that the communicator can still be used.
     ///
     /// # Errors
-    /// What has gone wrong on this rank or on another; `ncclInvalidUsage` once it is finalized.
+    /// The error of this rank or of another; `ncclInvalidUsage` once the communicator is finalized.
     pub(crate) fn check(&self) -> Result {
         if let Some(error) = self.error() {
             return Err(error);
@@ -135,25 +136,25 @@ impl Communicator {
         Ok(())
     }
 
-    /// What has gone wrong, on this rank or on another.
+    /// The error that has ended the communicator, on this rank or on another.
     pub(crate) fn error(&self) -> Option<Error> {
         let own = self.error.lock().unwrap_or_else(PoisonError::into_inner).clone();
         own.or_else(|| self.seat.failure())
     }
 
-    /// Remembers what has gone wrong; the first error stays.
+    /// Records an error; the first one is kept.
     pub(crate) fn fail(&self, error: &Error) {
         let mut own = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         own.get_or_insert_with(|| error.clone());
     }
 
-    /// Whether it has been aborted here.
+    /// Whether this rank has aborted the communicator.
     pub(crate) fn is_aborted(&self) -> bool {
         self.seat.aborted.load(Relaxed)
     }
 
-    /// No more calls: the rank leaves when what stands in streams is done, as no rank needs to wait for
-    /// it any longer.
+    /// Refuses further calls. The rank leaves when its work in streams has finished, because no
+    /// other rank needs to wait for it after that.
     pub(crate) fn finalize(&self) {
         self.finalized.store(true, SeqCst);
         if self.pieces.load(SeqCst) == 0 {
@@ -166,14 +167,14 @@ impl Communicator {
         self.pieces.fetch_add(1, SeqCst);
     }
 
-    /// It is done, or will never be.
+    /// Records that a piece of work has finished, or will never run.
     pub(crate) fn end_piece(&self) {
         if self.pieces.fetch_sub(1, SeqCst) == 1 && self.finalized.load(SeqCst) {
             self.seat.leave();
         }
     }
 
-    /// Its handle is not known any longer. Work that stands in streams goes on, unless it is aborted.
+    /// Invalidates the handle. Work in streams continues, unless `abort` is set.
     pub(crate) fn forget(&self, abort: bool) {
         if abort {
             self.seat.aborted.store(true, Relaxed);
@@ -182,11 +183,11 @@ impl Communicator {
         registry().remove(&self.handle);
     }
 
-    /// An operation of the rank's own; its number.
+    /// Adds a custom reduction and returns its number.
     pub(crate) fn add_reduction(&self, factor: Factor) -> u32 {
         let mut list = self.reductions.lock().unwrap_or_else(PoisonError::into_inner);
         list.push(Some(Reduction::Scaled(factor)));
-        FIRST_OWN + list.len() as u32 - 1
+        FIRST_CUSTOM_OP + list.len() as u32 - 1
     }
 
     /// Takes it back.
@@ -195,10 +196,13 @@ impl Communicator {
     /// `ncclInvalidArgument`
     pub(crate) fn remove_reduction(&self, number: u32) -> Result {
         let mut list = self.reductions.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = number.checked_sub(FIRST_OWN).and_then(|index| list.get_mut(index as usize));
+        let own =
+            number.checked_sub(FIRST_CUSTOM_OP).and_then(|index| list.get_mut(index as usize));
         match own.and_then(Option::take) {
             Some(_) => Ok(()),
-            None => Err(Error::argument(format!("op {number} was not made for this communicator"))),
+            None => {
+                Err(Error::argument(format!("op {number} was not created for this communicator")))
+            }
         }
     }
 
@@ -207,18 +211,20 @@ impl Communicator {
     /// # Errors
     /// `ncclInvalidArgument`
     pub(crate) fn reduction(&self, number: u32) -> Result<Reduction> {
-        let Some(index) = number.checked_sub(FIRST_OWN) else {
+        let Some(index) = number.checked_sub(FIRST_CUSTOM_OP) else {
             return Reduction::built_in(number);
         };
         let list = self.reductions.lock().unwrap_or_else(PoisonError::into_inner);
         list.get(index as usize).copied().flatten().ok_or_else(|| {
-            Error::argument(format!("op {number} was not made for this communicator, or destroyed"))
+            Error::argument(format!(
+                "op {number} was not created for this communicator, or was destroyed"
+            ))
         })
     }
 
-    /// What a rank says of an error that its work met.
-    pub(crate) fn report(&self, name: &str, error: &Error) -> String {
-        let code = Code::of(error.code as u32);
+    /// The line that is printed when work of this rank fails.
+    pub(crate) fn describe_error(&self, name: &str, error: &Error) -> String {
+        let code = Code::from_number(error.code as u32);
         format!("{name}, rank {} of {}: {} ({code:?})", self.rank(), self.ranks(), error.why)
     }
 }

@@ -1,43 +1,46 @@
-//! Ranks that wait for each other in a circle, so that none of them can ever go on: one is in a
-//! collective and the other in a receive, or both receive first.
+//! Deadlock detection: ranks that wait for each other in a cycle, so none of them can ever
+//! continue. For example, one is in a collective and the other in a receive, or both receive first.
 //!
-//! Who waits for whom follows from counters in shared memory that only grow. Each of the edges below
-//! holds until the rank at its end begins its *next* piece of work, which a rank that waits doesn't. So a
-//! circle of edges that hold at the same time is a deadlock, however slow a rank is. They do hold at the
-//! same time if they are found twice, and no counter has changed in between.
+//! Which rank waits for which follows from counters in shared memory that only grow. Each of the
+//! edges below holds until the rank that is waited for begins its *next* piece of work, which it
+//! can't do while it waits itself. So a cycle of edges that hold at the same time is a deadlock,
+//! however slow a rank is. The edges did hold at the same time if the same cycle is found twice and
+//! no counter has changed in between.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Acquire;
 
-use crate::meeting::Who;
+use crate::meeting::MeetingKind;
 use crate::region::{MAILBOX, Region};
 
-/// Reads counters, and remembers what they were.
-struct Reader {
+/// Reads counters and records their values, so that two passes can be compared.
+struct CounterReader {
     seen: Vec<u64>,
 }
 
-impl Reader {
+impl CounterReader {
     fn load(&mut self, counter: &AtomicU64) -> u64 {
         let value = counter.load(Acquire);
         self.seen.push(value);
         value
     }
 
-    /// Whether the work of `rank` can't be done before `other` begins other work than it does now.
-    fn waits(&mut self, region: &Region, rank: usize, other: usize) -> bool {
-        let mut arrived = |rank: usize| self.load(&region.slot(rank).arrived[Who::Work as usize]);
-        // It is at a meeting to which the other has not come.
+    /// Whether the current work of `rank` can't finish before `other` begins its next piece of
+    /// work.
+    fn waits_for(&mut self, region: &Region, rank: usize, other: usize) -> bool {
+        let mut arrived =
+            |rank: usize| self.load(&region.slot(rank).arrived[MeetingKind::Work as usize]);
+        // `rank` is at a meeting that `other` has not reached.
         if arrived(rank) > arrived(other) {
             return true;
         }
-        // It wants a message that the other's work doesn't send.
+        // `rank` waits for a message that `other`'s current work doesn't send.
         let from = region.mailbox(other, rank);
         if self.load(&from.wanted) > self.load(&from.offered) {
             return true;
         }
-        // The mailbox is full, or the next message can't begin, and the other's work doesn't receive
-        // the message that is in there.
+        // The mailbox is full, or the next message can't begin, and `other`'s current work doesn't
+        // receive the message that is in it.
         let to = region.mailbox(rank, other);
         let [messages, offered, wanted] =
             [&to.messages, &to.offered, &to.wanted].map(|counter| self.load(counter));
@@ -46,8 +49,8 @@ impl Reader {
         wanted < messages && (is_full || messages < offered && put != taken)
     }
 
-    /// Ranks that wait each for the next, and the last for the first, which is `own`.
-    fn circle(&mut self, region: &Region, own: usize) -> Option<Vec<usize>> {
+    /// Finds a cycle through `own`: each rank waits for the next one, and the last waits for `own`.
+    fn cycle(&mut self, region: &Region, own: usize) -> Option<Vec<usize>> {
         let mut before = vec![None; region.ranks];
         let mut reached = vec![own];
         let mut next = 0;
@@ -55,7 +58,7 @@ impl Reader {
             next += 1;
             for other in (0..region.ranks).filter(|other| *other != rank) {
                 let is_new = other == own || before[other].is_none();
-                if !is_new || !self.waits(region, rank, other) {
+                if !is_new || !self.waits_for(region, rank, other) {
                     continue;
                 }
                 if other == own {
@@ -74,11 +77,12 @@ impl Reader {
     }
 }
 
-/// The deadlock that a rank is part of: itself, and the others, each of which waits for the next.
+/// The deadlock that rank `own` is part of: first `own`, then the others, each waiting for the
+/// next.
 pub(crate) fn deadlock(region: &Region, own: usize) -> Option<Vec<usize>> {
     let look = || {
-        let mut reader = Reader { seen: Vec::new() };
-        reader.circle(region, own).map(|path| (path, reader.seen))
+        let mut reader = CounterReader { seen: Vec::new() };
+        reader.cycle(region, own).map(|path| (path, reader.seen))
     };
     let first = look()?;
     (look()? == first).then_some(first.0)
@@ -102,24 +106,24 @@ mod tests {
     }
 
     #[test]
-    fn a_collective_and_a_receive_wait_for_each_other() {
+    fn a_collective_and_a_receive_that_wait_for_each_other_are_a_deadlock() {
         let region = region(3);
-        // 1 wants a message of 0, which has not called anything yet.
+        // Rank 1 wants a message from rank 0, which has not called anything yet.
         region.mailbox(0, 1).wanted.store(1, Relaxed);
         assert_eq!(deadlock(&region, 1), None);
         arrives(&region, 0);
         assert_eq!(deadlock(&region, 0), Some(vec![0, 1]));
         assert_eq!(deadlock(&region, 1), Some(vec![1, 0]));
-        // 2 is no part of it.
+        // Rank 2 waits for rank 0, but no rank waits for it.
         arrives(&region, 2);
         assert_eq!(deadlock(&region, 2), None);
-        // What 0 was found to send meanwhile, 1 does not wait for.
+        // Once rank 0 offers the message, rank 1 no longer waits for it.
         region.mailbox(0, 1).offered.store(1, Relaxed);
         assert_eq!(deadlock(&region, 0), None);
     }
 
     #[test]
-    fn a_circle_of_three_is_named_in_its_order() {
+    fn a_cycle_of_three_ranks_is_reported_in_order() {
         let region = region(4);
         for (rank, from) in [(0, 2), (2, 1), (1, 0)] {
             region.mailbox(from, rank).wanted.store(5, Relaxed);
@@ -130,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_send_waits_when_the_mailbox_is_full_or_in_use() {
+    fn a_send_waits_while_the_mailbox_is_full_or_in_use() {
         let (region, full) = (region(2), MAILBOX as u64);
         let mail = region.mailbox(0, 1);
         arrives(&region, 1);
@@ -141,12 +145,13 @@ mod tests {
             mail.end.store(end, Relaxed);
             deadlock(&region, 0).is_some()
         };
-        // All in, though not taken: the sender goes on.
+        // The whole message is in the mailbox, so the sender can continue even before it is taken
+        // out.
         assert!(!set(1, 1, full, full));
-        // More to come, and another one to come.
+        // More bytes of this message, or another message, still have to be sent.
         assert!(set(1, 1, full, full + 1));
         assert!(set(1, 2, 8, 8));
-        // The other is about to receive it.
+        // The other rank is about to receive the message.
         mail.wanted.store(1, Relaxed);
         assert!(!set(1, 2, 8, 8));
     }

@@ -1,4 +1,5 @@
-//! What the emulated driver is asked beside what `emulated_blas` asks: contexts, and memory.
+//! The driver calls that only NCCL needs (contexts, memory, events); `emulated_blas` has the
+//! others.
 
 use std::ffi::{c_int, c_void};
 
@@ -40,8 +41,8 @@ fn checked(called: std::result::Result<(), DriverError>, what: &str) -> Result {
     })
 }
 
-/// The calling thread's context and its device; the first device's primary one where there is none, as the CUDA
-/// runtime has it.
+/// The calling thread's context and its device. If no context is current, the first device's
+/// primary context becomes current, as in the CUDA runtime.
 pub(crate) fn current() -> Result<(Context, i32)> {
     emulated_blas::driver()?.bind()?;
     let (mut context, mut device) = (0, 0);
@@ -57,20 +58,20 @@ pub(crate) fn primary(device: i32) -> Result<Context> {
     Ok(context)
 }
 
-/// How many devices there are.
+/// The number of devices.
 pub(crate) fn devices() -> Result<i32> {
-    // It is ready then.
+    // Makes sure that the driver is loaded and initialised.
     emulated_blas::driver()?;
     let mut count = 0;
     checked(cuDeviceGetCount(&mut count), "the number of devices")?;
     Ok(count)
 }
 
-/// Does something where a context is current.
+/// Runs `body` with a context as the current one.
 pub(crate) fn within<T>(context: Context, body: impl FnOnce() -> Result<T>) -> Result<T> {
     checked(cuCtxPushCurrent_v2(context), "the communicator's context")?;
     let done = body();
-    // The driver has taken one more above.
+    // Popping only undoes the push above; its result doesn't matter.
     let _ = cuCtxPopCurrent_v2(&mut 0);
     done
 }
@@ -78,26 +79,26 @@ pub(crate) fn within<T>(context: Context, body: impl FnOnce() -> Result<T>) -> R
 /// Makes later work in the stream `to` wait for the work that is pending in the stream `from`.
 ///
 /// # Errors
-/// `ncclUnhandledCudaError` if one of them is no stream of the current context.
+/// `ncclUnhandledCudaError` if one of them is not a stream of the current context.
 pub(crate) fn order(from: usize, to: usize) -> Result {
     let mut event = 0;
     checked(cuEventCreate(&mut event, DISABLE_TIMING), "an event")?;
     let recorded = checked(cuEventRecord(event, from), "an event of a stream");
     let waits =
         recorded.and_then(|()| checked(cuStreamWaitEvent(to, event, 0), "waiting for a stream"));
-    // The driver keeps it as long as it is waited for.
+    // The driver keeps the event until no stream waits for it any more.
     let _ = cuEventDestroy_v2(event);
     waits
 }
 
-/// Device memory.
+/// Allocates device memory.
 pub(crate) fn allocate(size: usize) -> Result<u64> {
     let mut address = 0;
     checked(cuMemAlloc_v2(&mut address, size), &format!("{size} bytes"))?;
     Ok(address)
 }
 
-/// Gives device memory back.
+/// Frees device memory.
 ///
 /// # Errors
 /// `ncclUnhandledCudaError` if no allocation begins there.

@@ -1,8 +1,8 @@
-//! Types of elements, and their arithmetic: each step is rounded to the type.
+//! Data types and their arithmetic; each step is rounded to the type.
 
 use half::{bf16, f16};
 
-use crate::fp8::Format;
+use crate::fp8::Fp8Format;
 
 /// `ncclDataType_t`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,12 +38,12 @@ impl DataType {
         Self::Float8e5m2,
     ];
 
-    /// The type of that number.
-    pub(crate) fn of(number: i32) -> Option<Self> {
+    /// The type with this `ncclDataType_t` number.
+    pub(crate) fn from_number(number: i32) -> Option<Self> {
         Self::ALL.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// Its name in `nccl.h`.
+    /// The type's name in `nccl.h`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Int8 => "ncclInt8",
@@ -61,7 +61,7 @@ impl DataType {
         }
     }
 
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) fn size(self) -> usize {
         match self {
             Self::Int8 | Self::Uint8 | Self::Float8e4m3 | Self::Float8e5m2 => 1,
@@ -71,13 +71,13 @@ impl DataType {
         }
     }
 
-    /// Whether it is a type of whole numbers.
+    /// Whether it is an integer type.
     pub(crate) fn is_whole(self) -> bool {
         (self as u32) < Self::Float16 as u32
     }
 }
 
-/// What two elements become.
+/// How two elements are combined into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Combine {
     Sum,
@@ -86,16 +86,16 @@ pub(crate) enum Combine {
     Min,
 }
 
-/// An element in memory.
+/// A type of elements in memory.
 ///
 /// # Safety
-/// Any bytes are a value of the type.
+/// Every bit pattern must be a valid value of the type.
 pub(crate) unsafe trait Element: Copy {
-    /// Two become one.
+    /// Combines two elements.
     fn combine(how: Combine, a: Self, b: Self) -> Self;
-    /// Divided by a number of ranks: only whole numbers are.
+    /// Divides by the number of ranks. It is only called for integers.
     fn divide(self, by: usize) -> Self;
-    /// 1 / n, in the type.
+    /// 1 / n, rounded to the type.
     fn reciprocal(n: usize) -> Self;
 }
 
@@ -131,7 +131,7 @@ macro_rules! float {
                 $from(match how {
                     Combine::Sum => x + y,
                     Combine::Product => x * y,
-                    // A number before what is none, as `max.f32` and `min.f32` have it.
+                    // A number wins over a NaN, as in `max.f32` and `min.f32`.
                     Combine::Max => x.max(y),
                     Combine::Min => x.min(y),
                 })
@@ -148,19 +148,19 @@ macro_rules! float {
 float! {
     f32: std::convert::identity, std::convert::identity, f32;
     f64: std::convert::identity, std::convert::identity, f64;
-    // Of two halves the sum and the product in single precision, rounded, are the nearest halves.
+    // For halves, computing in single precision and rounding gives the nearest half.
     f16: f16::from_f32, f16::to_f32, f32;
     bf16: bf16::from_f32, bf16::to_f32, f32;
-    E4m3: |value| E4m3(Format::E4m3.encode(value)), |e: E4m3| Format::E4m3.decode(e.0), f32;
-    E5m2: |value| E5m2(Format::E5m2.encode(value)), |e: E5m2| Format::E5m2.decode(e.0), f32;
+    E4m3: |value| E4m3(Fp8Format::E4m3.encode(value)), |e: E4m3| Fp8Format::E4m3.decode(e.0), f32;
+    E5m2: |value| E5m2(Fp8Format::E5m2.encode(value)), |e: E5m2| Fp8Format::E5m2.decode(e.0), f32;
 }
 
-/// Four bits of exponent, three of fraction.
+/// An 8-bit float with 4 exponent bits and 3 fraction bits.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct E4m3(u8);
 
-/// Five bits of exponent, two of fraction.
+/// An 8-bit float with 5 exponent bits and 2 fraction bits.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct E5m2(u8);

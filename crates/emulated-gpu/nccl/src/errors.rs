@@ -1,20 +1,20 @@
-//! The functions that say what a code means, and what the last error was.
+//! The functions that describe error codes and the last error.
 
 use std::ffi::{c_char, c_int};
 
 use crate::communicator::Handle;
 use crate::ffi::last_error;
 
-/// What a code means.
+/// Describes an error code.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn ncclGetErrorString(code: c_int) -> *const c_char {
     let text = match code {
         0 => c"no error",
-        1 => c"unhandled cuda error (standard error says more)",
-        2 => c"unhandled system error (standard error says more)",
-        3 => c"internal error (standard error says more)",
-        4 => c"invalid argument (standard error says which)",
-        5 => c"invalid usage (standard error says more)",
+        1 => c"unhandled cuda error (details on standard error)",
+        2 => c"unhandled system error (details on standard error)",
+        3 => c"internal error (details on standard error)",
+        4 => c"invalid argument (details on standard error)",
+        5 => c"invalid usage (details on standard error)",
         6 => c"remote process exited or there was an error on another rank",
         7 => c"operation in progress",
         _ => c"unknown result code",
@@ -22,19 +22,19 @@ pub(crate) extern "C" fn ncclGetErrorString(code: c_int) -> *const c_char {
     text.as_ptr()
 }
 
-/// The same.
+/// The profiling alias.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn pncclGetErrorString(code: c_int) -> *const c_char {
     ncclGetErrorString(code)
 }
 
-/// What the calling thread's last error was.
+/// Returns the message of the calling thread's last error.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn ncclGetLastError(_comm: Handle) -> *const c_char {
     last_error()
 }
 
-/// The same.
+/// The profiling alias.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn pncclGetLastError(comm: Handle) -> *const c_char {
     ncclGetLastError(comm)

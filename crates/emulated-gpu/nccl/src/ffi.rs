@@ -1,4 +1,4 @@
-//! The foreign function interface between C and Rust: codes, pointers, and what is said of an error.
+//! The foreign function interface between C and Rust: codes, pointers and error messages.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -6,7 +6,7 @@ use std::ffi::{CString, c_char, c_int};
 use c_abi::Fault;
 use emulated_blas::{Rejection, Status};
 
-/// What C gets.
+/// The return type of the exported functions.
 pub(crate) type ReturnCode = c_int;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
@@ -25,8 +25,8 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// The code of that number.
-    pub(crate) fn of(number: u32) -> Self {
+    /// The code with this number; unknown numbers become `Internal`.
+    pub(crate) fn from_number(number: u32) -> Self {
         match number {
             0 => Self::Success,
             1 => Self::UnhandledCuda,
@@ -39,7 +39,7 @@ impl Code {
     }
 }
 
-/// Why a call fails.
+/// Why a call fails: the code to return, and the message.
 #[derive(Clone, Debug)]
 pub(crate) struct Error {
     pub(crate) code: Code,
@@ -88,25 +88,25 @@ impl From<Fault> for Error {
 }
 
 thread_local! {
-    /// `ncclGetLastError`: a text stays until the next one takes its place.
+    /// The text that `ncclGetLastError` returns; it stays valid until the thread's next error.
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// What the calling thread's last error was.
+/// The message of the calling thread's last error.
 pub(crate) fn last_error() -> *const c_char {
     LAST.with_borrow(|text| text.as_ptr())
 }
 
-/// Reports something on standard error.
-pub(crate) fn say(line: &str) {
+/// Prints a line on standard error.
+pub(crate) fn report(line: &str) {
     c_abi::report("emulated NCCL", line);
 }
 
-/// Runs the body of an exported function, and makes a code of what comes of it.
+/// Runs the body of an exported function. An error is reported, recorded and turned into its code.
 pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> ReturnCode {
     let Err(error) = c_abi::guard(body) else { return Code::Success as c_int };
     let line = format!("{function}: {}", error.why);
-    say(&line);
+    report(&line);
     LAST.with_borrow_mut(|text| *text = CString::new(line).unwrap_or_default());
     error.code as c_int
 }

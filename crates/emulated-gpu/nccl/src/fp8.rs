@@ -1,14 +1,14 @@
-//! Numbers of eight bits (OCP 8-bit Floating Point Specification 1.0): E4M3, which has no infinities,
-//! and E5M2, which is the upper half of an IEEE half.
+//! 8-bit floating-point numbers (OCP 8-bit Floating Point Specification 1.0): E4M3, which has no
+//! infinities, and E5M2, which is the upper half of an IEEE half.
 
-/// A format of eight bits: how many bits its fraction has.
+/// An 8-bit format, named by its number of exponent and fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum Fp8Format {
     E4m3,
     E5m2,
 }
 
-impl Format {
+impl Fp8Format {
     fn fraction(self) -> u32 {
         if self == Self::E4m3 { 3 } else { 2 }
     }
@@ -17,12 +17,12 @@ impl Format {
         if self == Self::E4m3 { 7 } else { 15 }
     }
 
-    /// The pattern of the largest finite number.
+    /// The bit pattern of the largest finite number.
     fn largest(self) -> u8 {
         if self == Self::E4m3 { 0x7e } else { 0x7b }
     }
 
-    /// The number that a pattern stands for.
+    /// Converts a bit pattern to the number that it represents.
     pub(crate) fn decode(self, bits: u8) -> f32 {
         let magnitude = bits & 0x7f;
         let sign = if bits & 0x80 == 0 { 1.0 } else { -1.0 };
@@ -39,15 +39,15 @@ impl Format {
         sign * (hidden + fraction) * unit
     }
 
-    /// The nearest pattern, to even of two; what is too large becomes the largest, as by
-    /// `cvt.rn.satfinite`.
+    /// Rounds to the nearest pattern, ties to even. Values that are too large become the largest
+    /// finite number, as with `cvt.rn.satfinite`.
     pub(crate) fn encode(self, value: f32) -> u8 {
         let sign = if value.is_sign_negative() { 0x80 } else { 0 };
         if value.is_nan() {
             return 0x7f;
         }
         let wanted = value.abs();
-        // Patterns of magnitudes grow with their numbers.
+        // Among positive numbers, a larger pattern is a larger number, so this is a binary search.
         let (mut below, mut above) = (0, self.largest());
         if wanted >= self.decode(above) {
             return sign | above;
@@ -67,25 +67,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_stand_for_their_numbers() {
+    fn patterns_decode_to_their_values() {
         for (format, bits, number) in [
-            (Format::E4m3, 0x38, 1.0),
-            (Format::E4m3, 0x7e, 448.0),
-            (Format::E4m3, 0x01, 2f32.powi(-9)),
-            (Format::E4m3, 0xc0, -2.0),
-            (Format::E5m2, 0x3c, 1.0),
-            (Format::E5m2, 0x7b, 57344.0),
-            (Format::E5m2, 0x01, 2f32.powi(-16)),
+            (Fp8Format::E4m3, 0x38, 1.0),
+            (Fp8Format::E4m3, 0x7e, 448.0),
+            (Fp8Format::E4m3, 0x01, 2f32.powi(-9)),
+            (Fp8Format::E4m3, 0xc0, -2.0),
+            (Fp8Format::E5m2, 0x3c, 1.0),
+            (Fp8Format::E5m2, 0x7b, 57344.0),
+            (Fp8Format::E5m2, 0x01, 2f32.powi(-16)),
         ] {
             assert_eq!(format.decode(bits), number, "{format:?} {bits:#x}");
         }
-        assert!(Format::E4m3.decode(0x7f).is_nan() && Format::E5m2.decode(0xfe).is_nan());
-        assert_eq!(Format::E5m2.decode(0xfc), f32::NEG_INFINITY);
+        assert!(Fp8Format::E4m3.decode(0x7f).is_nan() && Fp8Format::E5m2.decode(0xfe).is_nan());
+        assert_eq!(Fp8Format::E5m2.decode(0xfc), f32::NEG_INFINITY);
     }
 
     #[test]
-    fn every_number_comes_back_and_others_go_to_the_nearest() {
-        for format in [Format::E4m3, Format::E5m2] {
+    fn encoding_is_exact_for_representable_values_and_rounds_others_to_nearest() {
+        for format in [Fp8Format::E4m3, Fp8Format::E5m2] {
             for bits in 0..=u8::MAX {
                 let number = format.decode(bits);
                 if number.is_finite() {

@@ -1,4 +1,4 @@
-//! Groups of calls, which begin together, and putting what they ask for into streams.
+//! Groups of calls (`ncclGroupStart`), and how their work is enqueued on streams.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -7,45 +7,45 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use emulated_blas::{Run, StreamHandle, Work};
 
-use crate::collective::{Collective, ended};
+use crate::collective::{Collective, report_failure};
 use crate::communicator::{Communicator, Handle};
 use crate::driver::{self, Context};
 use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
-use crate::meeting::rest;
+use crate::meeting::back_off;
 use crate::point::{self, Transfer};
 use crate::split::split;
 
-/// What a call asks for.
+/// A call for work on a stream.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked {
+pub(crate) enum GroupCall {
     Collective(Collective),
     Transfer(Transfer),
 }
 
-impl Asked {
+impl GroupCall {
     fn name(&self) -> &'static str {
         match self {
-            Self::Collective(collective) => collective.agreed.kind.name(),
+            Self::Collective(collective) => collective.parameters.kind.name(),
             Self::Transfer(transfer) => transfer.name(),
         }
     }
 }
 
-/// A communicator that is to be made, and the place of its handle.
-pub(crate) struct Start {
+/// A communicator to be created, and where to write its handle.
+pub(crate) struct NewCommunicator {
     pub(crate) creation: Creation,
     pub(crate) out: *mut Handle,
 }
 
-/// From what it is made.
+/// How a communicator is created.
 pub(crate) enum Creation {
     Join { id: UniqueId, ranks: (usize, usize), place: (Context, i32) },
     Split { whole: Arc<Communicator>, color: c_int, key: c_int },
 }
 
 impl Creation {
-    /// Makes it: its handle, or 0 where the rank is in no part.
+    /// Creates it and returns its handle, or 0 if this rank is in no part of the split.
     fn run(&self) -> Result<Handle> {
         Ok(match self {
             Self::Join { id, ranks, place } => Communicator::join(id, *ranks, *place)?.handle,
@@ -56,17 +56,17 @@ impl Creation {
     }
 }
 
-struct Entry {
+struct PendingCall {
     own: Arc<Communicator>,
     stream: usize,
-    asked: Asked,
+    call: GroupCall,
 }
 
 #[derive(Default)]
 struct Group {
     depth: u32,
-    starts: Vec<Start>,
-    entries: Vec<Entry>,
+    starts: Vec<NewCommunicator>,
+    entries: Vec<PendingCall>,
     failed: Option<Error>,
 }
 
@@ -79,10 +79,11 @@ pub(crate) fn start() {
     GROUP.with_borrow_mut(|group| group.depth += 1);
 }
 
-/// `ncclGroupEnd`: the outermost one does what was asked for since.
+/// `ncclGroupEnd`: the outermost one starts everything that was called in the group.
 ///
 /// # Errors
-/// When no group was begun; the first error of a call in it; what can't be done.
+/// `ncclInvalidUsage` if no group was begun; the first error of a call in the group; or an error of
+/// starting the work.
 pub(crate) fn end() -> Result {
     let group = GROUP.with_borrow_mut(|group| {
         let left = group.depth.checked_sub(1);
@@ -96,11 +97,11 @@ pub(crate) fn end() -> Result {
     group.map_or(Ok(()), run)
 }
 
-/// A call's part, in a group of its own where none was begun.
+/// Adds a call to the current group; outside a group, starts it at once.
 ///
 /// # Errors
-/// What the call finds wrong, which the end of the group tells again; and as of [`end`].
-fn add(part: impl FnOnce(&mut Group) -> Result) -> Result {
+/// The call's own error, which the end of the group returns again; and those of [`end`].
+fn add_to_group(part: impl FnOnce(&mut Group) -> Result) -> Result {
     start();
     let added = GROUP.with_borrow_mut(|group| {
         let added = part(group);
@@ -113,31 +114,31 @@ fn add(part: impl FnOnce(&mut Group) -> Result) -> Result {
     added.and(ended)
 }
 
-/// Asks for communicators.
+/// Adds the creation of communicators to the current group.
 ///
 /// # Errors
-/// As of [`end`].
+/// See [`end`].
 ///
 /// # Safety
 /// Each `out` is writable until the group ends.
-pub(crate) unsafe fn begin(starts: Vec<Start>) -> Result {
-    add(|group| {
+pub(crate) unsafe fn create(starts: Vec<NewCommunicator>) -> Result {
+    add_to_group(|group| {
         group.starts.extend(starts);
         Ok(())
     })
 }
 
-/// Asks for work of a rank's.
+/// Adds work of one rank to the current group.
 ///
 /// # Errors
-/// What `asked` finds wrong, and as of [`end`].
-pub(crate) fn ask(
+/// The error of `call`, and those of [`end`].
+pub(crate) fn add_call(
     own: &Arc<Communicator>,
     stream: usize,
-    asked: impl FnOnce() -> Result<Asked>,
+    call: impl FnOnce() -> Result<GroupCall>,
 ) -> Result {
-    add(|group| {
-        let entry = Entry { own: Arc::clone(own), stream, asked: asked()? };
+    add_to_group(|group| {
+        let entry = PendingCall { own: Arc::clone(own), stream, call: call()? };
         group.entries.push(entry);
         Ok(())
     })
@@ -148,39 +149,39 @@ fn run(group: Group) -> Result {
         return Err(error);
     }
     make(&group.starts)?;
-    // What is asked of one communicator is one piece of work, in whatever streams: a send in one may be
-    // received only after a receive in another.
-    let mut pieces: Vec<Piece> = Vec::new();
-    for Entry { own, stream, asked } in group.entries {
+    // All calls for one communicator are a single piece of work, whatever their streams: a send on
+    // one stream may only be received after a receive on another.
+    let mut pieces: Vec<GroupWork> = Vec::new();
+    for PendingCall { own, stream, call } in group.entries {
         match pieces.iter_mut().find(|piece| piece.own.handle == own.handle) {
-            Some(piece) => piece.add(stream, asked),
-            None => pieces.push(Piece { own, streams: vec![stream], list: vec![asked] }),
+            Some(piece) => piece.add(stream, call),
+            None => pieces.push(GroupWork { own, streams: vec![stream], list: vec![call] }),
         }
     }
     for piece in &pieces {
-        check_own_letters(&piece.own, &piece.list)?;
+        check_self_transfers(&piece.own, &piece.list)?;
     }
-    pieces.into_iter().try_for_each(Piece::launch)
+    pieces.into_iter().try_for_each(GroupWork::launch)
 }
 
-/// What a group asks of one communicator.
-struct Piece {
+/// All calls of a group for one communicator.
+struct GroupWork {
     own: Arc<Communicator>,
-    /// The streams that were named, each once.
+    /// The streams that the calls name, without duplicates.
     streams: Vec<usize>,
-    list: Vec<Asked>,
+    list: Vec<GroupCall>,
 }
 
-impl Piece {
-    fn add(&mut self, stream: usize, asked: Asked) {
+impl GroupWork {
+    fn add(&mut self, stream: usize, call: GroupCall) {
         if !self.streams.contains(&stream) {
             self.streams.push(stream);
         }
-        self.list.push(asked);
+        self.list.push(call);
     }
 
-    /// Puts it into the first stream. It waits for what stands in the others, and they wait for it, as
-    /// in NCCL.
+    /// Enqueues the work on the first stream. It waits for earlier work in the other streams, and
+    /// later work in them waits for it, as in NCCL.
     fn launch(self) -> Result {
         let Self { own, streams, list } = self;
         let Some((&first, others)) = streams.split_first() else { return Ok(()) };
@@ -192,8 +193,8 @@ impl Piece {
     }
 }
 
-/// Makes communicators, all at once: each waits for the others.
-fn make(starts: &[Start]) -> Result {
+/// Creates communicators, each in its own thread, because each one waits for the others.
+fn make(starts: &[NewCommunicator]) -> Result {
     let made: Vec<Result<Handle>> = match starts {
         [one] => vec![one.creation.run()],
         _ => std::thread::scope(|scope| {
@@ -205,7 +206,7 @@ fn make(starts: &[Start]) -> Result {
                 })
                 .collect();
             let joined = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
-                let thread = thread.map_err(|error| Error::system("a thread", &error))?;
+                let thread = thread.map_err(|error| Error::system("starting a thread", &error))?;
                 let panicked = || Error::new(crate::ffi::Code::Internal, "a thread panicked");
                 thread.join().unwrap_or_else(|_| Err(panicked()))
             };
@@ -215,7 +216,7 @@ fn make(starts: &[Start]) -> Result {
     let mut first = Ok(());
     for (start, made) in starts.iter().zip(made) {
         match made {
-            // SAFETY: the promise of the caller of `begin`.
+            // SAFETY: the promise of the caller of `create`.
             Ok(handle) => unsafe { start.out.write_unaligned(handle) },
             Err(error) => first = first.and(Err(error)),
         }
@@ -223,56 +224,57 @@ fn make(starts: &[Start]) -> Result {
     first
 }
 
-/// What a rank sends to itself it has to receive in the same group: nobody else will.
-fn check_own_letters(own: &Communicator, list: &[Asked]) -> Result {
+/// Checks that every message a rank sends to itself is received in the same group: otherwise it
+/// would never be received.
+fn check_self_transfers(own: &Communicator, list: &[GroupCall]) -> Result {
     let count = |sends: bool| {
-        let own_letter = |asked: &&Asked| matches!(asked, Asked::Transfer(one) if one.peer == own.rank() && one.sends == sends);
-        list.iter().filter(own_letter).count()
+        let is_self_transfer = |call: &&GroupCall| matches!(call, GroupCall::Transfer(one) if one.peer == own.rank() && one.sends == sends);
+        list.iter().filter(is_self_transfer).count()
     };
     let (sent, received) = (count(true), count(false));
     if sent == received {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "rank {} sends itself {sent} messages and receives {received} in one group: it would wait for \
-         ever",
+        "rank {} sends itself {sent} messages and receives {received} in one group: it would wait \
+         forever",
         own.rank()
     )))
 }
 
-/// Puts work into a stream of the current context.
-fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<Asked>) -> Result {
+/// Enqueues work on a stream of the current context.
+fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Result {
     let name = if let [one] = &list[..] { one.name() } else { "ncclGroupEnd" };
     let driver = emulated_blas::driver()?;
-    // A graph's work has no place among the calls: it runs when the graph does.
+    // Work in a captured graph gets no ticket, because it runs whenever the graph is launched.
     let captured = driver.is_capturing(StreamHandle(stream))?;
     let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));
     let done = Turn::new(own, ticket);
     let run: Run = Box::new(move |door| {
         let own = &done.own;
-        let _turn = done.begin();
+        let _turn = done.wait();
         let worked = own.error().map_or(Ok(()), Err).map_err(Into::into);
         let worked = worked.and_then(|()| work(&list, own, door));
-        worked.or_else(|ends| ended(own, name, ends))
+        worked.or_else(|error| report_failure(own, name, error))
     });
     let work = Work { name, accesses: Vec::new(), run };
-    // SAFETY: what is touched of device memory is asked of the door.
+    // SAFETY: what is touched of device memory is call of the door.
     Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }
 
-/// Does what a group asks for: first the operations of all ranks in the order of the calls, then all
-/// sends and receives together, as NCCL does (`ncclLaunchPrepare`: "Drain coll tasks first"). So ranks
-/// may call for sends and operations in different orders in a group.
+/// Runs the calls of a group: first the collectives in the order of the calls, then all sends and
+/// receives together, as NCCL does (`ncclLaunchPrepare`: "Drain coll tasks first"). So in a group,
+/// ranks may call collectives and sends in different orders.
 fn work(
-    list: &[Asked],
+    list: &[GroupCall],
     own: &Communicator,
     door: &emulated_blas::Door,
-) -> std::result::Result<(), crate::collective::Ends> {
+) -> std::result::Result<(), crate::collective::WorkError> {
     let mut transfers = Vec::new();
-    for asked in list {
-        match asked {
-            Asked::Transfer(transfer) => transfers.push(*transfer),
-            Asked::Collective(collective) => {
+    for call in list {
+        match call {
+            GroupCall::Transfer(transfer) => transfers.push(*transfer),
+            GroupCall::Collective(collective) => {
                 let number = own.operations.fetch_add(1, Relaxed) + 1;
                 collective.run(own, door, number)?;
             }
@@ -281,15 +283,15 @@ fn work(
     point::run(&transfers, own, door)
 }
 
-/// The place of a piece of work among those of its communicator. One whose stream never comes to it
-/// gives its place up when it is dropped.
+/// A piece of work's position in the queue of its communicator. If the stream never runs the work,
+/// dropping this releases the position.
 struct Turn {
     own: Arc<Communicator>,
     ticket: Option<u64>,
 }
 
-/// The turn, while it is this work's.
-struct Held<'turn> {
+/// TurnGuard while it is this work's turn; dropping it lets the next piece of work run.
+struct TurnGuard<'turn> {
     _lock: std::sync::MutexGuard<'turn, ()>,
     turn: &'turn Turn,
 }
@@ -300,15 +302,15 @@ impl Turn {
         Self { own: Arc::clone(own), ticket }
     }
 
-    fn begin(&self) -> Held<'_> {
+    fn wait(&self) -> TurnGuard<'_> {
         if let Some(ticket) = self.ticket {
             let mut rounds = 0;
             while self.own.done.load(Acquire) < ticket && !self.own.is_aborted() {
-                rest(&mut rounds);
+                back_off(&mut rounds);
             }
         }
         let lock = self.own.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Held { _lock: lock, turn: self }
+        TurnGuard { _lock: lock, turn: self }
     }
 
     fn pass(&self) {
@@ -318,7 +320,7 @@ impl Turn {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for TurnGuard<'_> {
     fn drop(&mut self) {
         self.turn.pass();
     }

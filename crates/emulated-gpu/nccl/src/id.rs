@@ -1,7 +1,7 @@
-//! The name by which ranks find each other: `ncclUniqueId`.
+//! The id by which ranks find each other: `ncclUniqueId`.
 //!
-//! It has 128 random bits, which no other process can guess. They name a file that only processes of the
-//! same user can open (`shared_file`), so the name, which other users may see, is of no use to them.
+//! It has 128 random bits, which no other process can guess. They name a file that only processes
+//! of the same user can open (`shared_file`), so other users who see the name can't use it.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::ffi::{Error, Result};
 
 /// `NCCL_UNIQUE_ID_BYTES`
 const BYTES: usize = 128;
-/// What it begins with.
+/// The first bytes of every id.
 const MAGIC: &[u8; 16] = b"emulated NCCL id";
 
 /// `ncclUniqueId`
@@ -19,22 +19,22 @@ const MAGIC: &[u8; 16] = b"emulated NCCL id";
 #[derive(Clone, Copy)]
 pub(crate) struct UniqueId(pub(crate) [u8; BYTES]);
 
-/// What tells this machine, as it runs, from every other: an id leads to memory, which only ranks of
-/// one machine share.
+/// Identifies this boot of this machine. An id refers to shared memory, which only ranks on one
+/// machine have in common.
 fn machine() -> [u8; 36] {
     let mut text = [0; 36];
     if let Ok(mut file) = File::open("/proc/sys/kernel/random/boot_id") {
-        // Where there is none, all machines are one; ranks of another then never come.
+        // If the file is missing, all machines look the same; ranks on another one then time out.
         let _ = file.read(&mut text);
     }
     text
 }
 
 impl UniqueId {
-    /// One that nobody has had before.
+    /// A new random id.
     ///
     /// # Errors
-    /// Where the system gives no random numbers.
+    /// `ncclSystemError` if the system provides no random numbers.
     pub(crate) fn new() -> Result<Self> {
         let mut bytes = [0; BYTES];
         bytes[..16].copy_from_slice(MAGIC);
@@ -45,21 +45,21 @@ impl UniqueId {
         Ok(Self(bytes))
     }
 
-    /// The name of the memory that ranks of this id share.
+    /// The name of the shared memory of this id's ranks.
     ///
     /// # Errors
-    /// When `ncclGetUniqueId` of this library did not make it, on this machine.
+    /// `ncclInvalidArgument` if the id was not created by this library on this machine.
     pub(crate) fn name(&self) -> Result<String> {
         if self.0[..16] != *MAGIC {
             return Err(Error::argument(
-                "commId was not made by ncclGetUniqueId of the emulated NCCL: one rank calls it, and \
-                 sends all 128 bytes to the others",
+                "commId was not made by ncclGetUniqueId of the emulated NCCL: only one rank may \
+                 call it, and must send all 128 bytes to the others",
             ));
         }
         if self.0[16..52] != machine() {
             return Err(Error::argument(
-                "commId comes from another machine, or from before this one was started: emulated \
-                 ranks are processes of one machine",
+                "commId comes from another machine, or from before this one was restarted: all \
+                 ranks must be processes on one machine",
             ));
         }
         let mut name = String::from("emulated-nccl-");
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_id_has_its_own_name_and_others_have_none() {
+    fn ids_have_unique_names_and_invalid_ids_are_refused() {
         let (a, b) = (UniqueId::new().unwrap(), UniqueId::new().unwrap());
         assert_ne!(a.name().unwrap(), b.name().unwrap());
         assert_eq!(a.name().unwrap(), a.name().unwrap());

@@ -1,19 +1,19 @@
 //! NCCL between emulated NVIDIA GPUs: a shared library whose SONAME is `libnccl.so`.
 //!
-//! The ranks of a communicator are threads of one process, processes of one machine, or both. What one
-//! of them sends goes through memory that they share (`region`); they wait for each other there, and
-//! find out when one of them is gone (`meeting`). Operations are work on streams of the emulated
-//! driver, so they take their turn among kernels and copies, are captured into graphs, and ask for the
-//! device memory that they touch.
+//! The ranks of a communicator are threads of one process, processes on one machine, or both. They
+//! exchange data through shared memory (`region`); they wait for each other there, and detect when
+//! a rank has gone (`meeting`). Operations are work on streams of the emulated driver, so they run
+//! in order with kernels and copies, can be captured into graphs, and request access to the device
+//! memory that they touch.
 //!
-//! Where the real library would hang, this one ends with an error on every rank, and a sentence on
-//! standard error that names the ranks: when a rank ends or aborts, when one never comes, when two call
-//! for different things, and when they wait for each other (`deadlock`).
+//! Where the real library would hang, this one ends with an error on every rank, and a line on
+//! standard error that names the ranks: when a rank ends or aborts, when one never joins, when two
+//! ranks call different operations, and when ranks wait for each other (`deadlock`).
 //!
-//! Sums have one order: each piece of a buffer is cut into as many segments as there are ranks, and
-//! segment k is added up along the ring, from rank k + 1 around to rank k.
+//! Sums have a fixed order: each piece of a buffer is cut into one segment per rank, and segment k
+//! is added up along the ring, from rank k + 1 around to rank k.
 //!
-//! Nothing of this crate is to be used from Rust but [`library_path`].
+//! From Rust, only [`library_path`] is meant to be used.
 
 #![allow(
     unsafe_code,

@@ -1,16 +1,16 @@
-//! From one rank to another.
+//! Sends and receives between two ranks.
 //!
-//! Sends and receives of a group go on together, as far as each can: a rank that sends before it
-//! receives doesn't wait for one that does the same.
+//! All sends and receives of a group progress together, each as far as it can. So two ranks that
+//! both send before they receive don't block each other.
 //!
-//! The counters of a mailbox are in memory that the other rank writes too: each is checked before
-//! an address follows from it.
+//! The counters of a mailbox are in memory that the other rank can write: each one is checked
+//! before it is used to compute an address.
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use emulated_blas::{Access, Door, words};
 
-use crate::collective::Ends;
+use crate::collective::WorkError;
 use crate::communicator::Communicator;
 use crate::element::DataType;
 use crate::ffi::{Code, Error};
@@ -27,7 +27,7 @@ pub(crate) struct Transfer {
     pub(crate) data_type: DataType,
 }
 
-/// How far it is.
+/// How far a transfer has got.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     begun: bool,
@@ -36,7 +36,7 @@ struct Progress {
 }
 
 impl Transfer {
-    /// The exported function.
+    /// The name of the exported function.
     pub(crate) fn name(&self) -> &'static str {
         if self.sends { "ncclSend" } else { "ncclRecv" }
     }
@@ -53,19 +53,19 @@ impl Transfer {
         access.aligned_to(self.data_type.size() as u64)
     }
 
-    /// Goes as far as it can: whether something moved.
+    /// Moves as many bytes as possible; returns whether there was any progress.
     ///
     /// # Errors
-    /// When the other rank sends something else, or has damaged the mailbox.
+    /// If the other rank sends something different, or has damaged the mailbox.
     ///
     /// # Safety
-    /// The driver has admitted the buffer, as `access` has it.
-    unsafe fn go_on(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+    /// The driver has granted the access that `access` describes.
+    unsafe fn advance(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
         // SAFETY: the caller's promise.
         unsafe { if self.sends { self.send(own, progress) } else { self.receive(own, progress) } }
     }
 
-    /// Shows it to the other ranks, as what this one does.
+    /// Publishes the transfer as this rank's current call.
     fn show(&self, own: &Communicator) {
         let call = &own.seat.region.slot(own.rank()).call;
         call.kind.store(if self.sends { SEND } else { RECEIVE }, Relaxed);
@@ -80,10 +80,10 @@ impl Transfer {
         own.seat.region.mailbox(from, to)
     }
 
-    /// Bytes in the mailbox, and how many it had taken in and given out before.
+    /// The number of bytes in the mailbox, and the totals put in and taken out so far.
     ///
     /// # Errors
-    /// `ncclInternalError` if the other rank has written nonsense there.
+    /// `ncclInternalError` if the other rank has damaged the counters.
     fn filled(&self, own: &Communicator) -> Result<(u64, u64, u64), Error> {
         let mailbox = self.mailbox(own);
         let (put, taken) = (mailbox.put.load(Acquire), mailbox.taken.load(Acquire));
@@ -103,18 +103,19 @@ impl Transfer {
     }
 
     /// # Safety
-    /// As of `go_on`.
+    /// See `advance`.
     unsafe fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
         let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
         let mailbox = self.mailbox(own);
         let (filled, put, _) = self.filled(own)?;
         if !progress.begun {
-            // What was sent before has to be taken out first: a message has one description.
+            // The previous message must be taken out first, because the mailbox describes only one
+            // message.
             if filled != 0 {
                 return Ok(false);
             }
             region
-                .reserve_letters(rank, peer)
+                .reserve_mailbox(rank, peer)
                 .inspect_err(|_| own.seat.fail(Code::System, rank))?;
             mailbox.count.store(self.count, Relaxed);
             mailbox.data_type.store(self.data_type as u32, Relaxed);
@@ -125,11 +126,11 @@ impl Transfer {
         }
         let room = MAILBOX as u64 - filled;
         let len = room.min(self.bytes() - progress.moved) as usize;
-        // SAFETY: the caller's promise; the room is this rank's until `put` says otherwise.
+        // SAFETY: the caller's promise; the free space belongs to this rank until `put` changes.
         unsafe {
             let from = (self.address + progress.moved) as *const u8;
-            each_part(put, len, |at, begin, len| {
-                words::copy(region.letters(rank, peer).add(at), from.add(begin), len);
+            for_each_part(put, len, |at, begin, len| {
+                words::copy(region.mailbox_bytes(rank, peer).add(at), from.add(begin), len);
             });
         }
         mailbox.put.store(put.wrapping_add(len as u64), Release);
@@ -137,7 +138,7 @@ impl Transfer {
     }
 
     /// # Safety
-    /// As of `go_on`.
+    /// See `advance`.
     unsafe fn receive(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
         let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
         let mailbox = self.mailbox(own);
@@ -150,31 +151,33 @@ impl Transfer {
             let (count, data_type) = (mailbox.count.load(Relaxed), mailbox.data_type.load(Relaxed));
             if (count, data_type) != (self.count, self.data_type as u32) {
                 self.show(own);
-                let theirs = DataType::of(data_type as i32).map_or("another type", DataType::name);
+                let theirs =
+                    DataType::from_number(data_type as i32).map_or("another type", DataType::name);
                 let why = format!(
                     "rank {peer} sends {count} elements of {theirs}, and rank {rank} receives {} of {}",
                     self.count,
                     self.data_type.name()
                 );
-                return Err(own.seat.differs(peer, why));
+                return Err(own.seat.fail_mismatch(peer, why));
             }
             progress.begun = true;
         }
         let (filled, _, taken) = self.filled(own)?;
         let len = filled.min(self.bytes() - progress.moved) as usize;
-        // SAFETY: the caller's promise; what was put in stays until `taken` says otherwise.
+        // SAFETY: the caller's promise; the bytes stay there until `taken` changes.
         unsafe {
             let to = (self.address + progress.moved) as *mut u8;
-            each_part(taken, len, |at, begin, len| {
-                words::copy(to.add(begin), region.letters(peer, rank).add(at), len);
+            for_each_part(taken, len, |at, begin, len| {
+                words::copy(to.add(begin), region.mailbox_bytes(peer, rank).add(at), len);
             });
         }
         mailbox.taken.store(taken.wrapping_add(len as u64), Release);
         Ok(progress.add(len, self.bytes()))
     }
 
-    /// Whether something can move. A counter that makes no sense is found out when it is tried.
-    fn can_go(&self, own: &Communicator, progress: &Progress) -> bool {
+    /// Whether the transfer can progress. Damaged counters also count, so that `advance` reports
+    /// them.
+    fn can_advance(&self, own: &Communicator, progress: &Progress) -> bool {
         let mailbox = self.mailbox(own);
         let filled = mailbox.put.load(Acquire).wrapping_sub(mailbox.taken.load(Acquire));
         match (self.sends, progress.begun) {
@@ -189,7 +192,7 @@ impl Transfer {
 }
 
 impl Progress {
-    /// That many more bytes have moved, of all: whether that is anything new.
+    /// Records that `len` more bytes of `all` have moved; returns whether there was any progress.
     fn add(&mut self, len: usize, all: u64) -> bool {
         self.moved += len as u64;
         self.done = self.moved == all;
@@ -197,9 +200,9 @@ impl Progress {
     }
 }
 
-/// Bytes of a mailbox, which goes round, and of a buffer: at most two parts, each with its place in the
-/// mailbox, its place in the buffer and its length.
-fn each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize, usize)) {
+/// Splits a copy between a buffer and the mailbox, which is a ring buffer, into at most two parts:
+/// each has an offset in the mailbox, an offset in the buffer, and a length.
+fn for_each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize, usize)) {
     let at = (in_mailbox % MAILBOX as u64) as usize;
     let first = len.min(MAILBOX - at);
     for (at, begin, len) in [(at, 0, first), (0, first, len - first)] {
@@ -209,11 +212,12 @@ fn each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize, usi
     }
 }
 
-/// Does sends and receives together.
+/// Runs sends and receives together.
 ///
 /// # Errors
-/// When memory is refused, or a rank sends something else than is received, is gone or has failed.
-pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(), Ends> {
+/// If access to memory is refused, or a rank sends something different from what is received, is
+/// gone or has failed.
+pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(), WorkError> {
     let accesses: Vec<Access> =
         all.iter().map(Transfer::access).filter(|access| access.width > 0).collect();
     if let Err(refused) = door.admit(&accesses) {
@@ -226,13 +230,13 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
         let mut moved = false;
         for index in 0..all.len() {
             let (sends, peer) = (all[index].sends, all[index].peer);
-            // Between two ranks, in the order of the calls.
+            // Transfers between the same two ranks run in the order of the calls.
             let waits = all[..index].iter().zip(&progress).any(|(before, progress)| {
                 !progress.done && (before.sends, before.peer) == (sends, peer)
             });
             if !progress[index].done && !waits {
-                // SAFETY: all of them were admitted above.
-                moved |= unsafe { all[index].go_on(own, &mut progress[index]) }?;
+                // SAFETY: the driver has granted the accesses above.
+                moved |= unsafe { all[index].advance(own, &mut progress[index]) }?;
             }
         }
         if !moved {
@@ -242,7 +246,8 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
     Ok(())
 }
 
-/// Shows how far this work will get, by which `deadlock` finds ranks that wait for each other.
+/// Publishes which messages this work will send and receive, so that `deadlock` can find ranks that
+/// wait for each other.
 fn announce(all: &[Transfer], own: &Communicator) {
     if let Some(first) = all.first() {
         first.show(own);
@@ -258,21 +263,21 @@ fn announce(all: &[Transfer], own: &Communicator) {
     }
 }
 
-/// Waits until one of the transfers can go on.
+/// Waits until one of the transfers can progress.
 fn wait(all: &[Transfer], progress: &[Progress], own: &Communicator) -> Result<(), Error> {
     let open = || all.iter().zip(progress).filter(|(_, progress)| !progress.done);
-    let stuck = open().find(|(one, progress)| !one.can_go(own, progress));
+    let stuck = open().find(|(one, progress)| !one.can_advance(own, progress));
     if let Some((one, _)) = stuck {
         one.show(own);
     }
     own.seat.wait(|| {
-        if open().any(|(transfer, progress)| transfer.can_go(own, progress)) {
+        if open().any(|(transfer, progress)| transfer.can_advance(own, progress)) {
             return Vec::new();
         }
         let mut peers: Vec<usize> = open().map(|(transfer, _)| transfer.peer).collect();
         peers.sort_unstable();
         peers.dedup();
-        // A rank that only waits for itself is found out when its group ends.
+        // A rank that only waits for itself is detected when its group ends.
         peers.retain(|peer| *peer != own.rank());
         peers
     })
@@ -284,21 +289,21 @@ mod tests {
 
     fn parts(in_mailbox: u64, len: usize) -> Vec<(usize, usize, usize)> {
         let mut list = Vec::new();
-        each_part(in_mailbox, len, |at, begin, len| list.push((at, begin, len)));
+        for_each_part(in_mailbox, len, |at, begin, len| list.push((at, begin, len)));
         list
     }
 
     #[test]
-    fn a_mailbox_goes_round() {
+    fn a_mailbox_is_a_ring_buffer() {
         let whole = MAILBOX as u64;
         assert_eq!(parts(whole - 4, 10), [(MAILBOX - 4, 0, 4), (0, 4, 6)]);
         assert_eq!(parts(3 * whole, 8), [(0, 0, 8)]);
         assert_eq!(parts(5, 0), []);
     }
 
-    /// A rank alone, whose mailbox to itself another one has damaged.
+    /// The mailbox of a single rank to itself, with damaged counters.
     #[test]
-    fn counters_that_make_no_sense_are_an_error() {
+    fn damaged_mailbox_counters_are_an_error() {
         let id = crate::id::UniqueId::new().unwrap();
         let own = Communicator::join(&id, (1, 0), (0, 0)).unwrap();
         let (source, mut target) = (*b"12345678", [0_u8; 8]);
@@ -317,21 +322,21 @@ mod tests {
             mailbox.messages.store(1, Relaxed);
             for sends in [true, false] {
                 let mut progress = Progress { begun: true, ..Progress::default() };
-                assert!(one(sends).can_go(&own, &progress));
-                // SAFETY: eight bytes, which live for the test.
-                let error = unsafe { one(sends).go_on(&own, &mut progress) }.unwrap_err();
+                assert!(one(sends).can_advance(&own, &progress));
+                // SAFETY: eight bytes, which are valid during the test.
+                let error = unsafe { one(sends).advance(&own, &mut progress) }.unwrap_err();
                 assert!(error.why.contains("damaged"), "{}", error.why);
                 assert_eq!(error.code, Code::Internal);
             }
         }
-        // Counters at their end begin anew.
+        // The counters wrap around.
         mailbox.put.store(u64::MAX, Relaxed);
         mailbox.taken.store(u64::MAX, Relaxed);
         let (mut sent, mut received) = (Progress::default(), Progress::default());
         // SAFETY: as above.
         unsafe {
-            assert!(one(true).go_on(&own, &mut sent).unwrap() && sent.done);
-            assert!(one(false).go_on(&own, &mut received).unwrap() && received.done);
+            assert!(one(true).advance(&own, &mut sent).unwrap() && sent.done);
+            assert!(one(false).advance(&own, &mut received).unwrap() && received.done);
         }
         assert_eq!(source, target);
         own.forget(false);

@@ -1,4 +1,4 @@
-//! Reductions: what becomes of the elements that the ranks have in one place.
+//! Reductions: how the corresponding elements of all ranks are combined.
 
 use emulated_blas::words;
 use half::{bf16, f16};
@@ -6,16 +6,16 @@ use half::{bf16, f16};
 use crate::element::{Combine, DataType, E4m3, E5m2, Element};
 use crate::ffi::{Error, Result};
 
-/// `ncclRedOp_t` numbers from here on are operations that a rank has made.
-pub(crate) const FIRST_OWN: u32 = 5;
+/// The first `ncclRedOp_t` number of the custom reductions.
+pub(crate) const FIRST_CUSTOM_OP: u32 = 5;
 
-/// Bytes that are added up at a time: elements of every size fit.
+/// The number of bytes that are added up at a time, a multiple of every element size.
 const BLOCK: usize = 1 << 13;
 
-/// Does something with the Rust type of an element.
-macro_rules! with_type {
+/// Evaluates an expression with `$T` as the Rust type of a data type.
+macro_rules! for_element_type {
     ($type:expr, $T:ident => $body:expr) => {
-        with_type! {
+        for_element_type! {
             $type, $T => $body;
             Int8 i8, Uint8 u8, Int32 i32, Uint32 u32, Int64 i64, Uint64 u64, Float16 f16, Float32 f32,
             Float64 f64, Bfloat16 bf16, Float8e4m3 E4m3, Float8e5m2 E5m2
@@ -31,32 +31,32 @@ macro_rules! with_type {
     };
 }
 
-/// A factor, as bytes of an element.
+/// The factor of a custom reduction, as the bytes of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Factor {
-    /// Known when the operation was made.
+    /// Known when the reduction is created.
     Known([u8; 8]),
-    /// In device memory, read when the work runs.
+    /// At an address in device memory, read when the work runs.
     At(u64),
 }
 
 /// How elements are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
-    /// One after another.
+    /// Combined one after another.
     Plain(Combine),
-    /// Each is multiplied first, then they are added: `ncclRedOpCreatePreMulSum`.
+    /// Multiplied by a factor and then added: `ncclRedOpCreatePreMulSum`.
     Scaled(Factor),
-    /// `ncclAvg`: whole numbers are added and divided, others multiplied by 1/n and added, as NCCL
-    /// does it.
+    /// `ncclAvg`: integers are added and then divided; other types are multiplied by 1/n and then
+    /// added, as in NCCL.
     Average,
 }
 
 impl Reduction {
-    /// The built-in one of that number.
+    /// The built-in reduction with this `ncclRedOp_t` number.
     ///
     /// # Errors
-    /// `ncclInvalidArgument`
+    /// `ncclInvalidArgument` if the number is not a built-in reduction.
     pub(crate) fn built_in(number: u32) -> Result<Self> {
         Ok(match number {
             0 => Self::Plain(Combine::Sum),
@@ -64,20 +64,22 @@ impl Reduction {
             2 => Self::Plain(Combine::Max),
             3 => Self::Plain(Combine::Min),
             4 => Self::Average,
-            _ => return Err(Error::argument(format!("op is {number}, which is no ncclRedOp_t"))),
+            _ => {
+                return Err(Error::argument(format!("op is {number}, which is not an ncclRedOp_t")));
+            }
         })
     }
 
-    /// What each element is multiplied by before it is shown to the other ranks, as bytes of an element;
-    /// `None` if there is no such factor.
+    /// The factor that each element is multiplied by before the other ranks read it, as the bytes
+    /// of an element; `None` if there is no factor.
     ///
     /// # Safety
-    /// A factor in memory can be read.
+    /// A factor in device memory must be readable.
     pub(crate) unsafe fn factor(self, data_type: DataType, ranks: usize) -> Option<[u8; 8]> {
         match self {
             Self::Average if !data_type.is_whole() => {
                 let mut bytes = [0; 8];
-                with_type!(data_type, T => put(&mut bytes, T::reciprocal(ranks)));
+                for_element_type!(data_type, T => put(&mut bytes, T::reciprocal(ranks)));
                 Some(bytes)
             }
             Self::Scaled(Factor::Known(bytes)) => Some(bytes),
@@ -91,12 +93,13 @@ impl Reduction {
         }
     }
 
-    /// Adds up, along the ring that begins after a rank and ends with it, what all ranks show:
-    /// elements `from..from + count` of each.
+    /// Reduces elements `from..from + count` of all ranks, along the ring that begins after `rank`
+    /// and ends with it.
     ///
     /// # Safety
-    /// Each of `shown` is readable for that many elements of the type, and `to` writable for `count`.
-    pub(crate) unsafe fn along(
+    /// Each of `shown` must be readable for these elements of the type, and `to` writable for
+    /// `count`.
+    pub(crate) unsafe fn reduce_ring(
         self,
         data_type: DataType,
         shown: &[*const u8],
@@ -119,11 +122,11 @@ impl Reduction {
                 // SAFETY: the caller's promise.
                 unsafe { words::read(shown[(rank + step) % ranks].add(from * size + begin), into) };
                 if step > 1 {
-                    with_type!(data_type, T => combine::<T>(how, sum, next));
+                    for_element_type!(data_type, T => combine::<T>(how, sum, next));
                 }
             }
             if divides {
-                with_type!(data_type, T => change::<T>(sum, |element| element.divide(ranks)));
+                for_element_type!(data_type, T => change::<T>(sum, |element| element.divide(ranks)));
             }
             // SAFETY: the caller's promise.
             unsafe { words::write(to.add(begin), sum) };
@@ -133,20 +136,20 @@ impl Reduction {
 
 /// Multiplies elements by a factor.
 pub(crate) fn multiply(data_type: DataType, elements: &mut [u8], factor: [u8; 8]) {
-    with_type!(data_type, T => {
+    for_element_type!(data_type, T => {
         let factor = get::<T>(&factor);
         change::<T>(elements, |element| T::combine(Combine::Product, element, factor));
     });
 }
 
-/// The first element of some bytes.
+/// Reads the first element of a byte slice.
 fn get<T: Element>(bytes: &[u8]) -> T {
     let bytes = &bytes[..size_of::<T>()];
-    // SAFETY: there are enough bytes, and any are a value of an element.
+    // SAFETY: there are enough bytes, and every bit pattern is a valid element.
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
-/// Writes an element to the front of some bytes.
+/// Writes an element to the start of a byte slice.
 fn put<T: Element>(bytes: &mut [u8], element: T) {
     let bytes = &mut bytes[..size_of::<T>()];
     // SAFETY: there are enough bytes.
@@ -159,7 +162,7 @@ fn change<T: Element>(elements: &mut [u8], to: impl Fn(T) -> T) {
     }
 }
 
-/// Adds `more` to `sum`, element by element, or whatever is done instead.
+/// Combines `more` into `sum`, element by element.
 fn combine<T: Element>(how: Combine, sum: &mut [u8], more: &[u8]) {
     let size = size_of::<T>();
     for (sum, more) in sum.chunks_exact_mut(size).zip(more.chunks_exact(size)) {
@@ -181,7 +184,7 @@ mod tests {
         let count = ranks[0].len() / data_type.size();
         let n = ranks.len();
         for own in &mut ranks {
-            // SAFETY: the factor is in no memory.
+            // SAFETY: the factor is not in device memory.
             if let Some(factor) = unsafe { reduction.factor(data_type, n) } {
                 multiply(data_type, own, factor);
             }
@@ -189,7 +192,7 @@ mod tests {
         let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
         let mut to = vec![0; count * data_type.size()];
         // SAFETY: as above.
-        unsafe { reduction.along(data_type, &shown, rank, (0, count), to.as_mut_ptr()) };
+        unsafe { reduction.reduce_ring(data_type, &shown, rank, (0, count), to.as_mut_ptr()) };
         to
     }
 
@@ -198,29 +201,29 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_a_sum_is_the_rings() {
+    fn sums_follow_the_order_of_the_ring() {
         // In single precision (1e8 + 1) - 1e8 is 0, and (-1e8 + 1e8) + 1 is 1.
         let ranks = [of_f32(&[1e8]), of_f32(&[1.0]), of_f32(&[-1e8])];
         let sum = Reduction::Plain(Combine::Sum);
         let along = |rank| reduced(sum, DataType::Float32, &ranks, rank);
-        // From rank 1 around to rank 0: (1 - 1e8) + 1e8; from 2 to 1; from 0 to 2.
+        // Rank 0's ring is 1, 2, 0: (1 - 1e8) + 1e8. Rank 1's is 2, 0, 1, and rank 2's is 0, 1, 2.
         assert_eq!(along(0), of_f32(&[(1.0 - 1e8) + 1e8]));
         assert_eq!(along(1), of_f32(&[1.0]));
         assert_eq!(along(2), of_f32(&[(1e8 + 1.0) - 1e8]));
     }
 
-    /// More than a block, from a place that is no multiple of 8.
+    /// More than one block, starting at an offset that is not a multiple of 8.
     #[test]
-    fn long_sums_are_those_of_their_elements() {
+    fn sums_longer_than_a_block_are_correct() {
         let count = 3 * BLOCK / 8 + 5;
         let of = |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
         let ranks = [of_f32(&of(0)), of_f32(&of(1))];
         let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
         let mut found = vec![0xee; (count + 1) * 4];
         let sum = Reduction::Plain(Combine::Sum);
-        // SAFETY: elements 3.. of each, to as many places.
+        // SAFETY: elements 3.. of each rank, and the result has space for them.
         unsafe {
-            sum.along(DataType::Float32, &shown, 0, (3, count - 3), found.as_mut_ptr().add(4))
+            sum.reduce_ring(DataType::Float32, &shown, 0, (3, count - 3), found.as_mut_ptr().add(4))
         };
         let expected: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| a + b).skip(3).collect();
         assert_eq!(found[4..][..expected.len() * 4], of_f32(&expected));
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_are_multiplied_or_divided_by_type() {
+    fn averages_divide_integers_and_multiply_floats() {
         let whole =
             |values: &[i32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let ranks = [whole(&[7, -7]), whole(&[0, 0])];
@@ -241,13 +244,13 @@ mod tests {
     }
 
     #[test]
-    fn every_type_has_every_operation() {
+    fn every_type_supports_every_reduction() {
         let bytes =
             |one: u8, size: usize| (0..size * 3).map(|i| one + (i as u8 % 3)).collect::<Vec<u8>>();
         for number in 0..12 {
-            let data_type = DataType::of(number).unwrap();
+            let data_type = DataType::from_number(number).unwrap();
             let ranks = [bytes(1, data_type.size()), bytes(2, data_type.size())];
-            for operation in 0..FIRST_OWN {
+            for operation in 0..FIRST_CUSTOM_OP {
                 let reduction = Reduction::built_in(operation).unwrap();
                 let found = reduced(reduction, data_type, &ranks, 0);
                 assert_eq!(found.len(), data_type.size() * 3);
@@ -256,6 +259,6 @@ mod tests {
                 }
             }
         }
-        assert!(Reduction::built_in(5).is_err() && DataType::of(12).is_none());
+        assert!(Reduction::built_in(5).is_err() && DataType::from_number(12).is_none());
     }
 }

@@ -1,7 +1,8 @@
-//! The memory that the ranks of a communicator share, and what is where in it.
+//! The memory that the ranks of a communicator share, and its layout.
 //!
-//! It begins as zeros, which mean: no rank is here. What every rank looks at has memory from the start:
-//! less than a mebibyte. The large parts get theirs when a rank first uses them.
+//! It starts as zeros, which mean that no rank has joined. The part that every rank reads is
+//! allocated from the start: less than 1 MiB. The large parts are allocated when a rank first uses
+//! them.
 
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;
@@ -13,50 +14,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::ffi::{Error, Result};
 use crate::shared_file::SharedFile;
 
-/// The most ranks of a communicator.
-pub(crate) const MOST_RANKS: usize = 64;
-/// Bytes that a rank shows the others at a time.
+/// The maximum number of ranks in a communicator.
+pub(crate) const MAX_RANKS: usize = 64;
+/// The number of bytes that a rank offers to the others at a time.
 pub(crate) const PIECE: usize = 1 << 18;
-/// Bytes on their way from one rank to another.
+/// The capacity of a mailbox in bytes.
 pub(crate) const MAILBOX: usize = 1 << 16;
 
 const PAGE: usize = 4096;
 
-/// What all ranks know.
+/// The data that is common to all ranks.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Header {
-    /// How many ranks there are; the first one writes it.
+    /// The number of ranks; the first rank writes it.
     pub(crate) ranks: AtomicU32,
-    /// What has ended the communicator, as `meeting::Failure` packs it, or 0.
+    /// The failure that has ended the communicator, packed by `meeting::Failure`, or 0.
     pub(crate) failed: AtomicU64,
 }
 
-/// What a rank does, as the others see it.
+/// The state of a rank, as the others see it.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// 0 while there is no such rank, then one of the numbers below.
+    /// 0 before the rank has joined, then `JOINED`, `LEFT` or `ABORTED`.
     pub(crate) state: AtomicU32,
     pub(crate) device: AtomicI32,
-    /// How many times it has arrived at a meeting: of work on streams, and of calls.
+    /// How many meetings it has arrived at: for work on streams, and for calls.
     pub(crate) arrived: [AtomicU64; 2],
-    /// What it does, or waits for.
+    /// The call that it is running or waiting in.
     pub(crate) call: Call,
-    /// What it offers in a split: colour, key, and an id.
+    /// Its arguments of `ncclCommSplit`, and the id of the new communicator.
     pub(crate) color: AtomicI32,
     pub(crate) key: AtomicI32,
     pub(crate) id: [AtomicU64; 16],
 }
 
-/// It is one of the ranks.
+/// The rank has joined.
 pub(crate) const JOINED: u32 = 1;
-/// It has given its communicator back.
+/// The rank has destroyed or finalized its communicator.
 pub(crate) const LEFT: u32 = 2;
-/// It has ended it with `ncclCommAbort`.
+/// The rank has called `ncclCommAbort`.
 pub(crate) const ABORTED: u32 = 3;
 
-/// An operation, as ranks compare it.
+/// A call, as ranks compare it.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -64,48 +65,48 @@ pub(crate) struct Call {
     pub(crate) data_type: AtomicU32,
     pub(crate) count: AtomicU64,
     pub(crate) reduction: AtomicU32,
-    /// The root; of a send or a receive, the other rank.
+    /// The root; for a send or a receive, the other rank.
     pub(crate) root: AtomicU32,
 }
 
-/// What goes from one rank to another. All of these numbers only grow.
+/// The counters of the messages from one rank to another. They only grow.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    /// Messages that were begun, and what the last of them is.
+    /// The number of messages begun, and the description of the last one.
     pub(crate) messages: AtomicU64,
     pub(crate) count: AtomicU64,
     pub(crate) data_type: AtomicU32,
-    /// Bytes put in and taken out, since the beginning.
+    /// Total bytes put in and taken out.
     pub(crate) put: AtomicU64,
     pub(crate) taken: AtomicU64,
-    /// `put` when the last message that was begun will be all in.
+    /// The value of `put` once the current message is completely in the mailbox.
     pub(crate) end: AtomicU64,
-    /// The last message that the work of the sender will send, and that the work of the receiver will
-    /// receive.
+    /// The number of the last message that the sender's current work will send, and that the
+    /// receiver's current work will receive.
     pub(crate) offered: AtomicU64,
     pub(crate) wanted: AtomicU64,
 }
 
-/// What is made of atomics alone: all zeros are a value of it, and any process may change it.
+/// A structure of atomics: all zeros are a valid value, and any process may change it.
 ///
 /// # Safety
-/// The type has to be so.
+/// The type must consist of atomics only.
 unsafe trait Shared {}
 
-// SAFETY: all three are.
+// SAFETY: it consists of atomics only.
 unsafe impl Shared for Header {}
 // SAFETY: as above.
 unsafe impl Shared for Slot {}
 // SAFETY: as above.
 unsafe impl Shared for Mailbox {}
 
-/// Shared memory, as one rank has it.
+/// The shared memory, as one rank has it mapped.
 #[derive(Debug)]
 pub(crate) struct Region {
     file: ManuallyDrop<Arc<SharedFile>>,
     pub(crate) ranks: usize,
-    /// Offsets of the large parts that have memory.
+    /// The offsets of the large parts that are allocated.
     reserved: Mutex<HashSet<usize>>,
 }
 
@@ -121,23 +122,25 @@ fn piece_at(ranks: usize, rank: usize) -> usize {
     mailbox_at(ranks, ranks, 0).next_multiple_of(PAGE) + 2 * PIECE * rank
 }
 
-fn letters_at(ranks: usize, from: usize, to: usize) -> usize {
+fn mailbox_bytes_at(ranks: usize, from: usize, to: usize) -> usize {
     piece_at(ranks, ranks) + MAILBOX * (from * ranks + to)
 }
 
 impl Region {
-    /// Maps the memory of a name, for this many ranks.
+    /// Maps the memory with this name for `ranks` ranks.
     ///
     /// # Errors
-    /// As of [`SharedFile::open`]; `ncclInvalidUsage` if another rank says that they are another number.
+    /// See [`SharedFile::open`]; `ncclInvalidUsage` if another rank passed a different number of
+    /// ranks.
     pub(crate) fn open(name: &str, (ranks, rank): (usize, usize)) -> Result<Self> {
-        let file = SharedFile::open(name, letters_at(ranks, ranks, 0), piece_at(ranks, 0), rank)?;
+        let file =
+            SharedFile::open(name, mailbox_bytes_at(ranks, ranks, 0), piece_at(ranks, 0), rank)?;
         let region = Self { file: ManuallyDrop::new(file), ranks, reserved: Mutex::default() };
         let own = ranks as u32;
-        let agreed = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
-        match agreed {
+        let parameters = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
+        match parameters {
             Err(others) if others != own => Err(Error::usage(format!(
-                "rank {rank} says that there are {ranks} ranks, and another that there are {others}"
+                "rank {rank} passed nranks {ranks}, but another rank passed {others}"
             ))),
             _ => Ok(region),
         }
@@ -145,9 +148,9 @@ impl Region {
 
     fn at<T: Shared>(&self, offset: usize) -> &T {
         let at = self.file.bytes(offset, size_of::<T>()).cast::<T>();
-        assert!(at.is_aligned(), "{offset} is no multiple of {}", align_of::<T>());
-        // SAFETY: inside the map and aligned, as was checked; the map is as long as `self`, and any
-        // bytes are a value of atomics.
+        assert!(at.is_aligned(), "{offset} is not a multiple of {}", align_of::<T>());
+        // SAFETY: it is inside the map and aligned, as checked above; the map lives as long as
+        // `self`, and every bit pattern is a valid atomic.
         unsafe { &*at }
     }
 
@@ -169,19 +172,19 @@ impl Region {
         self.at(mailbox_at(self.ranks, from, to))
     }
 
-    /// The bytes of a mailbox: `MAILBOX`.
-    pub(crate) fn letters(&self, from: usize, to: usize) -> *mut u8 {
+    /// The contents of a mailbox: `MAILBOX` bytes.
+    pub(crate) fn mailbox_bytes(&self, from: usize, to: usize) -> *mut u8 {
         self.check(&[from, to]);
-        self.file.bytes(letters_at(self.ranks, from, to), MAILBOX)
+        self.file.bytes(mailbox_bytes_at(self.ranks, from, to), MAILBOX)
     }
 
-    /// What a rank shows the others: `PIECE` bytes.
+    /// The elements that a rank offers to the others: `PIECE` bytes.
     pub(crate) fn offered(&self, rank: usize) -> *mut u8 {
         self.check(&[rank]);
         self.file.bytes(piece_at(self.ranks, rank), PIECE)
     }
 
-    /// Where a rank puts what it has added up: `PIECE` bytes.
+    /// The segment that a rank has added up: `PIECE` bytes.
     pub(crate) fn result(&self, rank: usize) -> *mut u8 {
         self.check(&[rank]);
         self.file.bytes(piece_at(self.ranks, rank) + PIECE, PIECE)
@@ -196,20 +199,20 @@ impl Region {
         Ok(())
     }
 
-    /// Has the system give memory for what a rank shows and adds up, before it writes there.
+    /// Allocates the memory for a rank's piece and result, before it writes there.
     ///
     /// # Errors
-    /// `ncclSystemError` if there is none.
+    /// `ncclSystemError` if the system is out of memory.
     pub(crate) fn reserve_pieces(&self, rank: usize) -> Result {
         self.reserve(piece_at(self.ranks, rank), 2 * PIECE)
     }
 
-    /// The same for what goes from one rank to another.
+    /// Allocates the memory for the contents of a mailbox.
     ///
     /// # Errors
-    /// As above.
-    pub(crate) fn reserve_letters(&self, from: usize, to: usize) -> Result {
-        self.reserve(letters_at(self.ranks, from, to), MAILBOX)
+    /// `ncclSystemError` if the system is out of memory.
+    pub(crate) fn reserve_mailbox(&self, from: usize, to: usize) -> Result {
+        self.reserve(mailbox_bytes_at(self.ranks, from, to), MAILBOX)
     }
 }
 
@@ -223,7 +226,7 @@ impl Deref for Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: it is taken once, here, and not used after that.
+        // SAFETY: it is only taken here, and not used afterwards.
         SharedFile::close(unsafe { ManuallyDrop::take(&mut self.file) });
     }
 }
@@ -233,16 +236,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_lie_one_after_another() {
-        for ranks in [1, 2, 3, MOST_RANKS] {
+    fn parts_do_not_overlap() {
+        for ranks in [1, 2, 3, MAX_RANKS] {
             let mut ends = vec![(0, PAGE)];
             ends.extend((0..ranks).map(|rank| (slot_at(rank), PAGE)));
             let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
             ends.extend(pairs().map(|(a, b)| (mailbox_at(ranks, a, b), size_of::<Mailbox>())));
             ends.extend((0..ranks).map(|rank| (piece_at(ranks, rank), 2 * PIECE)));
-            ends.extend(pairs().map(|(a, b)| (letters_at(ranks, a, b), MAILBOX)));
+            ends.extend(pairs().map(|(a, b)| (mailbox_bytes_at(ranks, a, b), MAILBOX)));
             assert!(ends.is_sorted_by(|a, b| a.0 + a.1 <= b.0), "{ranks}");
-            // What every rank has from the start.
+            // The part that is allocated from the start.
             assert!(piece_at(ranks, 0) < 1 << 20);
         }
         assert!(size_of::<Slot>() <= PAGE && size_of::<Header>() <= PAGE);

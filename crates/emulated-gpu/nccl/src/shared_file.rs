@@ -1,10 +1,10 @@
-//! Files in memory that the ranks of a communicator share: how they are found, who holds them, and
-//! how abandoned ones are removed.
+//! The files in shared memory that connect the ranks of a communicator: how ranks find them, lock
+//! them, and remove abandoned ones.
 //!
-//! A live rank holds a lock on the byte of its number. The lock belongs to the process (`F_SETLK`):
-//! the system releases it when the process ends, however it ends, and a child that was forked doesn't
-//! inherit it, as it would inherit a lock of the open file (`F_OFD_SETLK`, `flock`). Closing any
-//! descriptor of the file releases it as well, so a process opens each file once, for all its ranks.
+//! A live rank holds a lock on the byte whose offset is its number. The lock belongs to the
+//! process (`F_SETLK`): the system releases it when the process ends for any reason, and a forked
+//! child doesn't inherit it, unlike a lock of the open file (`F_OFD_SETLK`, `flock`). Closing any
+//! descriptor of the file also releases it, so a process opens each file once, for all its ranks.
 //!
 //! Only processes of the same user take part: the file's mode is 0600, and a file that belongs to
 //! another user is refused.
@@ -23,13 +23,13 @@ use std::time::{Duration, Instant};
 use memmap2::MmapRaw;
 
 use crate::ffi::{Error, Result};
-use crate::region::MOST_RANKS;
+use crate::region::MAX_RANKS;
 
-/// What the name of every such file begins with.
+/// The prefix of the name of every such file.
 pub(crate) const PREFIX: &str = "emulated-nccl-";
 /// How long a process may take to set a file up before the others give up.
-const SET_UP: Duration = Duration::from_secs(10);
-/// How often a file is opened anew because its name was removed at that moment.
+const SET_UP_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often to retry opening a file that another process removes at the same moment.
 const MAX_TRIES: usize = 16;
 
 /// A file that this process has open.
@@ -39,26 +39,26 @@ pub(crate) struct SharedFile {
     path: PathBuf,
     file: File,
     map: MmapRaw,
-    /// The ranks of this process, a bit each.
+    /// The ranks of this process, as a bit mask.
     local: AtomicU64,
 }
 
 type Open = HashMap<String, Arc<SharedFile>>;
 
-/// Every file that this process has open. A file is opened and closed while this is locked.
+/// All files that this process has open. A file is only opened or closed while this is locked.
 fn open_files() -> MutexGuard<'static, Open> {
     static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Where files in memory are.
+/// The folder for files in memory.
 fn folder() -> PathBuf {
     let shm = Path::new("/dev/shm");
     if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() }
 }
 
-/// The lock of `len` bytes from `start` on.
-fn lock_of(start: usize, len: usize, kind: libc::c_int) -> libc::flock {
+/// The `fcntl` structure for a lock on `len` bytes from `start`.
+fn byte_range_lock(start: usize, len: usize, kind: libc::c_int) -> libc::flock {
     // SAFETY: all zeros are a value of this plain structure.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = kind as libc::c_short;
@@ -68,57 +68,62 @@ fn lock_of(start: usize, len: usize, kind: libc::c_int) -> libc::flock {
     lock
 }
 
-/// Locks bytes of a file for this process, or unlocks them, without waiting: whether it could be done.
+/// Locks or unlocks bytes of a file for this process, without waiting; returns whether it
+/// succeeded.
 fn lock(file: &File, start: usize, len: usize, kind: libc::c_int) -> bool {
-    let lock = lock_of(start, len, kind);
-    // SAFETY: a call about a file that is open; the structure lives for it.
+    let lock = byte_range_lock(start, len, kind);
+    // SAFETY: the file is open, and the structure is valid during the call.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) == 0 }
 }
 
-/// Opens a file of this user's.
+/// Opens a file of the current user.
 ///
 /// # Errors
-/// What the system says; `PermissionDenied` if it is another user's, a link or no file.
-fn open_own(path: &Path, create: bool) -> io::Result<File> {
+/// An error of the system; `PermissionDenied` if it is a link, belongs to another user, or is not a
+/// regular file.
+fn open_own_file(path: &Path, create: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(create).mode(0o600);
     let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let found = file.metadata()?;
-    // SAFETY: asks for a number.
+    // SAFETY: only returns a number.
     if !found.is_file() || found.uid() != unsafe { libc::geteuid() } {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     Ok(file)
 }
 
-/// Removes the files whose ranks have all ended before they had found each other. Holding every lock
-/// of a file means that no process has it, and that none is setting it up.
+/// Removes files whose ranks all ended before they had found each other. If every lock of a file
+/// can be taken, no process uses it or is setting it up.
 fn remove_abandoned(folder: &Path, open: &Open) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
-        // Closing a file of this process would release its locks.
+        // Opening and closing a file that this process already uses would release its locks.
         if open.contains_key(name) {
             continue;
         }
-        if let Ok(file) = open_own(&entry.path(), false)
-            && lock(&file, 0, MOST_RANKS + 1, libc::F_WRLCK)
+        if let Ok(file) = open_own_file(&entry.path(), false)
+            && lock(&file, 0, MAX_RANKS + 1, libc::F_WRLCK)
         {
-            // Another process may have removed it first.
+            // Ignore errors: another process may have removed it first.
             let _ = std::fs::remove_file(entry.path());
         }
     }
 }
 
-/// Opens a file and locks it for being set up; it has its name then.
+/// Opens a file and locks it for set-up. The returned file still has its name.
 fn open_for_set_up(path: &Path) -> io::Result<File> {
     let begun = Instant::now();
     for _ in 0..MAX_TRIES {
-        let file = open_own(path, true)?;
-        while !lock(&file, MOST_RANKS, 1, libc::F_WRLCK) {
-            if begun.elapsed() > SET_UP {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "another process sets it up"));
+        let file = open_own_file(path, true)?;
+        while !lock(&file, MAX_RANKS, 1, libc::F_WRLCK) {
+            if begun.elapsed() > SET_UP_TIMEOUT {
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another process has not finished setting it up",
+                ));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -126,11 +131,11 @@ fn open_for_set_up(path: &Path) -> io::Result<File> {
             return Ok(file);
         }
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, "other processes remove it"))
+    Err(io::Error::new(io::ErrorKind::NotFound, "other processes keep removing it"))
 }
 
 fn reserve(file: &File, offset: usize, len: usize) -> io::Result<()> {
-    // SAFETY: a call about a file that is open.
+    // SAFETY: the file is open.
     match unsafe {
         libc::posix_fallocate(file.as_raw_fd(), offset as libc::off_t, len as libc::off_t)
     } {
@@ -140,12 +145,12 @@ fn reserve(file: &File, offset: usize, len: usize) -> io::Result<()> {
 }
 
 impl SharedFile {
-    /// The file of a name, for a rank. It begins as zeros, and is `len` bytes long, of which the first
-    /// `reserved` have memory.
+    /// Opens the file with this name for a rank. A new file is `len` bytes of zeros, of which the
+    /// first `reserved` are allocated.
     ///
     /// # Errors
-    /// `ncclSystemError` if the system has no memory for it, or the file is another user's;
-    /// `ncclInvalidUsage` if another thread or process is that rank.
+    /// `ncclSystemError` if the system is out of memory or the file belongs to another user;
+    /// `ncclInvalidUsage` if another thread or process has the same rank.
     pub(crate) fn open(name: &str, len: usize, reserved: usize, rank: usize) -> Result<Arc<Self>> {
         let mut open = open_files();
         if let Some(file) = open.get(name) {
@@ -158,7 +163,8 @@ impl SharedFile {
         let failed = |what: &str, error: io::Error| {
             Error::system(&format!("{}: {what}", path.display()), &error)
         };
-        let file = open_for_set_up(&path).map_err(|error| failed("memory to share", error))?;
+        let file =
+            open_for_set_up(&path).map_err(|error| failed("opening shared memory", error))?;
         let set_up = || {
             if file.metadata()?.len() < len as u64 {
                 file.set_len(len as u64)?;
@@ -167,44 +173,48 @@ impl SharedFile {
             MmapRaw::map_raw(&file)
         };
         let map = set_up().map_err(|error| {
-            // No rank could use what is left of it.
+            // No rank could use the incomplete file.
             let _ = std::fs::remove_file(&path);
-            failed(&format!("{reserved} bytes (/dev/shm may be small in a container)"), error)
+            failed(
+                &format!("allocating {reserved} bytes (/dev/shm may be small in a container)"),
+                error,
+            )
         })?;
         let local = AtomicU64::new(0);
         let file = Arc::new(Self { name: name.to_owned(), path, file, map, local });
-        // Before another process may take the file for an abandoned one.
+        // Claim the rank before another process can mistake the file for an abandoned one.
         file.claim(rank)?;
-        lock(&file.file, MOST_RANKS, 1, libc::F_UNLCK);
+        lock(&file.file, MAX_RANKS, 1, libc::F_UNLCK);
         open.insert(name.to_owned(), Arc::clone(&file));
         Ok(file)
     }
 
-    /// Gives one use of it back; the last one closes it.
+    /// Releases one use of the file; the last one closes it.
     pub(crate) fn close(file: Arc<Self>) {
         let mut open = open_files();
-        // One is the map's, one is this.
+        // One reference is in the map, and one is `file`.
         if Arc::strong_count(&file) == 2 {
             open.remove(&file.name);
         }
-        // Closed before another thread can open it anew: that thread's locks would be released.
+        // Closed while `open` is locked: if another thread reopened it first, this would release
+        // its locks.
         drop(file);
     }
 
-    /// Takes its name away: the memory is there as long as a process has it.
+    /// Removes the file's name; the memory remains until no process uses it.
     pub(crate) fn unlink(&self) {
-        // Another rank may have done it.
+        // Ignore errors: another rank may have removed it.
         let _ = std::fs::remove_file(&self.path);
     }
 
-    /// Has the system give memory for these bytes now: later there would be a signal (SIGBUS) if it
-    /// had none.
+    /// Allocates memory for these bytes now. Otherwise, writing to them when the system is out of
+    /// memory would raise a signal (SIGBUS).
     ///
     /// # Errors
-    /// `ncclSystemError` if it has none.
+    /// `ncclSystemError` if the system is out of memory.
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result {
         reserve(&self.file, offset, len).map_err(|error| {
-            let what = format!("{}: {len} bytes more", self.path.display());
+            let what = format!("{}: allocating {len} more bytes", self.path.display());
             Error::system(&format!("{what} (/dev/shm may be small in a container)"), &error)
         })
     }
@@ -212,18 +222,18 @@ impl SharedFile {
     /// The address of these bytes.
     ///
     /// # Panics
-    /// If they aren't all inside.
+    /// If they are not entirely inside the file.
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> *mut u8 {
         let end = offset.checked_add(len);
         assert!(end.is_some_and(|end| end <= self.map.len()), "{len} bytes at {offset}");
-        // SAFETY: inside the map, as was checked.
+        // SAFETY: it is inside the map, as checked above.
         unsafe { self.map.as_mut_ptr().add(offset) }
     }
 
-    /// Takes the lock of a rank for this process.
+    /// Locks the byte of a rank for this process.
     ///
     /// # Errors
-    /// `ncclInvalidUsage` if another thread or process has it.
+    /// `ncclInvalidUsage` if another thread or process has the rank.
     fn claim(&self, rank: usize) -> Result {
         let bit = 1 << rank;
         let is_free = self.local.fetch_or(bit, AcqRel) & bit == 0;
@@ -233,7 +243,7 @@ impl SharedFile {
         if is_free {
             self.local.fetch_and(!bit, AcqRel);
         }
-        Err(Error::usage(format!("two processes or threads say that they are rank {rank}")))
+        Err(Error::usage(format!("two processes or threads use rank {rank}")))
     }
 
     /// Whether a rank is a thread of this process.
@@ -243,10 +253,10 @@ impl SharedFile {
 
     /// Whether the process of a rank is alive.
     pub(crate) fn is_alive(&self, rank: usize) -> bool {
-        let mut lock = lock_of(rank, 1, libc::F_WRLCK);
-        // SAFETY: a call about a file that is open; the structure lives for it.
+        let mut lock = byte_range_lock(rank, 1, libc::F_WRLCK);
+        // SAFETY: the file is open, and the structure is valid during the call.
         let code = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
-        // A process's own locks are not among those that are found.
+        // `F_GETLK` doesn't report a process's own locks.
         self.is_local(rank) || code != 0 || lock.l_type != libc::F_UNLCK as libc::c_short
     }
 }
@@ -255,17 +265,18 @@ impl SharedFile {
 mod tests {
     use super::*;
 
-    /// A name that no other test has, nor any id: removed by no other process, as its lock is held.
+    /// A file name that no other test or id uses. Other processes don't remove it, because it is
+    /// locked.
     fn name(of: &str) -> String {
         format!("{PREFIX}test-{}-{of}", std::process::id())
     }
 
     #[test]
-    fn an_abandoned_file_is_removed_and_a_used_one_stays() {
+    fn abandoned_files_are_removed_and_used_ones_kept() {
         let (used, abandoned) = (name("used"), name("abandoned"));
         let file = SharedFile::open(&used, 8192, 4096, 3).unwrap();
         assert!(SharedFile::open(&used, 8192, 4096, 3).unwrap_err().why.contains("rank 3"));
-        // As a killed process leaves it.
+        // The file of a process that was killed.
         std::fs::write(folder().join(&abandoned), [1; 100]).unwrap();
         let other = SharedFile::open(&name("other"), 4096, 4096, 0).unwrap();
         assert!(!folder().join(&abandoned).exists());
@@ -279,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_taken_when_it_is_reserved() {
+    fn memory_is_allocated_when_it_is_reserved() {
         let file = SharedFile::open(&name("lazy"), 1 << 20, 4096, 0).unwrap();
         file.unlink();
         let bytes = || file.file.metadata().unwrap().blocks() * 512;
@@ -292,7 +303,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "8 bytes at 4092")]
-    fn bytes_outside_are_refused() {
+    fn bytes_outside_the_file_panic() {
         let file = SharedFile::open(&name("bounds"), 4096, 4096, 0).unwrap();
         file.unlink();
         let _ = file.bytes(4092, 8);

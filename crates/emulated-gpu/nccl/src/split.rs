@@ -1,4 +1,4 @@
-//! `ncclCommSplit`: ranks of one colour become a communicator of their own.
+//! `ncclCommSplit`: ranks with the same colour form a new communicator.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -7,29 +7,31 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::communicator::Communicator;
 use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
-use crate::meeting::Who;
+use crate::meeting::MeetingKind;
 use crate::region::Slot;
 
 /// `NCCL_SPLIT_NOCOLOR`
 const NO_COLOR: c_int = -1;
 
-/// Splits, with all other ranks; `None` where this one is to be in no part.
+/// Splits a communicator, together with all other ranks; `None` if this rank is in no part.
 ///
 /// # Errors
-/// When the colour is none, a rank does not come, or the new communicator can't be made.
+/// If the colour is invalid, a rank does not call, or the new communicator can't be created.
 pub(crate) fn split(
     whole: &Communicator,
     color: c_int,
     key: c_int,
 ) -> Result<Option<Arc<Communicator>>> {
     if color < 0 && color != NO_COLOR {
-        return Err(Error::argument(format!("color is {color}: from 0, or NCCL_SPLIT_NOCOLOR")));
+        return Err(Error::argument(format!(
+            "color is {color}: it must be at least 0, or NCCL_SPLIT_NOCOLOR"
+        )));
     }
     let region = &whole.seat.region;
     let own = region.slot(whole.rank());
     own.color.store(color, Relaxed);
     own.key.store(key, Relaxed);
-    whole.seat.meet(Who::Call)?;
+    whole.seat.meet(MeetingKind::Call)?;
     let slot = |rank: usize| region.slot(rank);
     let mut members: Vec<usize> =
         (0..whole.ranks()).filter(|rank| slot(*rank).color.load(Relaxed) == color).collect();
@@ -38,10 +40,10 @@ pub(crate) fn split(
     if first == whole.rank() {
         show(own, &UniqueId::new()?);
     }
-    whole.seat.meet(Who::Call)?;
+    whole.seat.meet(MeetingKind::Call)?;
     let id = shown(slot(first));
-    // Nobody splits again before all have read.
-    whole.seat.meet(Who::Call)?;
+    // No rank may split again before all ranks have read the id.
+    whole.seat.meet(MeetingKind::Call)?;
     if color == NO_COLOR {
         return Ok(None);
     }

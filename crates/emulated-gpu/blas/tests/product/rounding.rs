@@ -1,4 +1,4 @@
-//! Single products whose every rounding is known.
+//! Single products for which every rounding is known.
 
 use emulated_blas::{
     Compute, DataType, Inputs, Operation, Order, Product, Real, Scalar, View, store,
@@ -6,9 +6,9 @@ use emulated_blas::{
 
 use super::Buffer;
 
-/// 2048, and a one in each of the three groups of products that follow. Half precision has no number between
-/// 2048 and 2050, and the middle goes to the even one: each of the ones is lost where a sum is kept in it.
-/// The exact sum, 2051, lies in the middle too, and is rounded to 2052.
+/// The terms are 2048 and a one in each of the three groups that follow. Half precision has no
+/// number between 2048 and 2050, and ties go to even, so each one is lost if the sum is kept in
+/// half precision. The exact sum, 2051, is a tie too, and is rounded to 2052.
 #[test]
 fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
     for (compute, capability, pad, expected) in [
@@ -16,7 +16,7 @@ fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
         (Compute::F16, 80, 0, 2048.0),
         (Compute::F16, 90, 0, 2048.0),
         (Compute::F32(Inputs::Full), 90, 0, 2052.0),
-        // Without tensor cores: on a card that has none, and with rows that don't suit them.
+        // Without tensor cores: the card has none, or the row stride doesn't suit them.
         (Compute::F16, 61, 0, 2052.0),
         (Compute::F16, 90, 1, 2052.0),
     ] {
@@ -29,7 +29,7 @@ fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
                     (0, depth) if !depth.is_multiple_of(16) => 0.0,
                     _ => 1.0,
                 };
-                // SAFETY: the first column of 8 has these elements.
+                // SAFETY: the first of the 8 columns has these elements.
                 unsafe { store(buffer.matrix.address, DataType::F16, depth as isize, value) };
             }
             buffer
@@ -44,11 +44,11 @@ fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
     }
 }
 
-/// Four elements at a multiple of 16 bytes.
+/// Five elements, aligned to 16 bytes.
 #[repr(align(16))]
 struct Aligned([f32; 5]);
 
-/// A product of one element each, in lines of `ld` elements.
+/// The product of two single elements, in lines of `ld` elements.
 fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize) -> f32 {
     let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
     let view = |address: u64| View::new(address, DataType::F32, (1, ld));
@@ -58,7 +58,7 @@ fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize)
         beta: Scalar::Value(beta),
         ..Product::new([1; 3], views, Compute::F32(inputs), 90)
     };
-    // SAFETY: one element each.
+    // SAFETY: each matrix has one element.
     unsafe { product.run(None) }.unwrap();
     c.0[0]
 }
@@ -82,12 +82,12 @@ fn tf32_rounds_both_inputs_and_not_the_product() {
     let exact = run_one(1.0, 0.0, a, b, 0.0, Inputs::Full);
     let tf32 = run_one(1.0, 0.0, a, b, 0.0, Inputs::Tf32);
     assert_eq!(exact, a * b);
-    // To 10 bits of the fraction: 1 + 2⁻¹⁰, and 1.
+    // Rounded to 10 bits of the fraction: 1 + 2⁻¹⁰, and 1.
     assert_eq!(tf32, 1.0 + 2f32.powi(-10));
     assert_ne!(exact, tf32);
-    // Lines of 5 elements do not suit tensor cores, and nothing is rounded.
+    // Lines of 5 elements don't suit tensor cores, so nothing is rounded.
     assert_eq!(run_lines(1.0, 0.0, [a, b, 0.0], Inputs::Tf32, 5), exact);
-    // 1 + 2⁻¹⁰ squared has more bits than TF32: products and sums stay in single precision.
+    // 1 + 2⁻¹⁰ squared has more bits than TF32, because products and sums stay in single precision.
     let ulp = 1.0 + 2f32.powi(-10);
     assert_eq!(run_one(1.0, 0.0, ulp, ulp, 0.0, Inputs::Tf32), ulp * ulp);
 }
@@ -113,8 +113,8 @@ fn columns_are_finished_in_order_before_they_are_stored() {
     assert_eq!(stored, [10.0, 20.5, 30.0, 0.0, 20.0, 40.5, 60.0, 0.0]);
 }
 
-/// Operands whose lines are multiples of 16 bytes go through tensor cores, which cut off: every element is
-/// what the model says of its factors, in order.
+/// If lines are multiples of 16 bytes, the product runs on tensor cores, which truncate: every
+/// element must equal the model's dot product, in order.
 #[test]
 fn sums_are_those_of_the_cards_tensor_cores() {
     use tensor_core::{Format, Rules, Sum, dot};

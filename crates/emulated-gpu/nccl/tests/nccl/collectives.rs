@@ -1,4 +1,4 @@
-//! What ranks do together: each a thread with a device of its own.
+//! Collectives and transfers between ranks that are threads, each with its own device.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 use libloading::os::unix::{Library, RTLD_NOW};
 
-use crate::support::{address, joined, own, plays, ranks};
+use crate::support::{address, is_rank_process, join, rank_data, ranks};
 
 #[test]
-fn every_rank_gets_the_same_sum() {
-    if !plays("collectives::every_rank_gets_the_same_sum") {
+fn all_ranks_receive_the_same_sum() {
+    if !is_rank_process("collectives::all_ranks_receive_the_same_sum") {
         return;
     }
-    // None, one, fewer than ranks, and more than a piece.
+    // No elements, one, fewer than ranks, and more than a piece.
     for count in [0, 1, 2, 7, 100_003] {
         let sums = ranks(move |rank, stream, comm| {
-            let send = stream.clone_htod(&own(rank, count.max(1))).unwrap();
+            let send = stream.clone_htod(&rank_data(rank, count.max(1))).unwrap();
             let mut receive = stream.alloc_zeros::<f32>(count.max(1)).unwrap();
             comm.all_reduce(&send.slice(..count), &mut receive.slice_mut(..count), &ReduceOp::Sum)
                 .unwrap();
@@ -31,17 +31,17 @@ fn every_rank_gets_the_same_sum() {
             apart[..count].to_vec()
         });
         assert!(sums[0] == sums[1] && sums[1] == sums[2], "bit for bit, {count} elements");
-        let all = [0, 1, 2].map(|rank| own(rank, count));
+        let all = [0, 1, 2].map(|rank| rank_data(rank, count));
         for (i, sum) in sums[0].iter().enumerate() {
-            let exact: f64 = all.iter().map(|own| f64::from(own[i])).sum();
+            let exact: f64 = all.iter().map(|data| f64::from(data[i])).sum();
             assert!((f64::from(*sum) - exact).abs() <= 2.0 * exact * 2f64.powi(-24), "{i}");
         }
     }
 }
 
 #[test]
-fn each_operation_puts_everything_where_it_belongs() {
-    if !plays("collectives::each_operation_puts_everything_where_it_belongs") {
+fn collectives_place_every_element_correctly() {
+    if !is_rank_process("collectives::collectives_place_every_element_correctly") {
         return;
     }
     const COUNT: usize = 70_000;
@@ -49,19 +49,19 @@ fn each_operation_puts_everything_where_it_belongs() {
         let number = |rank: usize, i: usize| (rank * 1_000_003 + i) as i64;
         let mine: Vec<i64> = (0..3 * COUNT).map(|i| number(rank, i)).collect();
         let send = stream.clone_htod(&mine).unwrap();
-        // From every rank to every rank.
+        // Every rank gathers from every rank.
         let mut all = stream.alloc_zeros::<i64>(3 * COUNT).unwrap();
         comm.all_gather(&send.slice(..COUNT), &mut all).unwrap();
         let expected: Vec<i64> =
             (0..3).flat_map(|rank| (0..COUNT).map(move |i| number(rank, i))).collect();
         assert!(stream.clone_dtoh(&all).unwrap() == expected);
-        // The sum of all, a part each.
+        // The sum over all ranks, a part for each rank.
         let mut part = stream.alloc_zeros::<i64>(COUNT).unwrap();
         comm.reduce_scatter(&send, &mut part, &ReduceOp::Sum).unwrap();
         let sum = |i: usize| (0..3).map(|rank| number(rank, i)).sum::<i64>();
         let expected: Vec<i64> = (0..COUNT).map(|i| sum(rank * COUNT + i)).collect();
         assert!(stream.clone_dtoh(&part).unwrap() == expected);
-        // From one to all, and from all to one.
+        // From one rank to all, and from all ranks to one.
         let mut copy = stream.alloc_zeros::<i64>(3 * COUNT).unwrap();
         comm.broadcast((rank == 1).then_some(&send), &mut copy, 1).unwrap();
         assert!(
@@ -78,17 +78,17 @@ fn each_operation_puts_everything_where_it_belongs() {
 }
 
 #[test]
-fn sends_and_receives_of_a_group_go_on_together() {
-    if !plays("collectives::sends_and_receives_of_a_group_go_on_together") {
+fn sends_and_receives_of_a_group_progress_together() {
+    if !is_rank_process("collectives::sends_and_receives_of_a_group_progress_together") {
         return;
     }
-    // Many times what a mailbox holds.
+    // Several times the capacity of a mailbox.
     const COUNT: usize = 300_000;
     ranks(|rank, stream, comm| {
         let send = stream.clone_htod(&vec![rank as f32 + 0.5; COUNT]).unwrap();
         let mut receive = stream.alloc_zeros::<f32>(3 * COUNT).unwrap();
         group_start().unwrap();
-        // Every rank to every rank, itself among them.
+        // Every rank sends to every rank, including itself.
         for peer in 0..3i32 {
             comm.send(&send, peer).unwrap();
         }
@@ -101,21 +101,21 @@ fn sends_and_receives_of_a_group_go_on_together() {
         for peer in 0..3 {
             assert!(found[peer * COUNT..][..COUNT].iter().all(|&value| value == peer as f32 + 0.5));
         }
-        // To itself alone, it would wait for ever.
+        // A send to itself outside a group would never be received.
         assert!(comm.send(&send, rank as i32).is_err());
     });
 }
 
 #[test]
-fn one_thread_serves_all_ranks_in_a_group() {
-    if !plays("collectives::one_thread_serves_all_ranks_in_a_group") {
+fn one_thread_can_drive_all_ranks_in_a_group() {
+    if !is_rank_process("collectives::one_thread_can_drive_all_ranks_in_a_group") {
         return;
     }
     let streams: Vec<_> =
         (0..3).map(|device| CudaContext::new(device).unwrap().default_stream()).collect();
     let comms = Comm::from_devices(streams.clone()).unwrap();
     let sends: Vec<_> =
-        (0..3).map(|rank| streams[rank].clone_htod(&own(rank, 1000)).unwrap()).collect();
+        (0..3).map(|rank| streams[rank].clone_htod(&rank_data(rank, 1000)).unwrap()).collect();
     let mut receives: Vec<_> =
         streams.iter().map(|stream| stream.alloc_zeros::<f32>(1000).unwrap()).collect();
     for (rank, comm) in comms.iter().enumerate() {
@@ -129,7 +129,7 @@ fn one_thread_serves_all_ranks_in_a_group() {
     let found: Vec<_> =
         (0..3).map(|rank| streams[rank].clone_dtoh(&receives[rank]).unwrap()).collect();
     assert!(found[0] == found[1] && found[1] == found[2]);
-    let mean = (0..3).map(|rank| own(rank, 1000)[5]).sum::<f32>() / 3.0;
+    let mean = (0..3).map(|rank| rank_data(rank, 1000)[5]).sum::<f32>() / 3.0;
     assert!((found[0][5] - mean).abs() < 1e-5, "{} {mean}", found[0][5]);
     // A group that was never begun.
     assert!(group_end().is_err());
@@ -140,8 +140,8 @@ fn address_mut<T>(stream: &Arc<CudaStream>, slice: &mut impl DevicePtrMut<T>) ->
 }
 
 #[test]
-fn factors_of_a_ranks_own_and_parts_of_the_whole() {
-    if !plays("collectives::factors_of_a_ranks_own_and_parts_of_the_whole") {
+fn premultiplied_sums_and_split_communicators() {
+    if !is_rank_process("collectives::premultiplied_sums_and_split_communicators") {
         return;
     }
     let id = result::get_uniqueid().unwrap();
@@ -150,13 +150,13 @@ fn factors_of_a_ranks_own_and_parts_of_the_whole() {
             std::thread::spawn(move || {
                 let context = CudaContext::new(rank as usize).unwrap();
                 let stream = context.new_stream().unwrap();
-                let comm = joined(id, 3, rank).unwrap();
+                let comm = join(id, 3, rank).unwrap();
                 let send = stream.clone_htod(&[1.0f32, 2.0]).unwrap();
                 let mut receive = stream.alloc_zeros::<f32>(2).unwrap();
                 // Rank r multiplies by 10^r.
                 let factor = 10f32.powi(rank);
                 let mut op = std::mem::MaybeUninit::<ncclRedOp_t>::uninit();
-                // SAFETY: what is pointed to lives for the calls; the memory until the stream is done.
+                // SAFETY: the pointers are valid during the calls, and the memory until the stream has finished.
                 unsafe {
                     let made = sys::ncclRedOpCreatePreMulSum(
                         op.as_mut_ptr(),
@@ -166,7 +166,7 @@ fn factors_of_a_ranks_own_and_parts_of_the_whole() {
                         comm,
                     );
                     assert_eq!(made, ncclResult_t::ncclSuccess);
-                    // The number of such an operation is none of the enumeration's: it goes by value.
+                    // A custom reduction is not a value of the enum, so it is passed as a number.
                     let number = op.as_ptr().cast::<u32>().read();
                     let all_reduce: unsafe extern "C" fn(
                         *const c_void,
@@ -187,9 +187,9 @@ fn factors_of_a_ranks_own_and_parts_of_the_whole() {
                         std::mem::transmute(symbol("ncclRedOpDestroy"));
                     assert_eq!((destroy(number, comm), destroy(number, comm)), (0, 4));
                 }
-                // Ranks 0 and 2 become a pair, in the other order; rank 1 is in no part.
+                // Ranks 0 and 2 form a pair in reverse order; rank 1 is in no part.
                 let (mut part, color) = (std::ptr::null_mut(), if rank == 1 { -1 } else { 4 });
-                // SAFETY: the place lives for the call.
+                // SAFETY: the place is valid during the call.
                 unsafe {
                     let split =
                         sys::ncclCommSplit(comm, color, -rank, &raw mut part, std::ptr::null_mut());
@@ -203,7 +203,10 @@ fn factors_of_a_ranks_own_and_parts_of_the_whole() {
                         result::comm_destroy(part).unwrap();
                     }
                     result::comm_destroy(comm).unwrap();
-                    assert!(result::comm_count(comm).is_err(), "it is gone");
+                    assert!(
+                        result::comm_count(comm).is_err(),
+                        "the communicator has been destroyed"
+                    );
                 }
             })
         })
@@ -214,22 +217,22 @@ fn factors_of_a_ranks_own_and_parts_of_the_whole() {
 fn symbol(name: &str) -> *const c_void {
     // SAFETY: the library is loaded already.
     let library = unsafe { Library::open(Some("libnccl.so"), RTLD_NOW) }.unwrap();
-    // SAFETY: the address alone is taken.
+    // SAFETY: only the address is used.
     let found = unsafe { library.get::<*const c_void>(name) }.unwrap().as_raw_ptr();
     std::mem::forget(library);
     found
 }
 
 #[test]
-fn a_graph_does_it_each_time_that_it_is_launched() {
-    if !plays("collectives::a_graph_does_it_each_time_that_it_is_launched") {
+fn a_captured_collective_runs_at_every_graph_launch() {
+    if !is_rank_process("collectives::a_captured_collective_runs_at_every_graph_launch") {
         return;
     }
     const FLAGS: CUgraphInstantiate_flags =
         CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     ranks(|rank, stream, comm| {
         let mut place = stream.clone_htod(&[rank as f32 + 1.0]).unwrap();
-        // SAFETY: nothing else uses the memory meanwhile.
+        // SAFETY: nothing else uses the memory in the meantime.
         unsafe { stream.context().disable_event_tracking() };
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
         comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
@@ -237,7 +240,7 @@ fn a_graph_does_it_each_time_that_it_is_launched() {
         for _ in 0..4 {
             graph.launch().unwrap();
         }
-        // 1 + 2 + 3 = 6, then three times as much each time.
+        // 1 + 2 + 3 = 6; each further launch triples the value.
         assert_eq!(stream.clone_dtoh(&place).unwrap(), [6.0 * 27.0]);
     });
 }

@@ -1,5 +1,5 @@
-//! Ranks whose work never comes together: they would wait for ever, and are told instead, each with what
-//! the other does.
+//! Ranks that would wait for each other forever: each one gets an error that describes the calls of
+//! the others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +8,15 @@ use cudarc::driver::{CudaContext, CudaStream};
 use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 
-use crate::support::{PART, address, command, install, joined, passed, plays, ranks, said};
+use crate::support::{
+    PART, address, assert_passed, command, install, is_rank_process, join, printed, ranks,
+};
 
-/// More than a mailbox holds.
+/// More elements than a mailbox holds.
 const COUNT: usize = 100_000;
 
-/// What a rank calls for.
-fn acts(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm) {
+/// Calls the operation that a rank is assigned in a scenario.
+fn call_operation(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm) {
     let send = stream.alloc_zeros::<f32>(COUNT).unwrap();
     let mut a = stream.alloc_zeros::<f32>(COUNT).unwrap();
     let done = match (part, rank) {
@@ -22,8 +24,8 @@ fn acts(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm) {
         ("receives", 0) => comm.recv(&mut a, 1).map(|_| ()),
         ("send", 1) => comm.send(&send, 0),
         ("sends", 0 | 1) => comm.send(&send, 1 - rank as i32),
-        ("circle", _) => comm.recv(&mut a, (rank as i32 + 1) % 3).map(|_| ()),
-        // The same collective, and then a receive that nobody sends.
+        ("cycle", _) => comm.recv(&mut a, (rank as i32 + 1) % 3).map(|_| ()),
+        // The same collective, and then a receive without a send.
         ("later", 1) => {
             comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).unwrap();
             comm.recv(&mut a, 0).map(|_| ())
@@ -32,7 +34,7 @@ fn acts(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm) {
             comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).unwrap();
             comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).map(|_| ())
         }
-        // One is waited for in a group, the other is not sent.
+        // A group in which one message is sent and the other is not.
         ("group", 1) => {
             group_start().unwrap();
             comm.recv(&mut a.slice_mut(..4), 0).unwrap();
@@ -46,19 +48,19 @@ fn acts(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm) {
         _ => comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).map(|_| ()),
     };
     // A rank that comes after the others have ended is refused at once.
-    assert!(done.is_ok() || rank == 2 && part != "circle");
+    assert!(done.is_ok() || rank == 2 && part != "cycle");
     assert!(done.is_err() || stream.synchronize().is_err(), "rank {rank} has no result");
-    // What is asked for later is refused at once.
+    // Later calls fail at once.
     assert!(comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).is_err());
 }
 
 #[test]
-fn ranks_that_wait_for_each_other_are_told() {
-    let test = "deadlocks::ranks_that_wait_for_each_other_are_told";
+fn deadlocks_are_reported_on_every_rank() {
+    let test = "deadlocks::deadlocks_are_reported_on_every_rank";
     if std::env::var_os(PART).is_some() {
         install();
         let part = std::env::var(PART).unwrap();
-        ranks(move |rank, stream, comm| acts(&part, rank, stream, comm));
+        ranks(move |rank, stream, comm| call_operation(&part, rank, stream, comm));
         return;
     }
     let all_reduce = "calls ncclAllReduce of 100000 ncclFloat32";
@@ -69,18 +71,18 @@ fn ranks_that_wait_for_each_other_are_told() {
         ("receives", "calls ncclRecv of 100000 ncclFloat32 from rank 1", receive),
         ("send", all_reduce, "calls ncclSend of 100000 ncclFloat32 to rank 0"),
         ("sends", send, send),
-        ("circle", "calls ncclRecv of 100000 ncclFloat32 from rank 1", "from rank 2"),
+        ("cycle", "calls ncclRecv of 100000 ncclFloat32 from rank 1", "from rank 2"),
         ("later", all_reduce, receive),
         ("group", all_reduce, "calls ncclRecv of 4 ncclFloat32 from rank 0"),
     ] {
         let output = command(test, part, 3).output().unwrap();
-        passed(&output);
-        let said = said(&output);
+        assert_passed(&output);
+        let printed = printed(&output);
         for rank in 0..2 {
-            // The first line of a rank's is of the work that ends.
-            let own = format!(", rank {rank} of 3: ");
-            let line = said.lines().find(|line| line.contains(&own)).unwrap_or_else(|| {
-                panic!("{part}: rank {rank} says nothing: {said}");
+            // The first line that a rank prints is about the work that fails.
+            let prefix = format!(", rank {rank} of 3: ");
+            let line = printed.lines().find(|line| line.contains(&prefix)).unwrap_or_else(|| {
+                panic!("{part}: rank {rank} prints nothing: {printed}");
             });
             for (other, does) in [(0, first), (1, second)] {
                 assert!(line.contains(&format!("rank {other} calls")), "{part}: {line}");
@@ -91,10 +93,10 @@ fn ranks_that_wait_for_each_other_are_told() {
     }
 }
 
-/// As in NCCL, whose groups do the operations of all ranks first.
+/// As in NCCL, whose groups run the collectives first.
 #[test]
-fn sends_and_operations_of_a_group_have_no_order() {
-    if !plays("deadlocks::sends_and_operations_of_a_group_have_no_order") {
+fn transfers_and_collectives_of_a_group_may_be_in_any_order() {
+    if !is_rank_process("deadlocks::transfers_and_collectives_of_a_group_may_be_in_any_order") {
         return;
     }
     let sums = ranks(|rank, stream, comm| {
@@ -120,10 +122,11 @@ fn sends_and_operations_of_a_group_have_no_order() {
     assert_eq!(sums, [6.0; 3]);
 }
 
-/// A group is one piece of work in whatever streams: sends in one don't wait for receives in another.
+/// A group is one piece of work for all its streams: a send on one stream doesn't wait for a
+/// receive on another.
 #[test]
 fn a_group_may_use_several_streams() {
-    if !plays("deadlocks::a_group_may_use_several_streams") {
+    if !is_rank_process("deadlocks::a_group_may_use_several_streams") {
         return;
     }
     let id = result::get_uniqueid().unwrap();
@@ -132,22 +135,22 @@ fn a_group_may_use_several_streams() {
             std::thread::spawn(move || {
                 let context = CudaContext::new(rank as usize).unwrap();
                 let (one, two) = (context.new_stream().unwrap(), context.new_stream().unwrap());
-                let comm = joined(id, 2, rank).unwrap();
+                let comm = join(id, 2, rank).unwrap();
                 let send = one.clone_htod(&vec![rank as f32 + 1.0; COUNT]).unwrap();
                 let got = two.alloc_zeros::<f32>(COUNT).unwrap();
                 let (from, to) = (address(&one, &send), address(&two, &got).cast_mut());
                 let (float, peer) = (ncclDataType_t::ncclFloat32, 1 - rank);
                 group_start().unwrap();
-                // SAFETY: the memory lives until the streams are done.
-                let asked = unsafe {
+                // SAFETY: the memory is valid until the streams have finished.
+                let result = unsafe {
                     [
                         sys::ncclSend(from, COUNT, float, peer, comm, one.cu_stream().cast()),
                         sys::ncclRecv(to, COUNT, float, peer, comm, two.cu_stream().cast()),
                     ]
                 };
-                assert_eq!(asked, [ncclResult_t::ncclSuccess; 2]);
+                assert_eq!(result, [ncclResult_t::ncclSuccess; 2]);
                 group_end().unwrap();
-                // What comes later in either stream waits for it.
+                // Later work in either stream waits for the group.
                 assert_eq!(two.clone_dtoh(&got).unwrap()[COUNT - 1], peer as f32 + 1.0);
                 one.synchronize().unwrap();
                 // SAFETY: nothing uses it any more.
@@ -160,15 +163,16 @@ fn a_group_may_use_several_streams() {
 
 /// A rank that is late is no deadlock: the others wait for it, whatever they wait in.
 #[test]
-fn a_late_rank_is_waited_for() {
-    if !plays("deadlocks::a_late_rank_is_waited_for") {
+fn a_late_rank_is_not_a_deadlock() {
+    if !is_rank_process("deadlocks::a_late_rank_is_not_a_deadlock") {
         return;
     }
     ranks(|rank, stream, comm| {
         let send = stream.clone_htod(&vec![rank as f32; COUNT]).unwrap();
         let mut a = stream.alloc_zeros::<f32>(COUNT).unwrap();
         let late = || std::thread::sleep(Duration::from_millis(700));
-        // 1 waits for 0, 2 for 1, and 0 comes late; then 0 for 2, which comes late.
+        // Rank 1 waits for rank 0, rank 2 for rank 1, and rank 0 is late; then rank 0 waits for
+        // rank 2, which is late.
         match rank {
             0 => {
                 late();
@@ -189,10 +193,10 @@ fn a_late_rank_is_waited_for() {
     });
 }
 
-/// Programs in which every message is received: whatever waits for whatever, no rank is accused.
+/// Random programs in which every message is received.
 #[test]
-fn programs_that_are_right_are_not_accused() {
-    if !plays("deadlocks::programs_that_are_right_are_not_accused") {
+fn correct_programs_are_never_reported_as_deadlocks() {
+    if !is_rank_process("deadlocks::correct_programs_are_never_reported_as_deadlocks") {
         return;
     }
     const MOST: usize = 40_000;
@@ -212,7 +216,7 @@ fn programs_that_are_right_are_not_accused() {
                 0 => {
                     comm.all_reduce_in_place(&mut a.slice_mut(..count), &ReduceOp::Max).unwrap();
                 }
-                // All receive from the one before, and one of them twice.
+                // Each rank receives from the previous one; one of them sends twice.
                 1 => {
                     let (next, before) = ((rank as i32 + 1) % 3, (rank as i32 + 2) % 3);
                     group_start().unwrap();
@@ -224,7 +228,7 @@ fn programs_that_are_right_are_not_accused() {
                     }
                     group_end().unwrap();
                 }
-                // Messages that pile up, from one to another.
+                // Several messages in a row from one rank to another.
                 _ if from != to => {
                     for _ in 0..1 + random(3) {
                         if rank == from {
@@ -242,8 +246,8 @@ fn programs_that_are_right_are_not_accused() {
 }
 
 #[test]
-fn a_rank_that_has_finalized_is_not_waited_for() {
-    if !plays("deadlocks::a_rank_that_has_finalized_is_not_waited_for") {
+fn waiting_for_a_finalized_rank_is_an_error() {
+    if !is_rank_process("deadlocks::waiting_for_a_finalized_rank_is_an_error") {
         return;
     }
     let id = result::get_uniqueid().unwrap();
@@ -251,27 +255,27 @@ fn a_rank_that_has_finalized_is_not_waited_for() {
         .map(|rank| {
             std::thread::spawn(move || {
                 let stream = CudaContext::new(rank as usize).unwrap().new_stream().unwrap();
-                let comm = joined(id, 2, rank).unwrap();
+                let comm = join(id, 2, rank).unwrap();
                 let place = stream.alloc_zeros::<f32>(COUNT).unwrap();
                 let at = address(&stream, &place).cast_mut();
                 let (float, queue) = (ncclDataType_t::ncclFloat32, stream.cu_stream().cast());
-                // SAFETY: the memory lives until the stream is done.
+                // SAFETY: the memory is valid until the stream has finished.
                 unsafe {
-                    // The pending work of the stream is done first.
+                    // The stream's pending work finishes before the rank leaves.
                     let sum = ncclRedOp_t::ncclSum;
-                    let asked = sys::ncclAllReduce(at, at, COUNT, float, sum, comm, queue);
-                    assert_eq!(asked, ncclResult_t::ncclSuccess);
+                    let result = sys::ncclAllReduce(at, at, COUNT, float, sum, comm, queue);
+                    assert_eq!(result, ncclResult_t::ncclSuccess);
                     if rank == 1 {
                         assert_eq!(sys::ncclCommFinalize(comm), ncclResult_t::ncclSuccess);
                         return stream.synchronize().unwrap();
                     }
                     stream.synchronize().unwrap();
-                    let asked = sys::ncclSend(at, COUNT, float, 1, comm, queue);
-                    assert_eq!(asked, ncclResult_t::ncclSuccess);
+                    let result = sys::ncclSend(at, COUNT, float, 1, comm, queue);
+                    assert_eq!(result, ncclResult_t::ncclSuccess);
                 }
                 assert!(stream.synchronize().is_err());
                 let mut error = ncclResult_t::ncclSuccess;
-                // SAFETY: the place lives for the call.
+                // SAFETY: the place is valid during the call.
                 unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
                 assert_eq!(error, ncclResult_t::ncclRemoteError);
             })

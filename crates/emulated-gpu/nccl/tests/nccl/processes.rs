@@ -1,5 +1,5 @@
-//! Ranks that are processes, and ranks that are gone: who waits for one that is killed, never comes or
-//! aborts is told.
+//! Ranks that are processes, and ranks that are killed, never join or abort: the ranks that wait
+//! for them get an error.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,9 @@ use cudarc::driver::{CudaContext, CudaStream};
 use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, Id, ReduceOp, result, sys};
 
-use crate::support::{PART, address, command, install, joined, own, passed, plays, said};
+use crate::support::{
+    PART, address, assert_passed, command, install, is_rank_process, join, printed, rank_data,
+};
 
 /// The file in which the ranks of a test find their id.
 fn id_file(test: &str) -> PathBuf {
@@ -19,7 +21,7 @@ fn id_file(test: &str) -> PathBuf {
     std::env::temp_dir().join(name)
 }
 
-/// Starts ranks, each a process with the same id, which the first one writes.
+/// Starts one process per rank. All use the id that the first one writes.
 fn processes(test: &str, parts: &[&str], seconds: &str) -> Vec<Child> {
     let file = id_file(test);
     let _ = std::fs::remove_file(&file);
@@ -31,8 +33,8 @@ fn processes(test: &str, parts: &[&str], seconds: &str) -> Vec<Child> {
     parts.iter().enumerate().map(start).collect()
 }
 
-/// What a process that is a rank finds in its environment, and its communicator.
-fn own_process() -> (usize, Arc<CudaStream>, Result<Comm, result::NcclError>) {
+/// Joins as the rank that the environment describes; returns its number, stream and communicator.
+fn join_as_process() -> (usize, Arc<CudaStream>, Result<Comm, result::NcclError>) {
     install();
     let number = |name: &str| std::env::var(name).unwrap().parse::<usize>().unwrap();
     let (rank, file) = (number("RANK"), std::env::var("ID_FILE").unwrap());
@@ -59,21 +61,21 @@ fn own_process() -> (usize, Arc<CudaStream>, Result<Comm, result::NcclError>) {
 }
 
 #[test]
-fn ranks_are_processes_too() {
-    let test = "processes::ranks_are_processes_too";
+fn ranks_can_be_processes() {
+    let test = "processes::ranks_can_be_processes";
     if std::env::var_os(PART).is_none() {
         for child in processes(test, &["rank"; 3], "60") {
             let output = child.wait_with_output().unwrap();
-            passed(&output);
+            assert_passed(&output);
         }
         return;
     }
-    let (rank, stream, comm) = own_process();
+    let (rank, stream, comm) = join_as_process();
     let comm = comm.unwrap();
-    let mut place = stream.clone_htod(&own(rank, 100_003)).unwrap();
+    let mut place = stream.clone_htod(&rank_data(rank, 100_003)).unwrap();
     comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
     let sum = stream.clone_dtoh(&place).unwrap();
-    let exact: f64 = (0..3).map(|rank| f64::from(own(rank, 100_003)[99_999])).sum();
+    let exact: f64 = (0..3).map(|rank| f64::from(rank_data(rank, 100_003)[99_999])).sum();
     assert!((f64::from(sum[99_999]) - exact).abs() <= 2.0 * exact * 2f64.powi(-24));
     // All have the same bits.
     let bits = sum.iter().fold(0u64, |sum, value| sum.rotate_left(5) ^ u64::from(value.to_bits()));
@@ -83,29 +85,29 @@ fn ranks_are_processes_too() {
 }
 
 #[test]
-fn a_rank_that_is_killed_ends_the_others() {
-    killed("processes::a_rank_that_is_killed_ends_the_others", "dies");
+fn a_killed_rank_fails_the_others() {
+    killed("processes::a_killed_rank_fails_the_others", "dies");
 }
 
-/// As PyTorch's data loaders do: what they inherit of the rank doesn't keep it alive.
+/// As with PyTorch's data loaders: a child that inherits the rank's files doesn't keep it alive.
 #[test]
-fn a_rank_that_is_killed_ends_the_others_though_its_child_lives() {
-    killed("processes::a_rank_that_is_killed_ends_the_others_though_its_child_lives", "forks");
+fn a_killed_rank_fails_the_others_even_if_its_child_lives() {
+    killed("processes::a_killed_rank_fails_the_others_even_if_its_child_lives", "forks");
 }
 
 fn killed(test: &str, part: &str) {
     if std::env::var_os(PART).is_none() {
         let mut children = processes(test, &["waits", part, "waits"], "60");
-        // It kills itself when all are there.
+        // Rank 1 kills itself once all ranks have joined.
         assert!(!children.remove(1).wait().unwrap().success());
         for child in children {
             let output = child.wait_with_output().unwrap();
-            passed(&output);
-            assert!(said(&output).contains("rank 1 is gone"), "{}", said(&output));
+            assert_passed(&output);
+            assert!(printed(&output).contains("rank 1 is gone"), "{}", printed(&output));
         }
         return;
     }
-    let (_, stream, comm) = own_process();
+    let (_, stream, comm) = join_as_process();
     let comm = comm.unwrap();
     let mut place = stream.clone_htod(&[1.0f32]).unwrap();
     comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
@@ -113,7 +115,7 @@ fn killed(test: &str, part: &str) {
     let part = std::env::var(PART).unwrap();
     // SAFETY: the child only makes calls that are allowed after a fork of a process with threads.
     if part == "forks" && unsafe { libc::fork() } == 0 {
-        // SAFETY: as above; it lives for half a minute, and ends.
+        // SAFETY: as above; the child ends after half a minute.
         unsafe {
             libc::alarm(30);
             libc::pause();
@@ -124,14 +126,14 @@ fn killed(test: &str, part: &str) {
         // SAFETY: ends this process as `kill -9` does.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     }
-    // Another rank may have found out before this one asks.
-    let asked = comm.all_reduce_in_place(&mut place, &ReduceOp::Sum);
-    assert!(asked.is_err() || stream.synchronize().is_err());
-    // What is asked for later is refused at once.
+    // This rank may notice only when the stream is synchronised.
+    let result = comm.all_reduce_in_place(&mut place, &ReduceOp::Sum);
+    assert!(result.is_err() || stream.synchronize().is_err());
+    // Later calls fail at once.
     assert!(comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).is_err());
 }
 
-/// The memory that ranks of an id share, as long as it has a name.
+/// The shared memory of an id's ranks, as long as the file has a name.
 fn shared_memory(id: &[u8]) -> PathBuf {
     let shm = Path::new("/dev/shm");
     let folder = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };
@@ -140,14 +142,14 @@ fn shared_memory(id: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn a_rank_that_is_killed_while_it_waits_leaves_no_memory() {
-    let test = "processes::a_rank_that_is_killed_while_it_waits_leaves_no_memory";
+fn a_rank_killed_while_waiting_leaves_no_shared_memory() {
+    let test = "processes::a_rank_killed_while_waiting_leaves_no_shared_memory";
     if std::env::var_os(PART).is_some() {
-        let (_, stream, comm) = own_process();
+        let (_, stream, comm) = join_as_process();
         let mut place = stream.clone_htod(&[1.0f32]).unwrap();
         return comm.unwrap().all_reduce_in_place(&mut place, &ReduceOp::Sum).map(|_| ()).unwrap();
     }
-    // It waits for two ranks that never come.
+    // It waits for two ranks that never join.
     let mut waits = processes(test, &["waits"], "60").remove(0);
     let begun = Instant::now();
     let path = loop {
@@ -155,40 +157,40 @@ fn a_rank_that_is_killed_while_it_waits_leaves_no_memory() {
         if id.len() == 128 && shared_memory(&id).exists() {
             break shared_memory(&id);
         }
-        assert!(begun.elapsed() < Duration::from_secs(60), "it never waits");
+        assert!(begun.elapsed() < Duration::from_secs(60), "the rank never starts to wait");
         std::thread::sleep(Duration::from_millis(5));
     };
     waits.kill().unwrap();
     waits.wait().unwrap();
-    // Another process may have removed it already, as the next one does.
+    // Another process may already have removed the file, as the next one does.
     if let Ok(left) = std::fs::metadata(&path) {
         assert!(left.blocks() * 512 < 1 << 20, "{} bytes", left.blocks() * 512);
     }
     for child in processes(test, &["rank"; 3], "60") {
-        passed(&child.wait_with_output().unwrap());
+        assert_passed(&child.wait_with_output().unwrap());
     }
     assert!(!path.exists(), "{}", path.display());
 }
 
 #[test]
-fn a_rank_that_never_comes_ends_the_others() {
-    let test = "processes::a_rank_that_never_comes_ends_the_others";
+fn a_rank_that_never_joins_fails_the_others() {
+    let test = "processes::a_rank_that_never_joins_fails_the_others";
     if std::env::var_os(PART).is_none() {
         for child in processes(test, &["waits"; 2], "2") {
             let output = child.wait_with_output().unwrap();
-            passed(&output);
-            let told = said(&output);
-            let names_it = told.contains("of 3 ranks, 2 did not come within 2 s");
-            assert!(names_it || told.contains("has given its communicator back"), "{told}");
+            assert_passed(&output);
+            let printed = printed(&output);
+            let names_it = printed.contains("of 3 ranks, 2 did not join within 2 s");
+            assert!(names_it || printed.contains("has left the communicator"), "{printed}");
         }
         return;
     }
-    assert!(own_process().2.is_err());
+    assert!(join_as_process().2.is_err());
 }
 
 #[test]
-fn a_rank_that_aborts_ends_what_waits_for_it() {
-    if !plays("processes::a_rank_that_aborts_ends_what_waits_for_it") {
+fn aborting_fails_the_ranks_that_wait() {
+    if !is_rank_process("processes::aborting_fails_the_ranks_that_wait") {
         return;
     }
     let id = result::get_uniqueid().unwrap();
@@ -196,7 +198,7 @@ fn a_rank_that_aborts_ends_what_waits_for_it() {
         .map(|rank| {
             std::thread::spawn(move || {
                 let stream = CudaContext::new(rank as usize).unwrap().new_stream().unwrap();
-                let comm = joined(id, 2, rank).unwrap();
+                let comm = join(id, 2, rank).unwrap();
                 if rank == 1 {
                     // SAFETY: nothing uses it any more.
                     unsafe { result::comm_abort(comm) }.unwrap();
@@ -204,8 +206,8 @@ fn a_rank_that_aborts_ends_what_waits_for_it() {
                 }
                 let place = stream.clone_htod(&[1.0f32]).unwrap();
                 let at = address(&stream, &place).cast_mut();
-                // SAFETY: the memory lives until the stream is done.
-                let asked = unsafe {
+                // SAFETY: the memory is valid until the stream has finished.
+                let result = unsafe {
                     sys::ncclAllReduce(
                         at,
                         at,
@@ -216,10 +218,10 @@ fn a_rank_that_aborts_ends_what_waits_for_it() {
                         stream.cu_stream().cast(),
                     )
                 };
-                assert_eq!(asked, ncclResult_t::ncclSuccess);
+                assert_eq!(result, ncclResult_t::ncclSuccess);
                 assert!(stream.synchronize().is_err());
                 let mut error = ncclResult_t::ncclSuccess;
-                // SAFETY: the place lives for the call.
+                // SAFETY: the place is valid during the call.
                 unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
                 assert_eq!(error, ncclResult_t::ncclRemoteError);
             })

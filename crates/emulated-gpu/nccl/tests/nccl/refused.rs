@@ -1,4 +1,4 @@
-//! Calls that do not fit: what ranks are told, and what is no argument.
+//! Mismatched and invalid calls.
 
 use std::ffi::c_void;
 
@@ -6,14 +6,17 @@ use cudarc::driver::CudaContext;
 use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclUniqueId};
 use cudarc::nccl::{ReduceOp, result, sys};
 
-use crate::support::{PART, address, command, install, joined, passed, plays, ranks, said};
+use crate::support::{
+    PART, address, assert_passed, command, install, is_rank_process, join, printed, ranks,
+};
 
 #[test]
-fn ranks_that_call_for_different_things_are_told() {
-    let test = "refused::ranks_that_call_for_different_things_are_told";
+fn mismatched_calls_are_an_error_on_every_rank() {
+    let test = "refused::mismatched_calls_are_an_error_on_every_rank";
     if std::env::var_os(PART).is_none() {
-        // The words of a rank that finds the difference itself, of either side, and of one that is told of it.
-        for (part, found, told) in [
+        // For each mismatch: the messages of a rank that finds it, from either side, and what the
+        // messages of the other ranks must contain.
+        for (part, found, expected) in [
             (
                 "count",
                 ["has 3 elements, not 4", "has 4 elements, not 3"],
@@ -36,16 +39,16 @@ fn ranks_that_call_for_different_things_are_told() {
             ),
             (
                 "root",
-                ["has rank 1 for its root, not 0", "has rank 0 for its root, not 1"],
+                ["has rank 1 as its root, not 0", "has rank 0 as its root, not 1"],
                 ["of 12 ncclFloat32 from rank 1", "of 12 ncclFloat32 from rank 0"],
             ),
         ] {
             let output = command(test, part, 3).output().unwrap();
-            passed(&output);
-            let said = said(&output);
-            assert!(found.iter().any(|words| said.contains(words)), "{part}: {said}");
-            for line in said.lines().filter(|line| line.contains("call for different things")) {
-                assert!(told.iter().all(|words| line.contains(words)), "{part}: {line}");
+            assert_passed(&output);
+            let output = printed(&output);
+            assert!(found.iter().any(|words| output.contains(words)), "{part}: {output}");
+            for line in output.lines().filter(|line| line.contains("call different operations")) {
+                assert!(expected.iter().all(|words| line.contains(words)), "{part}: {line}");
             }
         }
         return;
@@ -56,7 +59,7 @@ fn ranks_that_call_for_different_things_are_told() {
         let (mut a, mut b) =
             (stream.alloc_zeros::<f32>(12).unwrap(), stream.alloc_zeros::<i32>(4).unwrap());
         let other = rank == 1;
-        let asked = match &*part {
+        let result = match &*part {
             "count" => {
                 let count = if other { 3 } else { 4 };
                 comm.all_reduce_in_place(&mut a.slice_mut(..count), &ReduceOp::Sum)
@@ -70,15 +73,15 @@ fn ranks_that_call_for_different_things_are_told() {
             "root" => comm.broadcast_in_place(&mut a, i32::from(other)),
             _ => comm.all_reduce_in_place(&mut a.slice_mut(..4), &ReduceOp::Sum),
         };
-        asked.unwrap();
+        result.unwrap();
         assert!(stream.synchronize().is_err(), "rank {rank} has no result");
     });
 }
 
-/// As C programs may pack them, and ctypes does.
+/// Arguments may be unaligned, as packed C structures and ctypes pass them.
 #[test]
-fn arguments_may_be_at_odd_addresses() {
-    if !plays("refused::arguments_may_be_at_odd_addresses") {
+fn arguments_may_be_unaligned() {
+    if !is_rank_process("refused::arguments_may_be_unaligned") {
         return;
     }
     let mut bytes = [0u8; 256];
@@ -93,7 +96,7 @@ fn arguments_may_be_at_odd_addresses() {
         .copied()
         .chain([0; 64])
         .collect();
-    // SAFETY: there is room for each value, up to the next.
+    // SAFETY: there is space for each value before the next one.
     unsafe {
         let id = result::get_uniqueid().unwrap();
         let comm = odd(0).cast::<ncclComm_t>();
@@ -101,13 +104,13 @@ fn arguments_may_be_at_odd_addresses() {
         let config = odd(20).cast::<sys::ncclConfig_t>();
         assert_eq!(sys::ncclCommInitRankConfig(comm, 1, id, 0, config), success);
         let one = comm.read_unaligned();
-        for asked in [
+        for result in [
             sys::ncclGetVersion(odd(5).cast()),
             sys::ncclCommCount(one, odd(5).cast()),
             sys::ncclCommUserRank(one, odd(5).cast()),
             sys::ncclCommGetAsyncError(one, odd(5).cast()),
         ] {
-            assert_eq!(asked, success);
+            assert_eq!(result, success);
         }
         let float = ncclDataType_t::ncclFloat32;
         let host = sys::ncclScalarResidence_t::ncclScalarHostImmediate;
@@ -131,8 +134,8 @@ fn arguments_may_be_at_odd_addresses() {
 }
 
 #[test]
-fn what_is_no_argument_is_refused() {
-    if !plays("refused::what_is_no_argument_is_refused") {
+fn invalid_arguments_are_refused() {
+    if !is_rank_process("refused::invalid_arguments_are_refused") {
         return;
     }
     let context = CudaContext::new(0).unwrap();
@@ -140,14 +143,14 @@ fn what_is_no_argument_is_refused() {
     let id = result::get_uniqueid().unwrap();
     assert!(result::get_nccl_version().unwrap() >= 22_000);
     for (ranks, rank) in [(0, 0), (2, 2), (2, -1), (65, 0)] {
-        assert!(joined(id, ranks, rank).is_err(), "{rank} of {ranks}");
+        assert!(join(id, ranks, rank).is_err(), "{rank} of {ranks}");
     }
-    assert!(joined(ncclUniqueId { internal: [0; 128] }, 1, 0).is_err());
-    let comm = joined(id, 1, 0).unwrap();
+    assert!(join(ncclUniqueId { internal: [0; 128] }, 1, 0).is_err());
+    let comm = join(id, 1, 0).unwrap();
     let memory = stream.alloc_zeros::<f32>(4).unwrap();
     let (at, queue) = (address(&stream, &memory), stream.cu_stream().cast());
     let all_reduce = |from: *const c_void, count, of, comm| {
-        // SAFETY: the library checks what it is given.
+        // SAFETY: the library checks its arguments.
         unsafe {
             sys::ncclAllReduce(from, at.cast_mut(), count, of, ncclRedOp_t::ncclSum, comm, queue)
         }

@@ -1,4 +1,4 @@
-//! What plays the ranks.
+//! Helpers that start ranks as threads or processes.
 
 use std::ffi::c_void;
 use std::process::{Command, Output, Stdio};
@@ -9,16 +9,16 @@ use cudarc::nccl::sys::{ncclComm_t, ncclUniqueId};
 use cudarc::nccl::{Comm, Id, result};
 use emulated_gpu_test_support::device;
 
-/// Names the part of a test that a process is to play.
+/// The environment variable that names the role of a test's process.
 pub(crate) const PART: &str = "EMULATED_NCCL_TEST_PART";
 
-/// The libraries: whoever asks for `libcuda.so` and `libnccl.so` from now on gets them.
+/// Installs the libraries: from now on, `libcuda.so` and `libnccl.so` resolve to the emulated ones.
 pub(crate) fn install() {
     let own = emulated_nccl::library_path().unwrap();
     std::mem::forget(device::install([emulated_cuda::library_path().unwrap(), own]));
 }
 
-/// A process that plays a part of a test, which is named with its module.
+/// A process with a role in a test; `test` includes the module's name.
 pub(crate) fn command(test: &str, part: &str, devices: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
@@ -27,29 +27,29 @@ pub(crate) fn command(test: &str, part: &str, devices: usize) -> Command {
     command
 }
 
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
 }
 
-/// Expects that the process has run its test, and passed it.
-pub(crate) fn passed(output: &Output) {
-    let said = said(output);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+/// Asserts that the process has run its test, and that the test has passed.
+pub(crate) fn assert_passed(output: &Output) {
+    let printed = printed(output);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
 }
 
-/// Whether this is the process that plays the test; else one that does is run, with three devices.
-pub(crate) fn plays(test: &str) -> bool {
+/// Whether this process plays a role of the test. If not, starts one that does, with three devices.
+pub(crate) fn is_rank_process(test: &str) -> bool {
     if std::env::var_os(PART).is_some() {
         install();
         return true;
     }
     let output = command(test, "all", 3).output().unwrap();
-    passed(&output);
+    assert_passed(&output);
     false
 }
 
-/// Three ranks, each a thread with a device of its own.
+/// Runs three ranks, each a thread with its own device.
 pub(crate) fn ranks<T: Send + 'static>(
     body: impl Fn(usize, &Arc<CudaStream>, &Comm) -> T + Send + Sync + 'static,
 ) -> Vec<T> {
@@ -67,8 +67,8 @@ pub(crate) fn ranks<T: Send + 'static>(
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
-/// What a rank has: numbers whose sums are rounded.
-pub(crate) fn own(rank: usize, count: usize) -> Vec<f32> {
+/// The elements of a rank; their sums have to be rounded.
+pub(crate) fn rank_data(rank: usize, count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7 + rank * 13) % 101) as f32 / (3 + rank) as f32).collect()
 }
 
@@ -76,12 +76,12 @@ pub(crate) fn address<T>(stream: &Arc<CudaStream>, slice: &impl DevicePtr<T>) ->
     slice.device_ptr(stream).0 as *const c_void
 }
 
-pub(crate) fn joined(
+pub(crate) fn join(
     id: ncclUniqueId,
     ranks: i32,
     rank: i32,
 ) -> Result<ncclComm_t, result::NcclError> {
     let mut comm = std::ptr::null_mut();
-    // SAFETY: the place lives for the call.
+    // SAFETY: the place is valid during the call.
     unsafe { result::comm_init_rank(&raw mut comm, ranks, id, rank) }.map(|_| comm)
 }
