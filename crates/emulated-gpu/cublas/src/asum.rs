@@ -1,4 +1,4 @@
-//! `cublas<T>asum`: the sum of magnitudes.
+//! `cublas<T>asum`: the sum of absolute values.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,12 +10,12 @@ use emulated_blas::{
 use crate::handle::{Handle, open};
 use crate::vector::Vector;
 
-/// Elements that are summed one after the other; the sums of such pieces are added in pairs, so
-/// that the error grows with the logarithm of the length.
+/// The number of elements that are summed one after the other. The sums of such pieces are added in
+/// pairs, so that the rounding error grows with the logarithm of the length.
 const PIECE: usize = 128;
 
 /// # Safety
-/// In host pointer mode a result that is not null is writable.
+/// In host pointer mode, a non-null `result` must be writable.
 unsafe fn submit<T: Real>(
     name: &'static str,
     handle: Handle,
@@ -27,7 +27,8 @@ unsafe fn submit<T: Real>(
     let (settings, driver) = open(handle)?;
     let (mode, ty) = (settings.pointer_mode, T::TYPE);
     check_pointer(driver, result, mode, ty, "result")?;
-    // Nothing to sum, as the real library sees it, gives 0 and is no error.
+    // As in the real library, an empty vector or a non-positive increment gives 0 and is not an
+    // error.
     let empty = len <= 0 || inc <= 0;
     let vector = Vector { name: "x", inc_name: "incx", address: x, ty, len, inc };
     let mut accesses = Vec::new();
@@ -48,11 +49,12 @@ unsafe fn submit<T: Real>(
     let len = if empty { 0 } else { len as usize };
     let is_aligned = result.is_multiple_of(ty.size());
     let run: Run = Box::new(move |_| {
-        // SAFETY: `x` is among the accesses, as is `result` where it is device memory; for the host's, which may
-        // be at any address, the caller vouches until the function returns, which waits.
+        // SAFETY: `x` is among the accesses, and so is `result` if it is device memory. A host
+        // `result` may be unaligned; the caller keeps it valid until the function returns, which
+        // waits for the work.
         unsafe {
             let sum = sum::<T>(view, 0, len);
-            // Aligned memory of the host's may be managed, so that kernels reach it too.
+            // Aligned host memory may be managed memory, which kernels can access too.
             match is_aligned {
                 true => store(result, ty, 0, sum),
                 false => (result as *mut T).write_unaligned(sum),
@@ -66,7 +68,7 @@ unsafe fn submit<T: Real>(
 }
 
 /// # Safety
-/// `len` elements from the one of that number on have to be readable.
+/// `len` elements from element `first` must be readable.
 unsafe fn sum<T: Real>(x: View, first: usize, len: usize) -> T {
     if len <= PIECE {
         let mut sum = T::default();
@@ -82,22 +84,30 @@ unsafe fn sum<T: Real>(x: View, first: usize, len: usize) -> T {
 }
 
 export! {
-    /// `result = Σ |x|`
+    /// Computes `result = Σ
+    /// x
+    /// `.
     fn cublasSasum_v2(handle: Handle, n: c_int, x: *const c_void, incx: c_int, result: *mut c_void) {
         submit::<f32>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
     }
 
-    /// `result = Σ |x|`
+    /// Computes `result = Σ
+    /// x
+    /// `.
     fn cublasDasum_v2(handle: Handle, n: c_int, x: *const c_void, incx: c_int, result: *mut c_void) {
         submit::<f64>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
     }
 
-    /// `result = Σ |x|`
+    /// Computes `result = Σ
+    /// x
+    /// `.
     fn cublasSasum_v2_64(handle: Handle, n: i64, x: *const c_void, incx: i64, result: *mut c_void) {
         submit::<f32>(NAME, handle, n, x as u64, incx, result as u64)
     }
 
-    /// `result = Σ |x|`
+    /// Computes `result = Σ
+    /// x
+    /// `.
     fn cublasDasum_v2_64(handle: Handle, n: i64, x: *const c_void, incx: i64, result: *mut c_void) {
         submit::<f64>(NAME, handle, n, x as u64, incx, result as u64)
     }

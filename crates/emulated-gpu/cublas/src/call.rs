@@ -1,4 +1,4 @@
-//! What all functions of the `gemm` family are called with, and how they are declared.
+//! The common arguments of the `gemm` functions, and the macro that declares these functions.
 
 use std::array::from_fn;
 use std::ffi::{c_int, c_void};
@@ -9,11 +9,11 @@ use crate::handle::Handle;
 use crate::level3::Gemm;
 use crate::operand::{BatchLocation, operands};
 
-/// The arguments that all of them have: `O` is an operation and `I` a size or a leading dimension, or
-/// either a pointer to as many of them as there are groups.
+/// The arguments that all `gemm` functions have. `O` is the type of an operation, and `I` that of a
+/// size or a leading dimension; for grouped products, both are pointers to one value per group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<O, I> {
-    /// The function.
+    /// The name of the exported function.
     pub(crate) name: &'static str,
     pub(crate) handle: Handle,
     /// `transa`, `transb`
@@ -22,27 +22,28 @@ pub(crate) struct Call<O, I> {
     pub(crate) sizes: (I, I, I),
     /// `alpha`, `beta`
     pub(crate) scalars: (*const c_void, *const c_void),
-    /// `A`, `B` and `C`, or the arrays of pointers to them.
+    /// The addresses of `A`, `B` and `C`, or of the arrays of pointers to them.
     pub(crate) addresses: [u64; 3],
     /// `lda`, `ldb`, `ldc`
     pub(crate) lds: [I; 3],
 }
 
 impl<I: Copy + Into<i64>> Call<c_int, I> {
-    /// Batches in which matrices lie a stride after the last; of one matrix the stride does not matter.
+    /// The operands as strided batches; for a single matrix the stride has no effect.
     pub(crate) fn strided(&self, strides: [i64; 3]) -> [BatchLocation; 3] {
         from_fn(|index| BatchLocation::Strided(self.addresses[index], strides[index]))
     }
 
-    /// Batches of which there are arrays of pointers.
+    /// The operands as arrays of pointers.
     pub(crate) fn arrays(&self) -> [BatchLocation; 3] {
         self.addresses.map(BatchLocation::Array)
     }
 
-    /// Checks and queues it, with what the forms of the function find out each in its own way.
+    /// Checks the arguments and enqueues the product; the other arguments are those that differ
+    /// between the functions.
     ///
     /// # Safety
-    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     pub(crate) unsafe fn submit(
         &self,
         types: [DataType; 3],
@@ -69,8 +70,9 @@ impl<I: Copy + Into<i64>> Call<c_int, I> {
     }
 }
 
-/// Declares exported functions of the family. The body of each finds in the [`Call`] what all have; what
-/// only some have is named: types of `A`, `B` and `C`, strides, and what comes last.
+/// Declares exported functions of the `gemm` family. The [`Call`] in a function's body has the
+/// common arguments. The others are named in the declaration: types of `A`, `B` and `C`, strides,
+/// and the last arguments.
 macro_rules! export_gemm {
     ($(
         $(#[$meta:meta])*

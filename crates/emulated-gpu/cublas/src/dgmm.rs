@@ -1,4 +1,4 @@
-//! `cublas<T>dgmm`: a matrix times a diagonal one, which is given as a vector.
+//! `cublas<T>dgmm`: a matrix times a diagonal matrix, which is given as a vector.
 
 use std::ffi::{c_int, c_void};
 
@@ -11,7 +11,7 @@ use crate::operand::{BatchLocation, operands};
 use crate::structured::is_left;
 use crate::vector::Vector;
 
-/// `C = diag(x) · A`, or `A · diag(x)`.
+/// The arguments of `C = diag(x) · A`, or of `C = A · diag(x)`.
 struct Dgmm {
     mode: c_int,
     sizes: (i64, i64),
@@ -51,7 +51,7 @@ impl Dgmm {
                 a.ld, c.ld
             )));
         }
-        // An increment of 0 means the first element for all.
+        // With an increment of 0, the first element is used for all rows or columns.
         let (len, inc) = match self.x.1 {
             0 => (1, 1),
             inc => (if is_left { m } else { n }, inc),
@@ -75,7 +75,7 @@ impl Dgmm {
         let run: Run = Box::new(move |_| {
             for (column, row) in (0..n).flat_map(|column| (0..m).map(move |row| (column, row))) {
                 let index = if is_left { row } else { column };
-                // SAFETY: all of it is among the accesses.
+                // SAFETY: all operands are among the accesses.
                 unsafe {
                     let factor: T = x.get(if is_one { 0 } else { index }, 0);
                     c.set(row, column, factor * a.get(row, column));
@@ -91,7 +91,7 @@ impl Dgmm {
 macro_rules! dgmm {
     ($($name:ident, $ty:ty, $int:ty;)*) => {$(
         export! {
-            /// `C = diag(x) · A`, or `A · diag(x)`; `C` may be `A`.
+            /// Computes `C = diag(x) · A`, or `A · diag(x)`; `C` may be `A`.
             fn $name(
                 handle: Handle,
                 mode: c_int,

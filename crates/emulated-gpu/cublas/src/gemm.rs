@@ -1,4 +1,5 @@
-//! `cublas<T>gemm`, `cublas<T>gemmStridedBatched` and `cublas<T>gemmBatched`, in 32- and 64-bit integers.
+//! `cublas<T>gemm`, `cublas<T>gemmStridedBatched` and `cublas<T>gemmBatched`, with 32-bit and
+//! 64-bit integers.
 
 use std::ffi::c_int;
 
@@ -8,11 +9,11 @@ use crate::call::{Call, export_gemm};
 use crate::handle::{Settings, settings};
 use crate::operand::BatchLocation;
 
-/// One of the types that functions have in their names.
+/// The element type that is part of a function's name, such as `S` or `D`.
 #[derive(Clone, Copy)]
 pub(crate) struct Typed {
     pub(crate) ty: DataType,
-    /// In what is computed, by the handle's settings.
+    /// The compute type, which depends on the handle's settings.
     pub(crate) compute: fn(&Settings) -> Compute,
 }
 
@@ -23,7 +24,7 @@ pub(crate) const DOUBLE_COMPLEX: Typed = Typed { ty: DataType::C64, compute: |_|
 pub(crate) const HALF: Typed = Typed { ty: DataType::F16, compute: |_| Compute::F16 };
 
 /// # Safety
-/// As of [`Call::submit`].
+/// See [`Call::submit`].
 unsafe fn submit<I: Copy + Into<i64>>(
     call: &Call<c_int, I>,
     typed: Typed,
@@ -38,19 +39,19 @@ unsafe fn submit<I: Copy + Into<i64>>(
 macro_rules! gemm {
     ($($name:ident, $strided:ident, $batched:ident, $typed:ident, $int:ty;)*) => {$(
         export_gemm! {
-            /// `C = alpha · op(A) · op(B) + beta · C`
+            /// Computes `C = alpha · op(A) · op(B) + beta · C`.
             fn $name(call: Call<c_int, $int>) {
                 submit(&call, $typed, call.strided([0; 3]), 1)
             }
 
-            /// `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]`, each a stride after the last.
+            /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for a strided batch.
             fn $strided(
                 call: Call<c_int, $int>, strides stride_a stride_b stride_c; batch_count: $int
             ) {
                 submit(&call, $typed, call.strided([stride_a, stride_b, stride_c]), batch_count)
             }
 
-            /// `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]`, by arrays of pointers.
+            /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for arrays of pointers.
             fn $batched(call: Call<c_int, $int>; batch_count: $int) {
                 submit(&call, $typed, call.arrays(), batch_count)
             }

@@ -1,4 +1,4 @@
-//! `cublas<T>gemv` and its strided batches: a matrix times a vector.
+//! `cublas<T>gemv` and its strided batches: matrix-vector products.
 
 use std::ffi::{c_int, c_longlong, c_void};
 
@@ -11,7 +11,7 @@ use crate::level3::check_size;
 use crate::operand::{BatchLocation, Operand};
 use crate::vector::Vector;
 
-/// `y = alpha · op(A) · x + beta · y`
+/// The arguments of `y = alpha · op(A) · x + beta · y`.
 struct Gemv {
     operation: c_int,
     sizes: (i64, i64),
@@ -25,7 +25,7 @@ struct Gemv {
 
 impl Gemv {
     /// # Safety
-    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     unsafe fn submit(
         &self,
         name: &'static str,
@@ -60,7 +60,7 @@ impl Gemv {
         for (inc, what) in [(self.x.1, "incx"), (self.y.1, "incy")] {
             reject_if!(inc == 0, invalid, "{what} is 0: it has to step");
         }
-        // With nothing to multiply, `y` stays as it is (reference BLAS).
+        // As in the reference BLAS, `y` stays unchanged if a size is 0.
         if m == 0 || n == 0 || self.batch == 0 {
             return Ok(());
         }
@@ -116,8 +116,8 @@ impl Gemv {
     }
 }
 
-/// Declares exported functions of a matrix and a vector: their arguments of batches, where they have those, and
-/// the fields of [`Gemv`] that tell of a batch.
+/// Declares exported `gemv` functions: the strides and the batch count if they have them, and the
+/// corresponding fields of [`Gemv`].
 macro_rules! export_gemv {
     ($(
         $(#[$meta:meta])*
@@ -162,10 +162,10 @@ macro_rules! export_gemv {
 macro_rules! gemv {
     ($($name:ident, $strided:ident, $typed:ident, $int:ty;)*) => {$(
         export_gemv! {
-            /// `y = alpha · op(A) · x + beta · y`
+            /// Computes `y = alpha · op(A) · x + beta · y`.
             fn $name($typed, $int) { strides: (0, 0, 0), batch: 1 }
 
-            /// `y[i] = alpha · op(A[i]) · x[i] + beta · y[i]`, each a stride after the last.
+            /// Computes `y[i] = alpha · op(A[i]) · x[i] + beta · y[i]` for a strided batch.
             fn $strided($typed, $int, strides stride_a stride_x stride_y, batch_count) {
                 strides: (stride_a, stride_x, stride_y), batch: batch_count.into()
             }

@@ -1,5 +1,5 @@
-//! `cublasGemmGroupedBatchedEx` and `cublas<T>gemmGroupedBatched`: groups of products, each group
-//! with its own sizes, and matrices by arrays of pointers.
+//! `cublasGemmGroupedBatchedEx` and `cublas<T>gemmGroupedBatched`: groups of products, where each
+//! group has its own sizes and matrices are given by arrays of pointers.
 
 use std::ffi::{c_int, c_void};
 
@@ -14,7 +14,7 @@ use crate::level3::{Gemm, check_size, launch};
 use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
-/// The arguments, where every size is an array of as many numbers as there are groups.
+/// The arguments; operations, sizes and leading dimensions are arrays with one value per group.
 struct Grouped<I> {
     call: Call<*const c_int, *const I>,
     types: [DataType; 3],
@@ -24,20 +24,20 @@ struct Grouped<I> {
 }
 
 /// # Safety
-/// There have to be `count` readable numbers.
+/// `array` must be null or have `count` readable values.
 unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec<I>, Rejection> {
     reject_if!(array.is_null(), invalid, "{what} is a null pointer");
     let mut list = room(count)?;
-    // SAFETY: the caller's promise. The host's arrays may be at any address.
+    // SAFETY: the caller's promise. Host arrays may be unaligned.
     list.extend((0..count).map(|index| unsafe { array.add(index).read_unaligned() }));
     Ok(list)
 }
 
 impl<I: Copy + Into<i64>> Grouped<I> {
-    /// Checks every group before any of them is queued, as the real library does.
+    /// Checks all groups before any of them is enqueued, as the real library does.
     ///
     /// # Safety
-    /// Of arrays that are not null, as many numbers as there are groups are readable.
+    /// Non-null arrays must have one readable value per group.
     unsafe fn submit(self) -> Result<(), Rejection> {
         let call = &self.call;
         let (settings, driver) = open(call.handle)?;
@@ -75,7 +75,8 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         let mut prepared = Vec::new();
         let mut first = 0u64;
         for group in 0..groups {
-            // What lies behind the arrays' parts of the groups before, of which some may be empty.
+            // The part of an array of pointers after the parts of the earlier groups, some of which
+            // may be empty.
             let at = |array: u64| {
                 let behind = first.checked_mul(8).and_then(|bytes| array.checked_add(bytes));
                 let behind = behind.ok_or_else(|| {
@@ -124,8 +125,8 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         launch(call.name, driver, settings.stream, prepared)
     }
 
-    /// The table of `cublasGemmGroupedBatchedEx` is shorter than that of `cublasGemmEx`: `A`, `B`
-    /// and `C` of one type, and of the fast types only TF32.
+    /// `cublasGemmGroupedBatchedEx` supports fewer types than `cublasGemmEx`: `A`, `B` and `C` have
+    /// the same type, and TF32 is the only fast type.
     fn check_types(&self) -> Result<(), Rejection> {
         let [a, b, c] = self.types;
         let known = match self.compute {
@@ -153,7 +154,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
 macro_rules! grouped {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
         export_gemm! {
-            /// Groups of products of one type.
+            /// Computes groups of products of one type.
             fn $name(
                 call: Call<*const c_int, *const $int>; group_count: $int, group_sizes: *const $int
             ) {
@@ -176,7 +177,7 @@ grouped! {
 macro_rules! grouped_ex {
     ($($name:ident, $int:ty;)*) => {$(
         export_gemm! {
-            /// Groups of products; the types are arguments.
+            /// Computes groups of products whose types are arguments.
             fn $name(
                 call: Call<*const c_int, *const $int>, types a_type b_type c_type;
                 group_count: $int, group_sizes: *const $int, compute_type: c_int

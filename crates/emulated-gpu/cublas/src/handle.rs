@@ -1,4 +1,4 @@
-//! Handles.
+//! Handles and their settings.
 
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
@@ -8,19 +8,20 @@ use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandl
 
 use crate::ffi::Out;
 
-/// `cublasHandle_t`: a number that is no address, so that a wrong one is found and never followed.
+/// `cublasHandle_t`: a number that is not an address, so that an invalid handle is detected and
+/// never dereferenced.
 pub(crate) type Handle = usize;
 
-/// What a handle remembers.
+/// The settings of a handle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settings {
     pub(crate) stream: StreamHandle,
     pub(crate) pointer_mode: PointerMode,
     /// `cublasMath_t`
     pub(crate) math_mode: c_int,
-    /// `cublasAtomicsMode_t`; nothing here uses atomics.
+    /// `cublasAtomicsMode_t`; it has no effect, because nothing here uses atomics.
     pub(crate) atomics_mode: c_int,
-    /// Nothing here chooses its kernels.
+    /// The number of multiprocessors to use; it has no effect.
     pub(crate) sm_count_target: c_int,
 }
 
@@ -28,19 +29,19 @@ pub(crate) struct Settings {
 const DISALLOW_REDUCED_PRECISION_REDUCTION: c_int = 16;
 
 impl Settings {
-    /// In what functions with `S` in their name compute.
+    /// The compute type of functions with `S` or `C` in their name.
     pub(crate) fn single(&self) -> Compute {
         match self.math_mode & !DISALLOW_REDUCED_PRECISION_REDUCTION {
-            // CUBLAS_TENSOR_OP_MATH: as CUBLAS_COMPUTE_32F_FAST_16F.
+            // CUBLAS_TENSOR_OP_MATH, which is CUBLAS_COMPUTE_32F_FAST_16F.
             1 => Compute::F32(Inputs::F16),
-            // CUBLAS_TF32_TENSOR_OP_MATH: as CUBLAS_COMPUTE_32F_FAST_TF32.
+            // CUBLAS_TF32_TENSOR_OP_MATH, which is CUBLAS_COMPUTE_32F_FAST_TF32.
             3 => Compute::from_code(77).unwrap_or(Compute::F32(Inputs::Full)),
             _ => Compute::F32(Inputs::Full),
         }
     }
 }
 
-/// Handles look like no address a program might have.
+/// All handles; their numbers don't look like addresses.
 static HANDLES: Registry<Mutex<Settings>> = Registry::new(0x31a5_0000_0000_0000);
 
 fn unknown(handle: Handle) -> Rejection {
@@ -48,14 +49,14 @@ fn unknown(handle: Handle) -> Rejection {
     Rejection::uninitialized(format!("the handle is {what}; make one with cublasCreate_v2"))
 }
 
-/// The settings of a handle, as they are now.
+/// A copy of a handle's current settings.
 pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
     let mut settings = Settings::default();
     change(handle, |own| settings = *own)?;
     Ok(settings)
 }
 
-/// The settings of a handle and the driver, with a context for the calling thread.
+/// A handle's settings, and the driver with a context for the calling thread.
 pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Rejection> {
     let settings = settings(handle)?;
     let driver = driver()?;
@@ -71,18 +72,19 @@ pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Resu
 }
 
 export! {
-    /// Makes a handle.
+    /// Creates a handle.
     fn cublasCreate_v2(handle: Out<'_, Handle>) {
         driver()?.bind()?;
         handle.required_as("handle")?;
         handle.set(HANDLES.insert(Mutex::default()))
     }
 
-    /// Destroys a handle, when its work is done.
+    /// Waits until the handle's work is done, and destroys it.
     fn cublasDestroy_v2(handle: Handle) {
         let settings = settings(handle)?;
         HANDLES.remove(handle).ok_or_else(|| unknown(handle))?;
-        // Whether what was queued failed is told to those who wait for it, not here.
+        // If earlier work failed, later calls on the stream report that; destroying the handle
+        // succeeds.
         if let Ok(driver) = driver()
             && driver.bind().is_ok()
         {

@@ -1,4 +1,4 @@
-//! The one product that all `gemm` functions are: checks of its arguments, and the work.
+//! The product behind all `gemm` functions: its checks and its work.
 
 use std::ffi::{c_int, c_void};
 
@@ -10,7 +10,7 @@ use emulated_blas::{
 use crate::handle::{Handle, Settings, open};
 use crate::operand::{BatchLocation, Checked, MakeAccess, Operand};
 
-/// `C = alpha · op(A) · op(B) + beta · C`, for each of a batch.
+/// The arguments of `C = alpha · op(A) · op(B) + beta · C`, for each matrix of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gemm {
     /// `transa`, `transb`
@@ -19,7 +19,7 @@ pub(crate) struct Gemm {
     pub(crate) sizes: (i64, i64, i64),
     /// `alpha`, `beta`
     pub(crate) scalars: (*const c_void, *const c_void),
-    /// The type of both.
+    /// The type of `alpha` and `beta`.
     pub(crate) scale: DataType,
     pub(crate) a: Operand,
     pub(crate) b: Operand,
@@ -28,17 +28,17 @@ pub(crate) struct Gemm {
     pub(crate) compute: Compute,
 }
 
-/// A product whose arguments are right.
+/// A product whose arguments have been checked.
 pub(crate) struct Prepared {
     accesses: Vec<Access>,
     products: Run,
 }
 
 impl Gemm {
-    /// Checks and queues it.
+    /// Checks the product and enqueues it.
     ///
     /// # Safety
-    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     pub(crate) unsafe fn submit(
         &self,
         name: &'static str,
@@ -50,10 +50,10 @@ impl Gemm {
         prepared.map_or(Ok(()), |prepared| launch(name, driver, settings.stream, vec![prepared]))
     }
 
-    /// Checks it. There is nothing to do where `C` has no elements.
+    /// Checks the product. Returns `None` if `C` is empty, so that there is nothing to do.
     ///
     /// # Safety
-    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     pub(crate) unsafe fn prepare(
         &self,
         settings: &Settings,
@@ -145,9 +145,9 @@ impl Gemm {
             let c = c.located(door, makes)?;
             for index in 0..batch {
                 let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
-                // All are known now.
+                // All views are known now, so this never continues.
                 let Some(product) = product(inputs, &c, index) else { continue };
-                // SAFETY: the operands are among the accesses, or were located just now.
+                // SAFETY: the operands are among the accesses, or access was granted by `located`.
                 unsafe { product.run(None)? };
             }
             Ok(())
@@ -169,7 +169,7 @@ impl Gemm {
     }
 }
 
-/// Queues products as one piece of work.
+/// Enqueues products as a single piece of work.
 pub(crate) fn launch(
     name: &'static str,
     driver: &Driver,
@@ -184,11 +184,11 @@ pub(crate) fn launch(
     let run = Box::new(move |door: &Door| {
         products.iter().try_for_each(|prepared| (prepared.products)(door))
     });
-    // SAFETY: all operands are among the accesses, or located when the work runs.
+    // SAFETY: all operands are among the accesses, or are located when the work runs.
     unsafe { Work { name, accesses, run }.launch(driver, stream) }
 }
 
-/// Requires a size.
+/// Checks a size or a count.
 pub(crate) fn check_size(value: i64, what: &str) -> Result<(), Rejection> {
     if (0..=i64::from(i32::MAX)).contains(&value) {
         return Ok(());
@@ -196,7 +196,7 @@ pub(crate) fn check_size(value: i64, what: &str) -> Result<(), Rejection> {
     Err(Rejection::invalid(format!("{what} is {value}: it has to be from 0 to 2147483647")))
 }
 
-/// Requires a leading dimension, and says how the matrix came to have its rows.
+/// Checks a leading dimension; the message includes the operation and the sizes.
 fn check_ld(
     matrix: &emulated_blas::Matrix,
     operation: Operation,

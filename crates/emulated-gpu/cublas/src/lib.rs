@@ -1,18 +1,19 @@
 //! cuBLAS on the emulated NVIDIA GPU: a shared library whose SONAME is `libcublas.so`.
 //!
-//! It exports NVIDIA's C functions for what this workspace and cudarc's safe layer call: handles and
-//! their settings, `gemm` in single, double and half precision and for complex numbers, with types as
-//! arguments, batched, strided and grouped, `symm`, `hemm`, `trmm` and `dgmm`, `gemv` and `asum`. What
-//! else programs were seen to bind to is there and refuses. It stands on the emulated driver's public
-//! API alone: the work is a host function on the handle's stream, so that it waits for what was queued
-//! before and is captured into graphs, and operands are checked against the driver's allocations when
-//! the function is called. On a driver that is not the emulated one it refuses to work.
+//! It exports the C functions of NVIDIA's library that this workspace and cudarc's safe layer call:
+//! handles and their settings; `gemm` in single, double and half precision and for complex numbers,
+//! also with types as arguments, batched, strided and grouped; `symm`, `hemm`, `trmm`, `dgmm`,
+//! `gemv` and `asum`. Other functions that programs were seen to link to are exported, but always
+//! return an error. The library only uses the emulated driver's public API: its work is a host
+//! function on the handle's stream, so that it runs in order with other work and can be captured
+//! into graphs, and operands are checked against the driver's allocations when the function is
+//! called. If the loaded driver is not the emulated one, every call fails.
 //!
-//! What the real library leaves to luck is an error here: `CUBLAS_STATUS_INVALID_VALUE`, and on
-//! standard error a sentence that names the argument.
+//! Where the real library's behaviour is undefined, this one returns `CUBLAS_STATUS_INVALID_VALUE`
+//! and prints a message on standard error that names the argument.
 //!
-//! Nothing of this crate is to be used from Rust but [`library_path`], which finds the shared
-//! library beside the running program: what else is in it would be linked a second time.
+//! From Rust, only [`library_path`] is meant to be used; it finds the shared library next to the
+//! running program. Using anything else would link a second copy of the library.
 
 #![allow(
     unsafe_code,
@@ -21,7 +22,7 @@
 )]
 #![allow(
     unsafe_op_in_unsafe_fn,
-    reason = "an exported function hands on what the program vouches for, and does nothing else"
+    reason = "an exported function only passes on the promises of its caller"
 )]
 
 mod asum;

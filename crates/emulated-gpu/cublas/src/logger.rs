@@ -1,4 +1,4 @@
-//! Messages for a program that wants them: a callback, a file.
+//! Logging: a callback and a file for messages.
 
 use std::ffi::{OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -15,25 +15,25 @@ type LogCallback = Option<unsafe extern "C" fn(*const c_char)>;
 static CALLBACK: Mutex<LogCallback> = Mutex::new(None);
 
 export! {
-    /// Calls a function with every message.
+    /// Sets a callback for every message; null removes it.
     fn cublasSetLoggerCallback(callback: LogCallback) {
         *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner) = callback;
         REPORT.set_callback(callback.map(|callback| -> emulated_blas::Callback {
             Arc::new(move |_, message| {
-                // SAFETY: the program gave the function for this; the text lives for the call.
+                // SAFETY: the program set this callback, and the text is valid during the call.
                 unsafe { callback(message.as_ptr()) };
             })
         }));
         Ok(())
     }
 
-    /// The function that is called with every message.
+    /// Returns the callback.
     fn cublasGetLoggerCallback(callback: Out<'_, LogCallback>) {
         let known = *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner);
         callback.set_as(known, "userCallback")
     }
 
-    /// Writes messages into a file. What is wrong is on standard error in any case.
+    /// Writes messages into a file. Errors go to standard error in any case.
     fn cublasLoggerConfigure(
         on: c_int,
         to_stdout: c_int,

@@ -1,4 +1,5 @@
-//! A matrix operand as arguments describe it: one matrix, a strided batch, or an array of pointers.
+//! Matrix operands as the arguments describe them: a single matrix, a strided batch, or an array of
+//! pointers.
 
 use std::array::from_fn;
 use std::borrow::Cow;
@@ -8,24 +9,24 @@ use emulated_blas::{
     View, check_range,
 };
 
-/// How matrices are accessed: [`Access::read`] or [`Access::write`].
+/// The constructor of an access: [`Access::read`] or [`Access::write`].
 pub(crate) type MakeAccess = fn(u64, u64, u64, u64) -> Access;
 
 /// Where the matrices of a batch are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BatchLocation {
-    /// The first is at an address, each next one that many elements further.
+    /// The address of the first matrix, and the distance in elements between two matrices.
     Strided(u64, i64),
-    /// Their addresses are in an array in device memory.
+    /// An array of their addresses in device memory.
     Array(u64),
-    /// The same, or in the host's, from where cudarc passes those of groups.
+    /// An array of their addresses in device or host memory; cudarc passes host arrays for groups.
     ArrayAnywhere(u64),
 }
 
 /// An operand of a product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operand {
-    /// Its name in messages.
+    /// The operand's name in messages.
     pub(crate) name: &'static str,
     /// The name of its leading dimension in messages.
     pub(crate) ld_name: &'static str,
@@ -34,7 +35,7 @@ pub(crate) struct Operand {
     pub(crate) ld: i64,
 }
 
-/// The operands `A`, `B` and `C`.
+/// Describes the operands `A`, `B` and `C`.
 pub(crate) fn operands(
     types: [DataType; 3],
     places: [BatchLocation; 3],
@@ -47,26 +48,27 @@ pub(crate) fn operands(
     })
 }
 
-/// An operand that has been checked.
+/// An operand whose arguments and memory have been checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    /// What all matrices of the batch have in common.
+    /// The properties that all matrices of the batch share.
     matrix: Matrix,
     addresses: Addresses,
 }
 
 #[derive(Clone, Debug)]
 enum Addresses {
-    /// `matrix` says it all.
+    /// They follow from `matrix`.
     Strided,
-    /// Known when the function was called.
+    /// Read when the function was called.
     Known(Vec<u64>),
-    /// Read from device memory each time the work runs: a graph may be launched after they changed.
+    /// The address of an array in device memory, which is read each time the work runs, because it
+    /// may have changed before a graph is launched.
     Array(u64),
 }
 
 impl Operand {
-    /// The operand as a matrix of that size.
+    /// The operand as a matrix of this size.
     pub(crate) fn matrix(&self, rows: i64, columns: i64, batch: i64) -> Matrix {
         let (address, batch_stride) = match self.place {
             BatchLocation::Strided(address, stride) => (address, stride),
@@ -86,8 +88,8 @@ impl Operand {
         }
     }
 
-    /// Checks where it lies. An array of pointers is read when everything queued before has been
-    /// done, as it may be what writes it; while a graph is captured, only when the work runs.
+    /// Checks the operand's memory. An array of pointers is read after all earlier work on the
+    /// stream, which may write it; during a capture, it is only read when the graph runs.
     pub(crate) fn check(
         &self,
         driver: &Driver,
@@ -112,7 +114,7 @@ impl Operand {
         }
         let count = matrix.batch;
         let addresses = if in_host {
-            // SAFETY: it is in the host's memory, for which the caller of the C function vouches.
+            // SAFETY: the array is in host memory, and the caller of the C function keeps it readable.
             unsafe { driver.addresses_of_host(array, count as usize) }?
         } else {
             check_range(
@@ -138,7 +140,7 @@ impl Operand {
 }
 
 impl Checked {
-    /// The matrix of that number, as a product takes it; `None` where it is known only when the work
+    /// Matrix `index` with an operation applied; `None` if its address is only known when the work
     /// runs.
     pub(crate) fn view(&self, operation: Operation, index: u64) -> Option<View> {
         match &self.addresses {
@@ -152,10 +154,10 @@ impl Checked {
         }
     }
 
-    /// What the work accesses, as far as it is known before it runs.
+    /// Appends the accesses of the work, as far as they are known before it runs.
     ///
     /// # Errors
-    /// When the host has not the room for the list.
+    /// `ALLOC_FAILED` if the host is out of memory.
     pub(crate) fn accesses(
         &self,
         make: MakeAccess,
@@ -174,11 +176,11 @@ impl Checked {
         }
     }
 
-    /// The same with all addresses known, now that the work runs; those that only now are known have
-    /// been asked for.
+    /// The operand with all addresses known, while the work runs. Addresses that were unknown until
+    /// now are read, and access to their matrices is requested.
     ///
     /// # Errors
-    /// When the door refuses the array, or what it points to.
+    /// If access to the array, or to a matrix that it points to, is refused.
     pub(crate) fn located(
         &self,
         door: &Door,
@@ -199,7 +201,7 @@ impl Checked {
         Ok(Cow::Owned(located))
     }
 
-    /// Its first address, where that is one.
+    /// The address of the first matrix, if it is known from the arguments.
     pub(crate) fn address(&self) -> Option<u64> {
         match &self.addresses {
             Addresses::Strided => Some(self.matrix.address),

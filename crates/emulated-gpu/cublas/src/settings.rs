@@ -1,4 +1,4 @@
-//! What a handle can be told and asked, and versions and status texts.
+//! The settings of a handle, versions, and status texts.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -8,11 +8,11 @@ use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range, r
 use crate::ffi::Out;
 use crate::handle::{Handle, change, open, settings};
 
-/// The release that is imitated: cuBLAS 12.9.1.
+/// The emulated release: cuBLAS 12.9.1.
 const VERSION: [c_int; 3] = [12, 9, 1];
-/// cudaRuntimeGetVersion's number for it.
+/// The CUDA runtime of that release, as `cudaRuntimeGetVersion` encodes it.
 const CUDART_VERSION: usize = 12090;
-/// What a workspace's address has to be a multiple of (cuBLAS documentation, `cublasSetWorkspace`).
+/// The required alignment of a workspace (cuBLAS documentation, `cublasSetWorkspace`).
 const WORKSPACE_ALIGNMENT: u64 = 256;
 
 fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result<(), Rejection> {
@@ -23,19 +23,19 @@ fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result<(), Rejec
 }
 
 export! {
-    /// The stream of what follows. Sets the workspace back to the library's own.
+    /// Sets the stream of later calls, and resets the workspace to the library's own.
     fn cublasSetStream_v2(handle: Handle, stream: StreamHandle) {
         let (_, driver) = open(handle)?;
         reject_if!(!driver.knows(stream), invalid, "streamId {:#x} is no stream", stream.0);
         change(handle, |settings| settings.stream = stream)
     }
 
-    /// The handle's stream.
+    /// Returns the handle's stream.
     fn cublasGetStream_v2(handle: Handle, stream: Out<'_, StreamHandle>) {
         stream.set_as(settings(handle)?.stream, "streamId")
     }
 
-    /// Memory for the library's use, which needs none; checked as if it did.
+    /// Checks a workspace as if it were used; the library needs none.
     fn cublasSetWorkspace_v2(handle: Handle, workspace: *mut c_void, size: usize) {
         let (_, driver) = open(handle)?;
         let address = workspace as u64;
@@ -50,67 +50,67 @@ export! {
         check_range(driver, "workspace", address, size as u64)
     }
 
-    /// Where scalars lie.
+    /// Sets whether scalars are in host or device memory.
     fn cublasSetPointerMode_v2(handle: Handle, mode: c_int) {
         check_choice(mode, &[0, 1], "mode")?;
         let mode = if mode == 0 { PointerMode::Host } else { PointerMode::Device };
         change(handle, |settings| settings.pointer_mode = mode)
     }
 
-    /// Where scalars lie.
+    /// Returns whether scalars are in host or device memory.
     fn cublasGetPointerMode_v2(handle: Handle, mode: Out<'_, c_int>) {
         mode.set_as(settings(handle)?.pointer_mode as c_int, "mode")
     }
 
-    /// How exact single precision has to be, `cublasMath_t`.
+    /// Sets the math mode of single precision (`cublasMath_t`).
     fn cublasSetMathMode(handle: Handle, mode: c_int) {
         let plain = mode & !16;
         check_choice(plain, &[0, 1, 2, 3, 4, 8], "mode (without the flag 16)")?;
         change(handle, |settings| settings.math_mode = mode)
     }
 
-    /// How exact single precision has to be.
+    /// Returns the math mode.
     fn cublasGetMathMode(handle: Handle, mode: Out<'_, c_int>) {
         mode.set_as(settings(handle)?.math_mode, "mode")
     }
 
-    /// Whether results may depend on the order of atomics. They never do here.
+    /// Sets whether atomics may make results depend on their order; here they never do.
     fn cublasSetAtomicsMode(handle: Handle, mode: c_int) {
         check_choice(mode, &[0, 1], "mode")?;
         change(handle, |settings| settings.atomics_mode = mode)
     }
 
-    /// Whether results may depend on the order of atomics.
+    /// Returns the atomics mode.
     fn cublasGetAtomicsMode(handle: Handle, mode: Out<'_, c_int>) {
         mode.set_as(settings(handle)?.atomics_mode, "mode")
     }
 
-    /// How many multiprocessors to use: remembered, without effect.
+    /// Stores the number of multiprocessors to use; it has no effect.
     fn cublasSetSmCountTarget(handle: Handle, count: c_int) {
         reject_if!(count < 0, invalid, "smCountTarget is {count}: it can't be negative");
         change(handle, |settings| settings.sm_count_target = count)
     }
 
-    /// How many multiprocessors to use.
+    /// Returns the number of multiprocessors to use.
     fn cublasGetSmCountTarget(handle: Handle, count: Out<'_, c_int>) {
         count.set_as(settings(handle)?.sm_count_target, "smCountTarget")
     }
 
-    /// The release that is imitated; the handle does not matter, as with NVIDIA's library.
+    /// Returns the emulated release. As in NVIDIA's library, the handle is ignored.
     fn cublasGetVersion_v2(handle: Handle, version: Out<'_, c_int>) {
         let _ = handle;
         let [major, minor, patch] = VERSION;
         version.set_as(major * 10_000 + minor * 100 + patch, "version")
     }
 
-    /// A part of the version: 0 major, 1 minor, 2 patch.
+    /// Returns a part of the version: 0 is major, 1 minor, 2 patch.
     fn cublasGetProperty(property: c_int, value: Out<'_, c_int>) {
         check_choice(property, &[0, 1, 2], "type")?;
         value.set_as(VERSION[property as usize], "value")
     }
 }
 
-/// The runtime that the imitated release was built with.
+/// The CUDA runtime version with which the emulated release was built.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasGetCudartVersion() -> usize {
     CUDART_VERSION
@@ -122,7 +122,7 @@ pub(crate) extern "C" fn cublasGetStatusName(status: c_int) -> *const c_char {
     Status::name_of(status).as_ptr()
 }
 
-/// What a status means.
+/// The description of a status.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasGetStatusString(status: c_int) -> *const c_char {
     Status::description_of(status).as_ptr()

@@ -1,4 +1,5 @@
-//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: a matrix of which one triangle is stored, times another.
+//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: a matrix of which only one triangle is
+//! stored, times another.
 
 use std::ffi::{c_int, c_void};
 
@@ -13,7 +14,7 @@ use crate::handle::{Handle, open};
 use crate::level3::check_size;
 use crate::operand::{BatchLocation, operands};
 
-/// `C = alpha · op(A) · B + beta · C`, or with `op(A)` on the right.
+/// The arguments of `C = alpha · op(A) · B + beta · C`, or of the same with `op(A)` on the right.
 struct Structured {
     structure: Structure,
     side: c_int,
@@ -21,14 +22,14 @@ struct Structured {
     operation: c_int,
     sizes: (i64, i64),
     alpha: *const c_void,
-    /// Null where `C` is not read.
+    /// Null if `C` is not read.
     beta: *const c_void,
     a: (u64, i64),
     b: (u64, i64),
     c: (u64, i64),
 }
 
-/// One of two numbers.
+/// Converts an enum of two values, 0 and 1; whether the value is 0.
 fn either(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection> {
     match value {
         0 => Ok(true),
@@ -40,12 +41,12 @@ fn either(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection>
     }
 }
 
-/// Of a `cublasSideMode_t`; `what` names the argument.
+/// Whether a `cublasSideMode_t` is the left side; `what` names the argument.
 pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool, Rejection> {
     either(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
 }
 
-/// Of a `cublasDiagType_t`.
+/// Converts a `cublasDiagType_t`.
 fn triangular(diag: c_int) -> Result<Structure, Rejection> {
     let is_stored = either(diag, "diag", ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"])?;
     Ok(Structure::Triangular { has_unit_diagonal: !is_stored })
@@ -53,7 +54,7 @@ fn triangular(diag: c_int) -> Result<Structure, Rejection> {
 
 impl Structured {
     /// # Safety
-    /// In host pointer mode, `alpha` and `beta` have to be readable where they are not null.
+    /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     unsafe fn submit(
         &self,
         name: &'static str,
@@ -122,7 +123,7 @@ impl Structured {
         };
         product(a_view.under(operation), b_view).check_room()?;
         let run: Run = Box::new(move |_| {
-            // SAFETY: the operands are among the accesses; copies are the host's.
+            // SAFETY: the operands are among the accesses, and copies are host memory.
             unsafe {
                 if !reads {
                     return Ok(product(a_view, b_view).run(None)?);
@@ -142,7 +143,7 @@ impl Structured {
         matches!(self.structure, Structure::Triangular { .. })
     }
 
-    /// Whether `C` is `B`, which of `trmm` it may be.
+    /// Whether `C` is `B`, which only `trmm` allows.
     fn check_aliases(&self, a: &Matrix, b: &Matrix, c: &Matrix) -> Result<bool, Rejection> {
         let is_b = c.address == b.address;
         if c.address == a.address || is_b && !self.is_triangular() {
@@ -162,8 +163,8 @@ impl Structured {
     }
 }
 
-/// Declares exported functions of a matrix of which one triangle is stored: those of their arguments that only
-/// some have, and the fields of [`Structured`] that are made of these.
+/// Declares exported functions with a matrix of which only one triangle is stored: the arguments
+/// that not all of them have, and the fields of [`Structured`] that depend on these.
 macro_rules! export_structured {
     ($(
         $(#[$meta:meta])*
@@ -205,7 +206,8 @@ macro_rules! export_structured {
 macro_rules! mirrored {
     ($($name:ident, $structure:ident, $typed:ident, $int:ty;)*) => {$(
         export_structured! {
-            /// `C = alpha · A · B + beta · C`, or `B · A`, with an `A` that equals its transpose.
+            /// Computes `C = alpha · A · B + beta · C`, or with `B · A`, for a symmetric or
+            /// Hermitian `A`.
             fn $name($typed, $int; beta) {
                 structure: Structure::$structure, operation: 0, beta: beta
             }
@@ -231,7 +233,8 @@ mirrored! {
 macro_rules! trmm {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
         export_structured! {
-            /// `C = alpha · op(A) · B`, or `B · op(A)`, with a triangular `A`; `C` may be `B`.
+            /// Computes `C = alpha · op(A) · B`, or with `B · op(A)`, for a triangular `A`; `C` may
+            /// be `B`.
             fn $name($typed, $int, trans, diag) {
                 structure: triangular(diag)?, operation: trans, beta: std::ptr::null()
             }

@@ -1,4 +1,4 @@
-//! `cublasGemmEx` and its batched forms: the types are arguments.
+//! `cublasGemmEx` and its batched forms, which take the types as arguments.
 
 use std::ffi::c_int;
 
@@ -7,7 +7,7 @@ use emulated_blas::{Compute, DataType, Rejection, reject_if, scale_type};
 use crate::call::{Call, export_gemm};
 use crate::operand::BatchLocation;
 
-/// The types of `A`, `B` and `C`.
+/// Converts the type arguments of `A`, `B` and `C`.
 pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3], Rejection> {
     Ok([
         DataType::from_code(codes[0], "Atype")?,
@@ -17,7 +17,7 @@ pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3], Rejection> {
 }
 
 /// # Safety
-/// As of [`Call::submit`].
+/// See [`Call::submit`].
 unsafe fn submit<I: Copy + Into<i64>>(
     call: &Call<c_int, I>,
     codes: [c_int; 3],
@@ -25,7 +25,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
 ) -> Result<(), Rejection> {
-    // CUBLAS_GEMM_DEFAULT and ALGO0 to ALGO23, their tensor-core twins, and AUTOTUNE.
+    // Valid are CUBLAS_GEMM_DEFAULT, ALGO0 to ALGO23, their tensor-core counterparts, and AUTOTUNE.
     reject_if!(!matches!(algo, -1..=23 | 99..=115 | 999), invalid, "algo is {algo}, which is none");
     let compute = Compute::from_code(compute_type)?;
     let types = types(codes)?;
@@ -36,7 +36,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
 macro_rules! gemm_ex {
     ($($name:ident, $strided:ident, $batched:ident, $int:ty;)*) => {$(
         export_gemm! {
-            /// `C = alpha · op(A) · op(B) + beta · C`
+            /// Computes `C = alpha · op(A) · op(B) + beta · C`.
             fn $name(
                 call: Call<c_int, $int>, types a_type b_type c_type;
                 compute_type: c_int, algo: c_int
@@ -45,7 +45,7 @@ macro_rules! gemm_ex {
                 submit(&call, codes, (compute_type, algo), call.strided([0; 3]), 1)
             }
 
-            /// `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]`, each a stride after the last.
+            /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for a strided batch.
             fn $strided(
                 call: Call<c_int, $int>, types a_type b_type c_type, strides stride_a stride_b stride_c;
                 batch_count: $int, compute_type: c_int, algo: c_int
@@ -54,7 +54,7 @@ macro_rules! gemm_ex {
                 submit(&call, codes, (compute_type, algo), call.strided(strides), batch_count)
             }
 
-            /// `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]`, by arrays of pointers.
+            /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for arrays of pointers.
             fn $batched(
                 call: Call<c_int, $int>, types a_type b_type c_type;
                 batch_count: $int, compute_type: c_int, algo: c_int

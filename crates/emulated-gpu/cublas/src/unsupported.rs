@@ -1,5 +1,6 @@
-//! What programs link to and isn't emulated: to ask for it is an error, and said. That it is there lets
-//! programs load that bind to all of cuBLAS at once, as CuPy's module does, and use a part of it.
+//! Functions that are exported but always return `NOT_SUPPORTED`. They must exist, because a
+//! program that links to all of cuBLAS, such as CuPy's module, would not load otherwise, even if it
+//! never calls them.
 
 use std::ffi::c_int;
 
@@ -7,11 +8,11 @@ use emulated_blas::Rejection;
 
 use crate::ffi::REPORT;
 
-/// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
-/// "The Stack Frame"), so none need be declared.
+/// Defines functions that ignore their arguments and return an error. The parameters need not be
+/// declared, because the caller removes them (System V ABI, "The Stack Frame").
 macro_rules! refuse {
     ($($what:literal: $($name:ident)*;)*) => {$($(
-        #[doc = concat!("Refused: ", $what, " is not emulated.")]
+        #[doc = concat!("Always fails: ", $what, " is not emulated.")]
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name() -> c_int {
             REPORT.guard(stringify!($name), || {

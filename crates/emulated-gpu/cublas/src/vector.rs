@@ -1,10 +1,10 @@
-//! Vectors: every `inc`-th element, from the far end where `inc` is negative.
+//! Vectors: every `inc`-th element, starting from the end if `inc` is negative.
 
 use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, View, reject_if};
 
 use crate::level3::check_size;
 
-/// A vector as arguments describe it.
+/// A vector as the arguments describe it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vector {
     pub(crate) name: &'static str,
@@ -16,8 +16,8 @@ pub(crate) struct Vector {
 }
 
 impl Vector {
-    /// Checks it, and returns it as a matrix of one row, whose first element is the lowest in
-    /// memory.
+    /// Checks the vector, and returns it as a matrix with one row, whose first element has the
+    /// lowest address.
     pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix, Rejection> {
         let Self { name, inc_name, address, ty, len, inc } = *self;
         check_size(len, &format!("the length of {name}"))?;
@@ -41,7 +41,7 @@ impl Vector {
         Ok(matrix)
     }
 
-    /// Checks a batch of them, each this many elements after the last.
+    /// Checks a batch of vectors whose starts are `stride` elements apart.
     pub(crate) fn check_batch(
         &self,
         driver: &Driver,
@@ -54,8 +54,8 @@ impl Vector {
         Ok(all)
     }
 
-    /// Its elements as a column. Nobody has asked whether those of one that is not read are inside
-    /// memory, or inside numbers.
+    /// The elements as a column. The arithmetic wraps, because a vector that is never read is not
+    /// checked.
     pub(crate) fn view(&self) -> View {
         let before =
             if self.inc < 0 { self.len.saturating_sub(1).max(0).unsigned_abs() } else { 0 };

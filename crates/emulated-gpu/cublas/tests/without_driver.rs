@@ -1,5 +1,5 @@
-//! Without the emulated driver the library refuses to work. A program of its own, because no other
-//! test may have loaded the driver before.
+//! Without the emulated driver, every call fails. This is a separate program, because no other test
+//! may have loaded the driver before.
 
 #![allow(unsafe_code, reason = "the functions are C")]
 
@@ -13,15 +13,15 @@ use libloading::os::unix::Library;
 static HEARD: Mutex<String> = Mutex::new(String::new());
 
 unsafe extern "C" fn hear(message: *const c_char) {
-    // SAFETY: the library passes a text.
+    // SAFETY: the library passes a valid text.
     let message = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
     *HEARD.lock().unwrap() = message;
 }
 
-/// On a machine with NVIDIA's driver the message names its device instead.
+/// On a machine with NVIDIA's driver, the message names the first device instead.
 #[test]
 fn there_is_no_handle_without_the_emulated_driver() {
-    // SAFETY: the signatures are those of NVIDIA's headers.
+    // SAFETY: the signatures match NVIDIA's headers.
     unsafe {
         let library = Library::new(emulated_cublas::library_path().unwrap()).unwrap();
         let listen: extern "C" fn(unsafe extern "C" fn(*const c_char)) -> c_int =
@@ -38,14 +38,15 @@ fn there_is_no_handle_without_the_emulated_driver() {
     assert!(heard.contains("CUBLAS_STATUS_NOT_INITIALIZED"), "{heard}");
 }
 
-/// Set in the process that finds the driver.
+/// Set in the child process, which finds the driver.
 const CHILD: &str = "FINDS_THE_DRIVER_BY_ITS_WHOLE_NAME";
 
-/// Some library paths have `libcuda.so.1` alone, as a machine with a driver and no toolkit has.
+/// A machine with a driver but without the toolkit has `libcuda.so.1` on its library path, and no
+/// `libcuda.so`.
 #[test]
 fn the_driver_is_found_by_its_whole_name() {
     if std::env::var_os(CHILD).is_some() {
-        // SAFETY: the signature is that of NVIDIA's header.
+        // SAFETY: the signature matches NVIDIA's header.
         let code = unsafe {
             let library = Library::new(emulated_cublas::library_path().unwrap()).unwrap();
             let create: extern "C" fn(*mut *mut c_void) -> c_int =
@@ -56,14 +57,14 @@ fn the_driver_is_found_by_its_whole_name() {
         assert_eq!(code, 0);
         return;
     }
-    // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
+    // SAFETY: loading a driver only runs its initialisers, as in every CUDA program.
     if unsafe { Library::new("libcuda.so") }.is_ok() {
         return skipped::note("a driver is found by its short name");
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("whole-name");
     std::fs::create_dir_all(&folder).unwrap();
     let name = folder.join("libcuda.so.1");
-    // From the run before.
+    // A file of an earlier run may exist.
     let _ = std::fs::remove_file(&name);
     std::os::unix::fs::symlink(emulated_cuda::library_path().unwrap(), name).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())

@@ -65,7 +65,9 @@ impl Reduction {
             3 => Self::Plain(Combine::Min),
             4 => Self::Average,
             _ => {
-                return Err(Error::argument(format!("op is {number}, which is not an ncclRedOp_t")));
+                return Err(Error::argument(format!(
+                    "op is {number}, which is not an ncclRedOp_t"
+                )));
             }
         })
     }

@@ -1,12 +1,12 @@
-//! Any arguments at all: a product is computed where every operand fits, and refused where one does
-//! not; nothing else is ever touched.
+//! Random arguments: a product is computed if every operand fits, refused if one does not, and
+//! nothing else is touched.
 
 use cudarc::cublas::sys::cublasOperation_t;
 use proptest::prelude::*;
 
 use crate::support::{Blas, Messages};
 
-/// What `cublasSgemm_v2` is given, and the lengths of the buffers.
+/// The arguments of `cublasSgemm_v2`, and the lengths of the buffers.
 #[derive(Clone, Copy, Debug)]
 struct Arguments {
     transposed: (bool, bool),
@@ -17,7 +17,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// Rows and columns as stored, leading dimension, length of the buffer.
+    /// For each operand: rows and columns as stored, leading dimension, and length of the buffer.
     fn operands(&self) -> [(i32, i32, i32, usize); 3] {
         let (m, n, k) = self.sizes;
         let turned =
@@ -31,7 +31,8 @@ impl Arguments {
         ]
     }
 
-    /// By the definition of the layout: the last element of each operand is inside its buffer.
+    /// Whether the last element of each operand is inside its buffer, from the definition of the
+    /// layout.
     fn is_right(&self) -> bool {
         let (m, n, _) = self.sizes;
         self.operands().into_iter().all(|(rows, columns, ld, len)| {
@@ -74,7 +75,7 @@ fn check(blas: &Blas, arguments: Arguments) {
         if turned { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N }
     };
     let one = 1.0f32;
-    // SAFETY: the library checks what is wrong.
+    // SAFETY: the library rejects invalid arguments.
     let status = unsafe {
         blas.sgemm(
             [operation(transposed.0), operation(transposed.1)],

@@ -1,4 +1,5 @@
-//! Products with diagonal matrices: against what is written out, in every type, with every increment.
+//! Products with diagonal matrices, compared with a reference implementation, for every type and
+//! several increments.
 
 use std::ffi::{c_int, c_void};
 
@@ -12,7 +13,7 @@ const RIGHT: cublasSideMode_t = cublasSideMode_t::CUBLAS_SIDE_RIGHT;
 const SIZES: (usize, usize) = (4, 3);
 const LDA: usize = 5;
 
-/// `call(mode, a, x, incx, c, ldc)`.
+/// `call(mode, a, x, incx, c, ldc)` calls the function under test.
 type Call<'a> = &'a dyn Fn(&Blas, cublasSideMode_t, [*mut c_void; 3], c_int, c_int) -> u32;
 
 fn check<T: Number>(call: Call<'_>) {
@@ -49,7 +50,7 @@ macro_rules! dgmm {
             check::<$number>(&|blas, mode, [a, x, c], inc, ldc| {
                 let (m, n) = (SIZES.0 as c_int, SIZES.1 as c_int);
                 let (a, x, c) = (a.cast(), x.cast(), c.cast());
-                // SAFETY: every operand has its elements.
+                // SAFETY: every operand is large enough.
                 unsafe { sys::$function(blas.handle, mode, m, n, a, ldc, x, inc, c, ldc) as u32 }
             });
         }
@@ -69,7 +70,7 @@ fn what_depends_on_the_order_of_elements_is_refused() {
     let blas = Blas::new();
     let (a, x) = (blas.put(&[1.0_f32; 9]), blas.put(&[1.0_f32; 9]));
     let [pa, px] = [&a, &x].map(|slice| blas.address::<_, f32>(slice));
-    // SAFETY: the library checks what is wrong here before it touches anything.
+    // SAFETY: the library rejects invalid arguments before it touches the memory.
     let call = |c, ldc| unsafe { sys::cublasSdgmm(blas.handle, LEFT, 2, 2, pa, 2, px, 1, c, ldc) };
     messages.expect(call(px, 2), 7, &["C and x are the same memory"]);
     messages.expect(call(pa, 3), 7, &["lda is 2 and ldc 3"]);

@@ -1,4 +1,4 @@
-//! `gemm` in every type, alone and in batches, against sums written out.
+//! `gemm` in every type, single and in batches, compared with a reference implementation.
 
 use std::ffi::{c_int, c_longlong, c_void};
 
@@ -20,7 +20,8 @@ enum Batching {
     Batched,
 }
 
-/// What the functions are called with. In batches by arrays of pointers, the addresses are those of the arrays.
+/// The arguments of the functions. For batches by arrays of pointers, the addresses are those of
+/// the arrays.
 struct Call {
     handle: sys::cublasHandle_t,
     operations: [cublasOperation_t; 2],
@@ -36,7 +37,7 @@ fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
     let (m, n, k) = SIZES;
     let scalars = [ALPHA, BETA].map(T::of);
     for (ta, tb) in (0..3).flat_map(|ta| (0..3).map(move |tb| (ta, tb))) {
-        // Leading dimensions with room to spare.
+        // Leading dimensions larger than necessary.
         let lds = [if ta == 0 { m } else { k } + 1, if tb == 0 { k } else { n } + 2, m + 3];
         let columns = [if ta == 0 { k } else { m }, if tb == 0 { n } else { k }, n];
         let lens: [usize; 3] = std::array::from_fn(|i| lds[i] * columns[i]);
@@ -92,7 +93,7 @@ macro_rules! gemm {
                 let [alpha, beta] = call.scalars.map(|scalar| scalar.cast());
                 let ([a, b, c], [lda, ldb, ldc]) = (call.addresses, call.lds);
                 let [after_a, after_b, after_c] = call.strides;
-                // SAFETY: every operand has its elements.
+                // SAFETY: every operand is large enough.
                 let status = unsafe {
                     match batching {
                         Batching::Single => sys::$single(

@@ -1,4 +1,4 @@
-//! Work that is captured is done when the graph is launched, as often as it is.
+//! Captured work runs each time the graph is launched.
 
 use cudarc::cublas::sys::{self, cublasOperation_t};
 
@@ -12,7 +12,7 @@ fn a_product_is_captured_and_replayed() {
     let (pa, pb, pc) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&b), blas.address(&c));
     let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
     let operands = [(pa, 1), (pb, 1), (pc, 1)];
-    // SAFETY: one element each.
+    // SAFETY: every operand has one element.
     let multiply = || unsafe { blas.sgemm([n; 2], [1; 3], [&raw const one; 2], operands) };
     let (status, graph) = blas.capture(multiply);
     assert_eq!(status as u32, 0);
@@ -33,13 +33,13 @@ fn a_result_for_the_host_can_not_be_captured() {
     let x = blas.put(&[1.0f32, -2.0]);
     let px = blas.address::<_, f32>(&x);
     let mut sum = 0.0f32;
-    // SAFETY: `x` has two elements, the sum a place.
+    // SAFETY: `x` has two elements, and `sum` is writable.
     let add = || unsafe { sys::cublasSasum_v2(blas.handle, 2, px, 1, &raw mut sum) };
     let (status, _) = blas.capture(add);
     messages.expect(status, 15, &["CUBLAS_POINTER_MODE_DEVICE"]);
 }
 
-/// What a captured batch reads, the array of pointers included, is read at every launch.
+/// Operands of a captured batch, including the array of pointers, are read at every launch.
 #[test]
 fn arrays_of_pointers_are_read_when_the_graph_runs() {
     let blas = Blas::new();
@@ -48,7 +48,7 @@ fn arrays_of_pointers_are_read_when_the_graph_runs() {
     let mut inputs = blas.put(&[pa, pa + 4]);
     let outputs = blas.put(&[pc, pc + 4]);
     let (one, zero) = (1.0f32, 0.0f32);
-    // SAFETY: one element each.
+    // SAFETY: every operand has one element.
     let (status, graph) = blas.capture(|| unsafe {
         let (inputs, outputs) = (blas.address(&inputs), blas.address(&outputs));
         let operands = [(inputs, 1), (inputs, 1), (outputs, 1)];

@@ -1,10 +1,10 @@
-//! Grouped products.
+//! Grouped batched products.
 
 use cudarc::cublas::sys::{self, cublasOperation_t};
 
 use crate::support::Blas;
 
-/// `cublasSgemmGroupedBatched`, which cudarc has of newer releases only.
+/// `cublasSgemmGroupedBatched`, which cudarc only binds for newer releases.
 type Grouped = unsafe extern "C" fn(
     sys::cublasHandle_t,
     *const cublasOperation_t,
@@ -25,15 +25,15 @@ type Grouped = unsafe extern "C" fn(
 ) -> i32;
 
 pub(crate) fn function() -> Grouped {
-    // SAFETY: the loaded library has the function, of that type, and stays loaded.
+    // SAFETY: the loaded library has a function of this type, and stays loaded.
     unsafe {
         let library = libloading::os::unix::Library::new("libcublas.so").unwrap();
         *library.get(b"cublasSgemmGroupedBatched\0").unwrap()
     }
 }
 
-/// Two groups: the sizes of their products, how many products each has, their scalars, the leading
-/// dimensions of A, B and C, and the arrays of pointers to those.
+/// Two groups: the sizes of their products, the number of products in each, the scalars, the
+/// leading dimensions of A, B and C, and the arrays of pointers to these.
 struct Groups {
     shape: [[i32; 2]; 3],
     sizes: [i32; 2],
@@ -44,18 +44,18 @@ struct Groups {
 }
 
 impl Groups {
-    /// Multiplies them, none transposed; the status.
+    /// Multiplies the groups without transposition; returns the status.
     ///
     /// # Safety
-    /// The arrays have a pointer for each product, and every operand has its elements; or the call is
-    /// refused.
+    /// The arrays must have a pointer for each product, and every operand must be large enough; or
+    /// the call must be refused.
     unsafe fn run(&self, blas: &Blas) -> i32 {
         let operations = [cublasOperation_t::CUBLAS_OP_N; 2].as_ptr();
         let [m, n, k] = self.shape.each_ref().map(|sizes| sizes.as_ptr());
         let [lda, ldb, ldc] = self.ld.each_ref().map(|apart| apart.as_ptr());
         let ([a, b, c], alpha, beta) = (self.arrays, self.alpha.as_ptr(), self.beta.as_ptr());
         let (handle, sizes) = (blas.handle, self.sizes.as_ptr());
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller's promise.
         unsafe {
             function()(
                 handle, operations, operations, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 2,
@@ -65,8 +65,8 @@ impl Groups {
     }
 }
 
-/// Two groups, of two products and one, as in NVIDIA's sample: cudarc passes the arrays of pointers
-/// in the host's memory, NVIDIA's documentation wants them in the device's, and both work.
+/// Two groups, of two products and of one, as in NVIDIA's sample. cudarc passes the arrays of
+/// pointers in host memory, and NVIDIA's documentation requires them in device memory; both work.
 #[test]
 fn groups_have_their_own_sizes() {
     let blas = Blas::new();
@@ -91,14 +91,14 @@ fn groups_have_their_own_sizes() {
             ld: [[2, 3], [2, 1], [2, 3]],
             arrays,
         };
-        // SAFETY: every operand has its elements.
+        // SAFETY: every operand is large enough.
         assert_eq!(unsafe { groups.run(&blas) }, 0);
         let expected = [19.0, 43.0, 22.0, 50.0, 111.0, 151.0, 122.0, 166.0, 9.0, 17.0, 25.0];
         assert_eq!(blas.get(&c), expected, "{on_device}");
     }
 }
 
-/// A group of empty products asks for nothing; its pointers are in the arrays all the same.
+/// A group of empty products has no work, but its pointers are still part of the arrays.
 #[test]
 fn arrays_that_go_beyond_the_last_address_are_refused() {
     let blas = Blas::new();
@@ -110,20 +110,20 @@ fn arrays_that_go_beyond_the_last_address_are_refused() {
         ld: [[1, 1]; 3],
         arrays: [(u64::MAX - 7) as *const u64; 3],
     };
-    // SAFETY: nothing is to be read at these addresses.
+    // SAFETY: nothing is read at these addresses.
     let status = unsafe { groups.run(&blas) };
     assert_eq!(status, sys::cublasStatus_t::CUBLAS_STATUS_INVALID_VALUE as i32);
 }
 
-/// The bytes of an array, of which the second is the first of its numbers.
+/// The bytes of an array of numbers, shifted by one byte so that the numbers are unaligned.
 fn odd<T: Copy, const N: usize>(numbers: [T; N]) -> Vec<u8> {
     let mut bytes = vec![0; 1 + size_of_val(&numbers)];
-    // SAFETY: there is room for them after the first byte.
+    // SAFETY: there is space for them after the first byte.
     unsafe { bytes.as_mut_ptr().add(1).cast::<[T; N]>().write_unaligned(numbers) };
     bytes
 }
 
-/// As NVIDIA's library on x86 reads them.
+/// Unaligned arrays, which NVIDIA's library accepts on x86.
 #[test]
 fn arrays_of_the_host_may_be_at_odd_addresses() {
     let blas = Blas::new();
@@ -137,7 +137,7 @@ fn arrays_of_the_host_may_be_at_odd_addresses() {
     let (operations, ones, scalars) =
         (at(&operations).cast(), at(&ones).cast(), at(&scalars).cast());
     let (a, c) = (at(&a).cast(), at(&c).cast());
-    // SAFETY: two groups of one product of one number each, whose arrays have two of everything.
+    // SAFETY: there are two groups of one product with one element per matrix, and every array has two values.
     let status = unsafe {
         function()(
             blas.handle,

@@ -1,4 +1,4 @@
-//! `cublasHgemm`, which cudarc's bindings do not list, because C's headers hide it.
+//! `cublasHgemm`, which is missing from cudarc's bindings because C headers hide it.
 
 use std::ffi::c_int;
 
@@ -29,14 +29,14 @@ type Hgemm = unsafe extern "C" fn(
 fn half_precision_is_rounded_once() {
     let blas = Blas::new();
     let k = 4096;
-    // 4096 · 2⁻¹² · 1 is 1; summed in half precision it would stop at 0.5, where 2⁻¹² is less than
+    // 4096 · 2⁻¹² · 1 is 1. In half precision the sum would stop at 0.5, where 2⁻¹² is less than
     // half a unit in the last place.
     let tiny = f16::from_f32(2f32.powi(-12));
     let a = blas.put(&vec![tiny.to_bits(); k]);
     let b = blas.put(&vec![f16::ONE.to_bits(); k]);
     let c = blas.put(&[f16::from_f32(8.0).to_bits()]);
     let (alpha, beta) = (f16::from_f32(2.0), f16::from_f32(0.25));
-    // SAFETY: the loaded library has the function, of that type; operands have their elements.
+    // SAFETY: the loaded library has a function of this type, and the operands are large enough.
     let status = unsafe {
         let library = Library::new("libcublas.so").unwrap();
         let hgemm: Hgemm = *library.get(b"cublasHgemm\0").unwrap();

@@ -1,4 +1,4 @@
-//! Operands in memory that is mapped in pieces, as PyTorch's expandable segments have it.
+//! Operands in memory that consists of several mappings, like PyTorch's expandable segments.
 
 use cudarc::cublas::sys;
 use cudarc::driver::sys as driver;
@@ -7,12 +7,12 @@ use crate::support::{Blas, Messages};
 
 const PIECE: usize = 2 << 20;
 
-/// Addresses for three pieces, with memory at the first two.
+/// Reserves addresses for three pieces, and maps memory at the first two.
 fn two_pieces() -> Option<u64> {
     let attribute =
         driver::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
     let (mut has, mut address) = (0, 0);
-    // SAFETY: all places live, and the structures are what CUDA's documentation asks for.
+    // SAFETY: all pointers are valid, and the structures are as CUDA's documentation requires.
     unsafe {
         driver::cuDeviceGetAttribute(&raw mut has, attribute, 0).result().unwrap();
         if has == 0 {
@@ -45,7 +45,7 @@ fn a_matrix_may_go_through_several_mappings() {
     let blas = Blas::new();
     let messages = Messages::listen();
     let Some(address) = two_pieces() else { return };
-    // The first is in both pieces, the last ends with the second.
+    // The first matrix spans both pieces, and the last one ends with the second piece.
     let first = address + (PIECE - BYTES / 2) as u64;
     let last = address + (2 * PIECE - BYTES) as u64;
     let values: Vec<f32> = (0..N * N).map(|index| (index % 7) as f32 - 2.0).collect();
@@ -57,7 +57,7 @@ fn a_matrix_may_go_through_several_mappings() {
         // SAFETY: the library checks the addresses.
         unsafe { blas.sgemm([none; 2], [n; 3], [&raw const one, &raw const zero], operands) }
     };
-    // SAFETY: the ranges are those of the vectors, and of mapped memory.
+    // SAFETY: the ranges are inside the vectors and the mapped memory.
     unsafe {
         driver::cuMemcpyHtoD_v2(first, values.as_ptr().cast(), BYTES).result().unwrap();
         driver::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), BYTES).result().unwrap();
@@ -72,9 +72,9 @@ fn a_matrix_may_go_through_several_mappings() {
             assert_eq!(result[column * N + row], sum, "{row} {column}");
         }
     }
-    // Where nothing is mapped, it ends.
+    // The matrix ends beyond the mapped memory.
     messages.expect(multiply(last + 4, address, first), 7, &["ends 4 bytes after it"]);
-    // SAFETY: nothing uses the memory any longer.
+    // SAFETY: nothing uses the memory any more.
     unsafe {
         driver::cuMemUnmap(address, 2 * PIECE).result().unwrap();
         driver::cuMemAddressFree(address, 3 * PIECE).result().unwrap();

@@ -1,4 +1,4 @@
-//! What the modes of a handle change.
+//! The effects of a handle's modes.
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
@@ -7,7 +7,7 @@ use crate::support::Blas;
 #[test]
 fn the_math_mode_decides_about_tf32() {
     let blas = Blas::new();
-    // Needs 12 bits after the point: TF32 keeps 10.
+    // A value with 12 bits after the binary point; TF32 keeps 10.
     let x = 1.0f32 + 2f32.powi(-12);
     let (a, b, c) = (blas.put(&[x; 4]), blas.put(&[1.0f32; 4]), blas.put(&[0.0f32]));
     let (one, zero) = (1.0f32, 0.0f32);
@@ -16,12 +16,12 @@ fn the_math_mode_decides_about_tf32() {
     for (mode, ld, expected) in [
         (CUBLAS_DEFAULT_MATH, 4, x),
         (CUBLAS_TF32_TENSOR_OP_MATH, 4, 1.0),
-        // Columns that are no multiples of 16 bytes apart do not suit tensor cores.
+        // Columns whose distance is not a multiple of 16 bytes don't suit tensor cores.
         (CUBLAS_TF32_TENSOR_OP_MATH, 3, x),
         (CUBLAS_PEDANTIC_MATH, 4, x),
         (CUBLAS_TENSOR_OP_MATH, 4, 1.0),
     ] {
-        // SAFETY: one element each.
+        // SAFETY: every operand has one element.
         unsafe {
             assert_eq!(sys::cublasSetMathMode(blas.handle, mode) as u32, 0);
             let operands = [(blas.address(&a), ld), (blas.address(&b), ld), (blas.address(&c), 1)];
@@ -39,13 +39,13 @@ fn scalars_in_device_memory_are_read_when_the_work_runs() {
     let (a, b, c) = (blas.put(&[3.0f64]), blas.put(&[5.0f64]), blas.put(&[100.0f64]));
     let mut scalars = blas.put(&[0.0f64, 0.0]);
     let n = cublasOperation_t::CUBLAS_OP_N;
-    // SAFETY: one element each; the scalars are device memory, as the mode says.
+    // SAFETY: every operand has one element; the scalars are in device memory, as the mode requires.
     unsafe {
         let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
         let (pa, pb) = (blas.address::<_, f64>(&a), blas.address::<_, f64>(&b));
         let (pc, ps) = (blas.address::<_, f64>(&c), blas.address::<_, f64>(&scalars));
-        // Queued before the product, without waiting.
+        // Enqueued before the product, without waiting.
         blas.stream.memcpy_htod(&[2.0f64, 0.5], &mut scalars).unwrap();
         let beta = ps.add(1);
         let status = sys::cublasDgemm_v2(blas.handle, n, n, 1, 1, 1, ps, pa, 1, pb, 1, beta, pc, 1);

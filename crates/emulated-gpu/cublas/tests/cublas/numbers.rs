@@ -1,5 +1,6 @@
-//! Numbers of every type as pairs of a real and an imaginary part, and what products of them are, written out. All
-//! values are sixteenths, so that all results are exact in single precision.
+//! Elements of every type as pairs of a real and an imaginary part, and a reference implementation
+//! of products. All values are multiples of 1/16, so that all results are exact in single
+//! precision.
 
 use std::fmt::Debug;
 
@@ -10,7 +11,7 @@ use crate::support::Blas;
 
 pub(crate) type Complex = [f64; 2];
 
-/// As they are, transposed, transposed and conjugated.
+/// The operations: none, transpose, and conjugate transpose.
 pub(crate) const OPERATIONS: [cublasOperation_t; 3] = [
     cublasOperation_t::CUBLAS_OP_N,
     cublasOperation_t::CUBLAS_OP_T,
@@ -19,7 +20,7 @@ pub(crate) const OPERATIONS: [cublasOperation_t; 3] = [
 pub(crate) const ALPHA: Complex = [0.5, -1.0];
 pub(crate) const BETA: Complex = [-2.0, 0.25];
 
-/// A type of elements. A real one drops imaginary parts.
+/// An element type; a real type ignores imaginary parts.
 pub(crate) trait Number: DeviceRepr + Copy + Default + Debug {
     fn of(parts: Complex) -> Self;
     fn parts(self) -> Complex;
@@ -67,12 +68,12 @@ pub(crate) fn sum_of_products(pairs: impl Iterator<Item = (Complex, Complex)>) -
     pairs.fold([0.0; 2], |sum, (a, b)| plus(sum, times(a, b)))
 }
 
-/// `alpha · sum + beta · old`, as `T` has the scalars.
+/// Computes `alpha · sum + beta · old` with the scalars of type `T`.
 pub(crate) fn scaled<T: Number>(sum: Complex, old: Complex) -> Complex {
     plus(times(T::of(ALPHA).parts(), sum), times(T::of(BETA).parts(), old))
 }
 
-/// The element of `op(matrix)`, stored in column order.
+/// An element of `op(matrix)`, where `matrix` is in column order.
 pub(crate) fn element(
     matrix: &[Complex],
     ld: usize,
@@ -87,7 +88,7 @@ pub(crate) fn element(
     }
 }
 
-/// Numbers that a `T` holds exactly.
+/// Values that a `T` represents exactly.
 pub(crate) fn values<T: Number>(count: usize, seed: usize) -> Vec<Complex> {
     let part = |i: usize| ((i * 37 + seed * 101) % 64) as f64 / 16.0 - 2.0;
     (0..count).map(|i| T::of([part(2 * i), part(2 * i + 1)]).parts()).collect()

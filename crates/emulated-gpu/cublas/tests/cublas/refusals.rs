@@ -1,4 +1,5 @@
-//! What the real library refuses or leaves to luck: statuses, and messages that name the argument.
+//! Calls that the real library refuses or whose behaviour it leaves undefined: statuses, and
+//! messages that name the argument.
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
@@ -7,12 +8,12 @@ use crate::support::{Blas, Messages};
 const N: cublasOperation_t = cublasOperation_t::CUBLAS_OP_N;
 const T: cublasOperation_t = cublasOperation_t::CUBLAS_OP_T;
 
-/// `cublasSgemm_v2` with 3 x 4 times 4 x 2, in buffers that just fit, and one thing changed.
+/// `cublasSgemm_v2` of 3 x 4 times 4 x 2 in buffers that just fit, with one argument changed.
 struct Call {
     operations: (cublasOperation_t, cublasOperation_t),
     sizes: (i32, i32, i32),
     lds: (i32, i32, i32),
-    /// Bytes added to the addresses of `A`, `B` and `C`.
+    /// The number of bytes added to the addresses of `A`, `B` and `C`.
     shifts: (usize, usize, usize),
 }
 
@@ -31,7 +32,7 @@ impl Call {
         let pc = blas.address::<_, f32>(&c).wrapping_byte_add(self.shifts.2);
         let operands = [(pa, self.lds.0), (pb, self.lds.1), (pc, self.lds.2)];
         let (operations, scalars) = (self.operations.into(), [&raw const one, &raw const zero]);
-        // SAFETY: the library checks what is wrong here before it touches anything.
+        // SAFETY: the library rejects invalid arguments before it touches the memory.
         unsafe { blas.sgemm(operations, self.sizes.into(), scalars, operands) }
     }
 }
@@ -58,7 +59,7 @@ fn leading_dimensions_that_are_too_small() {
     }
 }
 
-/// The leading dimension of the untransposed matrix is too small for the transposed one.
+/// The leading dimension suits the untransposed matrix but is too small for the transposed one.
 #[test]
 fn a_forgotten_transposition_is_named() {
     let messages = Messages::listen();
@@ -132,13 +133,13 @@ fn scalars_on_the_wrong_side() {
     let device = blas.address::<_, f32>(&scalar).cast_const();
     let host = 1.0f32;
     let gemm = |alpha: *const f32, beta: *const f32| {
-        // SAFETY: one element each; the library checks the scalars.
+        // SAFETY: every operand has one element, and the library checks the scalars.
         unsafe { blas.sgemm([N; 2], [1; 3], [alpha, beta], [(pa, 1), (pa, 1), (pc, 1)]) }
     };
     let said = "beta points to device memory, but the pointer mode is CUBLAS_POINTER_MODE_HOST";
     messages.expect(gemm(&raw const host, device), 7, &[said]);
     messages.expect(gemm(std::ptr::null(), &raw const host), 7, &["alpha is a null pointer"]);
-    // SAFETY: the handle lives.
+    // SAFETY: the handle is valid.
     unsafe {
         let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
@@ -156,7 +157,7 @@ fn batches_that_overlap() {
     let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
     let gemm = |stride: i64| {
         let (handle, one) = (blas.handle, &raw const one);
-        // SAFETY: the operands have their elements; the library checks the stride.
+        // SAFETY: the operands are large enough, and the library checks the stride.
         unsafe {
             sys::cublasSgemmStridedBatched(
                 handle, N, N, 2, 2, 2, one, pa, 2, 0, pa, 2, 0, one, pc, 2, stride, 2,
@@ -177,7 +178,7 @@ fn one_bad_matrix_of_a_batch_is_named() {
     let (good, bad) = (pa as u64, pa as u64 + 4);
     let (inputs, wrong) = (blas.put(&[good, good]), blas.put(&[good, bad]));
     let outputs = blas.put(&[pc as u64, pc as u64 + 16]);
-    // SAFETY: the library checks the pointer that is wrong.
+    // SAFETY: the library rejects the invalid pointer.
     let status = unsafe {
         let operands = [&inputs, &wrong, &outputs].map(|array| (blas.address(array), 2));
         blas.sgemm_batched([2; 3], [&raw const one; 2], operands, 2)
@@ -186,8 +187,8 @@ fn one_bad_matrix_of_a_batch_is_named() {
     assert_eq!(blas.get(&c), [1.0; 8], "nothing was computed");
 }
 
-/// cuBLAS has the arrays of pointers in memory of the device. What no allocation holds, such as one that
-/// was freed or a place beside another, is not read.
+/// cuBLAS expects the arrays of pointers in device memory. An array outside every allocation, for
+/// example in freed memory or right after an allocation, is not read.
 #[test]
 fn arrays_of_pointers_that_no_allocation_holds_are_not_read() {
     let messages = Messages::listen();
@@ -203,7 +204,7 @@ fn arrays_of_pointers_that_no_allocation_holds_are_not_read() {
     };
     let gemm = |b: *mut u64, batch: i32| {
         let operands = [inputs, b, outputs].map(|array| (array, 2));
-        // SAFETY: the library checks the array that is wrong.
+        // SAFETY: the library rejects the invalid array.
         unsafe { blas.sgemm_batched([2; 3], [&raw const one; 2], operands, batch) }
     };
     for array in [host.as_mut_ptr(), gone, inputs.wrapping_add(1)] {
@@ -222,7 +223,7 @@ fn vectors_that_do_not_step_or_do_not_fit() {
     let (pa, px, py) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&x), blas.address(&y));
     let one = 1.0f32;
     let gemv = |incx: i32, lda: i32| {
-        // SAFETY: the library checks what is wrong.
+        // SAFETY: the library rejects invalid arguments.
         unsafe { blas.sgemv(N, [2, 3], [&raw const one; 2], (pa, lda), [(px, incx), (py, 1)]) }
     };
     assert_eq!(gemv(1, 2) as u32, 0);
@@ -244,7 +245,7 @@ fn handles_that_are_none() {
         other.handle
     };
     let mut mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST;
-    // SAFETY: wrong handles are found and not followed.
+    // SAFETY: invalid handles are detected and not dereferenced.
     unsafe {
         let status = sys::cublasGetPointerMode_v2(std::ptr::null_mut(), &raw mut mode);
         messages.expect(status, 1, &["the handle is null"]);
@@ -277,7 +278,7 @@ fn what_is_not_emulated_is_there_and_refuses() {
     let blas = Blas::new();
     let messages = Messages::listen();
     let (one, null) = (1.0f32, std::ptr::null_mut());
-    // SAFETY: nothing is done with the arguments.
+    // SAFETY: the arguments are ignored.
     let status = unsafe { sys::cublasSaxpy_v2(blas.handle, 1, &raw const one, null, 1, null, 1) };
     messages.expect(status, 15, &["this operation on vectors is not emulated"]);
 }

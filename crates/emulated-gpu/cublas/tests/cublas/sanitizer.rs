@@ -1,5 +1,5 @@
-//! The sanitizer sees what the library reads and writes as it sees a kernel's accesses. A fault ends
-//! the context, so each is planted in a process of its own, which this program starts.
+//! The sanitizer checks the library's accesses like those of a kernel. A fault ends the context, so
+//! each one is provoked in a separate process.
 
 use std::process::Command;
 
@@ -14,23 +14,23 @@ fn put(blas: &Blas, x: f32) -> CudaSlice<f32> {
     blas.put(&[x])
 }
 
-/// Memory for one number, which nothing has written.
+/// Uninitialised memory for one number.
 fn room(blas: &Blas) -> CudaSlice<f32> {
-    // SAFETY: finding it read is what these tests are about.
+    // SAFETY: the tests assert that reading it is detected.
     unsafe { blas.stream.alloc(1) }.unwrap()
 }
 
-/// `c = a · b + beta · c`, one element each.
+/// Computes `c = a · b + beta · c` with one element each.
 fn multiply(blas: &Blas, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
     let operands = operands.map(|slice| (blas.address(slice), 1));
     let (one, n) = (1.0f32, cublasOperation_t::CUBLAS_OP_N);
-    // SAFETY: one element each.
+    // SAFETY: every operand has one element.
     let status = unsafe { blas.sgemm([n; 2], [1; 3], [&raw const one, &raw const beta], operands) };
     status as u32
 }
 
-/// Runs one of the ignored tests in a process of its own, with every byte tracked; what it wrote to
-/// standard error.
+/// Runs one of the ignored tests in a separate process, with every byte tracked; returns what it
+/// printed on standard error.
 fn planted(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("sanitizer::{test}"), "--ignored", "--nocapture"])
@@ -47,7 +47,7 @@ fn planted(test: &str) -> String {
 fn clean() {
     let blas = Blas::new();
     let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), room(&blas));
-    // What a product writes counts as written.
+    // The output of a product counts as initialised.
     assert_eq!(multiply(&blas, [&a, &b, &c], 0.0), 0);
     assert_eq!(multiply(&blas, [&a, &b, &c], 1.0), 0);
     assert_eq!(blas.stream.clone_dtoh(&c).unwrap(), [12.0]);
@@ -63,11 +63,11 @@ fn a_clean_product_is_not_flagged() {
 fn uninitialised() {
     let blas = Blas::new();
     let (a, b, c) = (put(&blas, 2.0), room(&blas), put(&blas, 0.0));
-    // The call itself is right; where the check is quick, it tells of the fault already.
+    // The call itself is valid; a fast check may already report the fault.
     assert!(matches!(multiply(&blas, [&a, &b, &c], 0.0), 0 | 13));
     let error = blas.stream.synchronize().unwrap_err();
     assert_eq!(error.0, CUresult::CUDA_ERROR_LAUNCH_FAILED);
-    // The context is lost, as after a kernel's fault.
+    // The context is lost, as after a fault in a kernel.
     assert_eq!(multiply(&blas, [&a, &a, &c], 0.0), 13);
     std::mem::forget((a, b, c));
 }
@@ -78,7 +78,7 @@ fn an_uninitialised_operand_is_found() {
     for text in ["uninitialised memory", "library cublasSgemm_v2, operand 1, which it reads"] {
         assert!(said.contains(text), "{said}");
     }
-    // The product after it, which names what is wrong on standard error as every refusal does.
+    // The next product, whose failure is reported on standard error like every other.
     let text = "emulated cuBLAS: cublasSgemm_v2: the driver does not take the work: CUDA error 719";
     assert!(said.contains(text), "{said}");
 }
@@ -108,7 +108,7 @@ fn an_operand_that_was_freed_before_a_graph_is_launched_is_found() {
     }
 }
 
-/// What a captured batch finds in its array of pointers when the graph is launched.
+/// The address in a captured batch's array of pointers when the graph is launched.
 #[derive(Clone, Copy, PartialEq)]
 enum Pointer {
     Host,
@@ -117,8 +117,8 @@ enum Pointer {
     Beyond,
 }
 
-/// Captures a batch of one product, lets a copy put another address into its array of pointers, and
-/// launches. `operand` is 0, 1 or 2, for A, B and C.
+/// Captures a batch of one product, lets a copy replace the address in its array of pointers, and
+/// launches the graph. `operand` is 0, 1 or 2, for A, B and C.
 fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresult) {
     let blas = Blas::new();
     let stream = &blas.stream;
@@ -127,7 +127,7 @@ fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresu
     let mut arrays = blas.put(&places);
     let pointers = [0, 1, 2].map(|index| blas.address::<_, u64>(&arrays).wrapping_add(index));
     let (one, zero, n, size) = (1.0f32, 0.0f32, cublasOperation_t::CUBLAS_OP_N, 1);
-    // SAFETY: one element each.
+    // SAFETY: every operand has one element.
     let (status, graph) = blas.capture(|| unsafe {
         let (n, one, zero, size) = (&raw const n, &raw const one, &raw const zero, &raw const size);
         let ([a, b, c], handle) = (pointers, blas.handle);
@@ -153,7 +153,7 @@ fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresu
     stream.memcpy_htod(&addresses, &mut arrays).unwrap();
     let error = graph.launch().and_then(|()| stream.synchronize()).unwrap_err();
     assert_eq!(error.0, wanted);
-    assert_eq!(secret, [42.0; 4], "the host's memory is as it was");
+    assert_eq!(secret, [42.0; 4], "the host's memory is unchanged");
     std::mem::forget((a, b, c, arrays, graph));
 }
 

@@ -1,4 +1,4 @@
-//! Handles remember what they are told; versions and texts.
+//! Settings of handles, versions and status texts.
 
 use std::ffi::CStr;
 
@@ -9,7 +9,7 @@ use crate::support::{Blas, Messages, install};
 #[test]
 fn settings_are_remembered() {
     let blas = Blas::new();
-    // SAFETY: the handle and the places live.
+    // SAFETY: the handle and the pointers are valid.
     unsafe {
         let mut stream = std::ptr::null_mut();
         assert_eq!(sys::cublasGetStream_v2(blas.handle, &raw mut stream) as u32, 0);
@@ -33,7 +33,7 @@ fn settings_are_remembered() {
 fn a_stream_that_is_none_is_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
-    // SAFETY: the driver knows its streams and follows no other pointer.
+    // SAFETY: the driver detects invalid streams without dereferencing them.
     let status = unsafe { sys::cublasSetStream_v2(blas.handle, 0x1234_5670usize as *mut _) };
     messages.expect(status, 7, &["streamId 0x12345670 is no stream"]);
 }
@@ -42,7 +42,7 @@ fn a_stream_that_is_none_is_refused() {
 fn version_and_texts() {
     install();
     let mut version = 0;
-    // SAFETY: the place lives, and texts end with 0.
+    // SAFETY: the pointer is valid, and texts end with 0.
     unsafe {
         assert_eq!(sys::cublasGetVersion_v2(std::ptr::null_mut(), &raw mut version) as u32, 0);
         assert_eq!(version, 120_901);
@@ -54,12 +54,12 @@ fn version_and_texts() {
     }
 }
 
-/// The library is found by NVIDIA's name, and is the only one with its functions: the program has
-/// none of them, though the crate is linked into it for its path.
+/// The library is found by NVIDIA's name, and is the only one with its functions: the program
+/// doesn't contain them, although it links the crate for its path.
 #[test]
 fn the_program_has_no_second_copy() {
     install();
-    // SAFETY: only addresses are asked for.
+    // SAFETY: only addresses are looked up.
     unsafe {
         let by_name = libloading::os::unix::Library::new("libcublas.so").unwrap();
         let by_path =
@@ -70,7 +70,7 @@ fn the_program_has_no_second_copy() {
         };
         assert_eq!(address(&by_name), address(&by_path));
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        // A text of the library's, in two pieces here lest the test find its own.
+        // A text of the library, in two pieces here so that the test does not find its own copy.
         let text = ["make one with", "cublasCreate_v2"].join(" ").into_bytes();
         let defines = program.windows(text.len()).any(|window| window == text);
         assert!(!defines, "the handles of the library are linked into the program too");

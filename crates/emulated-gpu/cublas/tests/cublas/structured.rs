@@ -1,4 +1,5 @@
-//! Products with a matrix of which one triangle is stored, against sums written out: what is not stored is NaN.
+//! Products with a matrix of which only one triangle is stored, compared with a reference
+//! implementation. The other triangle contains NaN.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,7 +19,7 @@ const DIAGONALS: [cublasDiagType_t; 2] =
 const SIZES: (usize, usize) = (5, 3);
 const GAP: usize = 2;
 
-/// What the triangle is, and on which side and how it is multiplied.
+/// A case: the kind of triangle, its side, and its operation.
 struct Case {
     left: bool,
     lower: bool,
@@ -44,7 +45,7 @@ impl Case {
         if self.left { SIZES.0 } else { SIZES.1 }
     }
 
-    /// Columns in one piece and a gap; NaN where nothing is stored.
+    /// Columns with a gap between them; NaN where nothing is stored.
     fn triangle(&self, values: &[Complex]) -> Vec<Complex> {
         let (order, mut stored) = (self.order(), Vec::new());
         for column in 0..order {
@@ -57,7 +58,7 @@ impl Case {
         stored
     }
 
-    /// `op(A) · B` or `B · op(A)` of an `A` in full, in column order.
+    /// The reference product `op(A) · B` or `B · op(A)` for a full `A`, in column order.
     fn product(&self, a: &dyn Fn(usize, usize) -> Complex, b: &[Complex]) -> Vec<Complex> {
         let (m, n) = SIZES;
         let a = |row: usize, column: usize| match self.operation {
@@ -80,10 +81,11 @@ impl Case {
     }
 }
 
-/// `call(case, [alpha, a, b, beta, c], lda)`.
+/// `call(case, [alpha, a, b, beta, c], lda)` calls the function under test.
 type Call<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
 
-/// Runs all cases, and compares. `beta` is none of `trmm`, whose matrices are neither Hermitian nor not.
+/// Runs all cases and compares the results. `is_hermitian` is `None` for `trmm`, which has no
+/// `beta`.
 fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;
@@ -135,7 +137,7 @@ macro_rules! mirrored {
                 let ((side, fill), (m, n)) = (case.side_and_fill(), (SIZES.0 as c_int, SIZES.1 as c_int));
                 let (alpha, a, b, beta) = (alpha.cast(), a.cast(), b.cast(), beta.cast());
                 let (h, c) = (blas.handle, c.cast_mut().cast());
-                // SAFETY: every operand has its elements.
+                // SAFETY: every operand is large enough.
                 unsafe { sys::$function(h, side, fill, m, n, alpha, a, lda, b, m, beta, c, m) as u32 }
             });
         }
@@ -160,7 +162,7 @@ macro_rules! trmm {
                 let diagonal = DIAGONALS[usize::from(case.has_unit_diagonal)];
                 let (alpha, a, b, operation) = (alpha.cast(), a.cast(), b.cast(), OPERATIONS[case.operation]);
                 let (h, c) = (blas.handle, c.cast_mut().cast());
-                // SAFETY: every operand has its elements.
+                // SAFETY: every operand is large enough.
                 unsafe {
                     sys::$function(h, side, fill, operation, diagonal, m, n, alpha, a, lda, b, m, c, m) as u32
                 }
@@ -186,7 +188,7 @@ fn what_depends_on_the_order_of_elements_is_refused() {
     let (a, b) = (blas.put(&[1.0_f32; 4]), blas.put(&[1.0_f32; 4]));
     let (one, [pa, pb]) = (1.0_f32, [&a, &b].map(|slice| blas.address::<_, f32>(slice)));
     let call = |fill, c: *mut f32, lda| {
-        // SAFETY: the library checks what is wrong here before it touches anything.
+        // SAFETY: the library rejects invalid arguments before it touches the memory.
         unsafe {
             let (side, one) = (SIDES[0], &raw const one);
             sys::cublasSsymm_v2(blas.handle, side, fill, 2, 2, one, pa, lda, pb, 2, one, c, 2)

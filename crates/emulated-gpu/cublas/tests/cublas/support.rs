@@ -1,4 +1,4 @@
-//! Loads the emulated libraries the way programs do, and what tests need of them.
+//! Loads the emulated libraries as programs do, and calls their functions.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
@@ -11,7 +11,8 @@ use cudarc::driver::{CudaGraph, CudaSlice};
 use emulated_gpu_test_support::device::{self, Device};
 use libloading::os::unix::Library;
 
-/// Whoever asks for `libcuda.so` and `libcublas.so` from now on gets the emulated ones.
+/// Installs the libraries: from now on, `libcuda.so` and `libcublas.so` resolve to the emulated
+/// ones.
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
@@ -20,7 +21,7 @@ pub(crate) fn install() {
     });
 }
 
-/// A stream of its own and a handle on it.
+/// A new stream, and a handle that uses it.
 pub(crate) struct Blas {
     pub(crate) handle: sys::cublasHandle_t,
     device: Device,
@@ -31,7 +32,7 @@ impl Blas {
         install();
         let device = Device::new();
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the place lives.
+        // SAFETY: the pointer is valid.
         unsafe {
             assert_eq!(sys::cublasCreate_v2(&raw mut handle) as u32, 0);
             assert_eq!(sys::cublasSetStream_v2(handle, device.stream.cu_stream().cast()) as u32, 0);
@@ -39,10 +40,12 @@ impl Blas {
         Self { handle, device }
     }
 
-    /// `cublasSgemm_v2`, by operations, `[m, n, k]`, `[alpha, beta]`, and `A`, `B` and `C` with leading dimensions.
+    /// Calls `cublasSgemm_v2` with operations, `[m, n, k]`, `[alpha, beta]`, and `A`, `B` and `C`
+    /// with leading dimensions.
     ///
     /// # Safety
-    /// Every operand has its elements, or the library finds out before it touches them.
+    /// Every operand must be large enough, or the library must refuse it before it touches the
+    /// memory.
     pub(crate) unsafe fn sgemm(
         &self,
         [transa, transb]: [sys::cublasOperation_t; 2],
@@ -59,10 +62,10 @@ impl Blas {
         }
     }
 
-    /// `cublasSgemmBatched`, in the same way, of matrices as they are.
+    /// Calls `cublasSgemmBatched` in the same way, without transposition.
     ///
     /// # Safety
-    /// As above; of the arrays of pointers too.
+    /// See `sgemm`; the arrays of pointers must be valid too.
     pub(crate) unsafe fn sgemm_batched(
         &self,
         [m, n, k]: [c_int; 3],
@@ -80,11 +83,11 @@ impl Blas {
         }
     }
 
-    /// `cublasSgemv_v2`, by the operation, `[m, n]`, `[alpha, beta]`, `A` with its leading dimension, and `x` and `y`
-    /// with their increments.
+    /// Calls `cublasSgemv_v2` with the operation, `[m, n]`, `[alpha, beta]`, `A` with its leading
+    /// dimension, and `x` and `y` with their increments.
     ///
     /// # Safety
-    /// As of `sgemm`.
+    /// See `sgemm`.
     pub(crate) unsafe fn sgemv(
         &self,
         trans: sys::cublasOperation_t,
@@ -98,7 +101,7 @@ impl Blas {
         unsafe { sys::cublasSgemv_v2(handle, trans, m, n, alpha, a, lda, x, incx, beta, y, incy) }
     }
 
-    /// What `queue` returns, and what it puts on the stream, as a graph.
+    /// Captures the work that `queue` enqueues; returns the result of `queue` and the graph.
     pub(crate) fn capture<T>(&self, queue: impl FnOnce() -> T) -> (T, CudaGraph) {
         let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
         self.stream.synchronize().unwrap();
@@ -107,7 +110,7 @@ impl Blas {
         (returned, self.stream.end_capture(flags).unwrap().unwrap())
     }
 
-    /// The address of an allocation, as C has it.
+    /// The address of an allocation.
     pub(crate) fn address<T, P>(&self, slice: &CudaSlice<T>) -> *mut P {
         self.device.address(slice) as *mut P
     }
@@ -123,13 +126,13 @@ impl Deref for Blas {
 
 impl Drop for Blas {
     fn drop(&mut self) {
-        // SAFETY: the handle is this value's own.
+        // SAFETY: this value owns the handle.
         let status = unsafe { sys::cublasDestroy_v2(self.handle) };
         assert_eq!(status as u32, 0);
     }
 }
 
-/// The library's messages of this thread: the other tests make mistakes meanwhile.
+/// The library's messages in this thread; other tests cause errors at the same time.
 pub(crate) struct Messages(());
 
 thread_local! {
@@ -137,7 +140,7 @@ thread_local! {
 }
 
 unsafe extern "C" fn hear(message: *const c_char) {
-    // SAFETY: the library passes a text.
+    // SAFETY: the library passes a valid text.
     let message = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
     HEARD.with_borrow_mut(|heard| heard.push(message));
 }
@@ -147,20 +150,20 @@ impl Messages {
         static REGISTERED: Once = Once::new();
         install();
         REGISTERED.call_once(|| {
-            // SAFETY: the function has the type that is documented.
+            // SAFETY: the function has the documented type.
             unsafe { sys::cublasSetLoggerCallback(Some(hear)) };
         });
         HEARD.take();
         Self(())
     }
 
-    /// Requires a status, and that its one message says all of this.
+    /// Asserts a status, and that the only message contains all these texts.
     pub(crate) fn expect(&self, status: sys::cublasStatus_t, wanted: c_int, said: &[&str]) {
         let heard = HEARD.take();
         assert_eq!(status as c_int, wanted, "{heard:?}");
         assert_eq!(heard.len(), 1, "{heard:?}");
         for text in said {
-            assert!(heard[0].contains(text), "`{text}` is not said: {}", heard[0]);
+            assert!(heard[0].contains(text), "`{text}` is missing: {}", heard[0]);
         }
     }
 }

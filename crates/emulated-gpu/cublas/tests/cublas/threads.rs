@@ -1,4 +1,4 @@
-//! Threads that share handles, or make and destroy their own: cuBLAS allows both.
+//! Threads that share handles, or create and destroy their own; cuBLAS allows both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,18 +9,18 @@ use crate::support::{Blas, install};
 const THREADS: usize = 4;
 const ROUNDS: usize = 25;
 
-/// `c = a · b` of 2 × 2 matrices, whose scalars are the host's.
+/// Computes `c = a · b` of 2 × 2 matrices, with host scalars.
 fn multiply(handle: sys::cublasHandle_t, [a, b, c]: [usize; 3]) -> u32 {
     let (n, one, zero) = (cublasOperation_t::CUBLAS_OP_N, 1.0f32, 0.0f32);
     let (a, b, c) = (a as *const f32, b as *const f32, c as *mut f32);
-    // SAFETY: four elements each, which live until the work is done; the handle is checked.
+    // SAFETY: every operand has four elements, which are valid until the work is done; the library checks the handle.
     let status =
         unsafe { sys::cublasSgemm_v2(handle, n, n, 2, 2, 2, &one, a, 2, b, 2, &zero, c, 2) };
     status as u32
 }
 
-/// The handle's settings are read as a whole whenever a call begins, so that a thread that changes
-/// them changes what later calls compute in, and nothing else.
+/// A call reads the handle's settings once when it begins, so that a thread that changes them only
+/// affects later calls.
 #[test]
 fn one_handle_serves_many_threads() {
     let blas = Blas::new();
@@ -31,12 +31,12 @@ fn one_handle_serves_many_threads() {
             let handle = handle as sys::cublasHandle_t;
             use cublasMath_t::*;
             for mode in [CUBLAS_TF32_TENSOR_OP_MATH, CUBLAS_DEFAULT_MATH].iter().cycle() {
-                // SAFETY: the handle and the places live.
+                // SAFETY: the handle and the pointers are valid.
                 unsafe {
                     assert_eq!(sys::cublasSetMathMode(handle, *mode) as u32, 0);
                     let mut seen = CUBLAS_DEFAULT_MATH;
                     assert_eq!(sys::cublasGetMathMode(handle, &raw mut seen) as u32, 0);
-                    assert_eq!(seen, *mode, "nobody else sets it");
+                    assert_eq!(seen, *mode, "no other thread sets it");
                     let host = cublasPointerMode_t::CUBLAS_POINTER_MODE_HOST;
                     assert_eq!(sys::cublasSetPointerMode_v2(handle, host) as u32, 0);
                 }
@@ -49,7 +49,8 @@ fn one_handle_serves_many_threads() {
             .map(|thread| {
                 let stream = &blas.stream;
                 scope.spawn(move || {
-                    // Small integers, which TF32 holds too: the mode changes no result.
+                    // Small integers, which TF32 represents exactly: the mode doesn't change the
+                    // results.
                     let x = thread as f32;
                     let a = stream.clone_htod(&[x, 1.0, 0.0, x]).unwrap();
                     let b = stream.clone_htod(&[2.0f32, 0.0, 1.0, 2.0]).unwrap();
@@ -70,7 +71,7 @@ fn one_handle_serves_many_threads() {
     });
 }
 
-/// A handle that another thread destroys is either there for a whole call or not at all.
+/// If another thread destroys a handle, each call either succeeds completely or fails.
 #[test]
 fn handles_that_other_threads_destroy_are_found_out() {
     install();
@@ -82,7 +83,7 @@ fn handles_that_other_threads_destroy_are_found_out() {
     let mut done = 0;
     for _ in 0..ROUNDS {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the place lives.
+        // SAFETY: the pointer is valid.
         assert_eq!(unsafe { sys::cublasCreate_v2(&raw mut handle) } as u32, 0);
         let handle = handle as usize;
         let (codes, ends): (Vec<_>, Vec<_>) = std::thread::scope(|scope| {
@@ -94,7 +95,7 @@ fn handles_that_other_threads_destroy_are_found_out() {
                     })
                 })
                 .collect();
-            // SAFETY: the library knows its handles.
+            // SAFETY: the library detects invalid handles.
             let destroy = || unsafe { sys::cublasDestroy_v2(handle as _) } as u32;
             let enders: Vec<_> = (0..2).map(|_| scope.spawn(destroy)).collect();
             (
@@ -102,7 +103,7 @@ fn handles_that_other_threads_destroy_are_found_out() {
                 enders.into_iter().map(|ender| ender.join().unwrap()).collect(),
             )
         });
-        // CUBLAS_STATUS_NOT_INITIALIZED is what a handle that is none gets.
+        // CUBLAS_STATUS_NOT_INITIALIZED is the status for an invalid handle.
         assert!(codes.iter().all(|&code| code == 0 || code == 1), "{codes:?}");
         assert_eq!(ends.iter().filter(|&&code| code == 0).count(), 1, "one of them: {ends:?}");
         done += codes.iter().filter(|&&code| code == 0).count();

@@ -1,4 +1,4 @@
-//! `cublasGemmEx`: which types it takes, and what it makes of them.
+//! `cublasGemmEx`: the types that it supports, and its results.
 
 use std::ffi::c_void;
 
@@ -10,7 +10,7 @@ use cudarc::driver::{CudaSlice, DeviceRepr};
 
 use crate::support::{Blas, Messages};
 
-/// `C = A · B` of matrices in one piece, none transposed.
+/// Computes `C = A · B` for contiguous matrices without transposition.
 fn multiply<A: DeviceRepr, C: DeviceRepr, S>(
     blas: &Blas,
     [m, n, k]: [i32; 3],
@@ -24,7 +24,7 @@ fn multiply<A: DeviceRepr, C: DeviceRepr, S>(
     let (one, zero) = (one.as_ptr().cast(), zero.as_ptr().cast());
     let (a, b, c): (*mut c_void, *mut c_void, *mut c_void) =
         (blas.address(a), blas.address(b), blas.address(c));
-    // SAFETY: every operand has its elements.
+    // SAFETY: every operand is large enough.
     unsafe {
         sys::cublasGemmEx(
             handle, none, none, m, n, k, one, a, ab_type, m, b, ab_type, k, zero, c, c_type, m,
@@ -33,7 +33,7 @@ fn multiply<A: DeviceRepr, C: DeviceRepr, S>(
     }
 }
 
-/// Types, compute type and scale type of a product that `cublasGemmEx` has to take.
+/// The combinations of types, compute type and scale type that `cublasGemmEx` must support.
 #[test]
 fn gemm_ex_takes_its_types() {
     let _messages = Messages::listen();

@@ -9,10 +9,11 @@ use crate::numbers::{
 };
 use crate::support::Blas;
 
-/// Rows and columns of a matrix, and its leading dimension.
+/// The rows and columns of a matrix, and its leading dimension.
 const SHAPE: (usize, usize, usize) = (5, 3, 6);
 
-/// `call(operation, [alpha, beta], [a, x, y])`, with every second element of `x` and every one of `y`.
+/// `call(operation, [alpha, beta], [a, x, y])` calls the function under test, with an increment of
+/// 2 for `x` and of 1 for `y`.
 type Call<'a> = &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c_void; 3]) -> u32;
 
 fn check<T: Number>(call: Call<'_>) {
@@ -42,7 +43,7 @@ macro_rules! gemv {
             check::<$number>(&|blas, operation, [alpha, beta], [a, x, y]| {
                 let (m, n, ld) = (SHAPE.0 as c_int, SHAPE.1 as c_int, SHAPE.2 as c_int);
                 let (alpha, a, x, beta, y) = (alpha.cast(), a.cast(), x.cast(), beta.cast(), y.cast());
-                // SAFETY: every operand has its elements.
+                // SAFETY: every operand is large enough.
                 unsafe {
                     sys::$function(blas.handle, operation, m, n, alpha, a, ld, x, 2, beta, y, 1) as u32
                 }
@@ -70,13 +71,13 @@ fn gemv_walks_vectors_in_any_step() {
     for (operation, incx, incy, x, y, expected) in [
         (n, 1, 1, vec![1.0, 0.0, -1.0], vec![1.0, 2.0], vec![2.0, 12.0]),
         (n, 2, 2, vec![1.0, 9.0, 0.0, 9.0, -1.0], vec![1.0, 7.0, 2.0], vec![2.0, 7.0, 12.0]),
-        // From the far end: x is [-1, 0, 1], y [2, 1].
+        // Negative increments start at the end: x is [-1, 0, 1], and y is [2, 1].
         (n, -1, -1, vec![1.0, 0.0, -1.0], vec![1.0, 2.0], vec![18.0, 28.0]),
         (t, 1, 1, vec![1.0, 1.0], vec![0.0, 0.0, 1.0], vec![6.0, 14.0, 32.0]),
     ] {
         let (x, y) = (blas.put::<f32>(&x), blas.put::<f32>(&y));
         let (px, py) = (blas.address::<_, f32>(&x), blas.address::<_, f32>(&y));
-        // SAFETY: every operand has its elements.
+        // SAFETY: every operand is large enough.
         let status = unsafe {
             let scalars = [&raw const alpha, &raw const beta];
             blas.sgemv(operation, [2, 3], scalars, (pa, 4), [(px, incx), (py, incy)])
@@ -94,13 +95,13 @@ fn asum_sums_magnitudes() {
     let px = blas.address::<_, f32>(&x);
     for (n, inc, expected) in [(len, 1, 375.0), (500, 2, 250.0), (0, 1, 0.0), (10, -1, 0.0)] {
         let mut sum = -1.0f32;
-        // SAFETY: `x` has its elements, and the sum a place.
+        // SAFETY: `x` is large enough, and the result is writable.
         let status = unsafe { sys::cublasSasum_v2(blas.handle, n, px, inc, &raw mut sum) };
         assert_eq!(status as u32, 0);
         assert_eq!(sum, expected, "{n} {inc}");
     }
     let sum = blas.put(&[0.0f32]);
-    // SAFETY: as above, with the place in device memory.
+    // SAFETY: as above, with the result in device memory.
     unsafe {
         let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
@@ -115,7 +116,7 @@ fn of_no_elements_the_sum_is_zero_however_far_they_are_apart() {
     let blas = Blas::new();
     for (len, inc) in [(i64::MAX, i64::MIN), (i64::MIN, -1), (2, -1), (i64::MAX, -3), (0, 1)] {
         let (mut result, nowhere) = (7.0f64, usize::MAX as *const f64);
-        // SAFETY: nothing is read of a vector without elements; the result's place lives.
+        // SAFETY: an empty vector is not read, and the result is writable.
         let status =
             unsafe { sys::cublasDasum_v2_64(blas.handle, len, nowhere, inc, &raw mut result) };
         assert_eq!((status as u32, result), (0, 0.0), "{len} elements, {inc} apart");
@@ -129,7 +130,7 @@ fn scalars_and_results_of_the_host_may_be_at_odd_addresses() {
     let y = blas.put(&[1.0f32, 2.0]);
     let (px, py) = (blas.address::<_, f32>(&x), blas.address::<_, f32>(&y));
     let mut bytes = [0u8; 9];
-    // SAFETY: two scalars, and then a result, are inside of the array; every operand has its elements.
+    // SAFETY: two scalars, and later a result, fit into the array; every operand is large enough.
     unsafe {
         let [alpha, beta]: [*mut f32; 2] = [1, 5].map(|at| bytes.as_mut_ptr().add(at).cast());
         alpha.write_unaligned(2.0);
