@@ -1,5 +1,5 @@
-//! How fast the emulated cuBLASLt is on this machine: the products of a training step of 784-30-10
-//! with batch 256, and square ones.
+//! Measures the speed of the emulated cuBLASLt on this machine, for the products of a training step
+//! of 784-30-10 with batch 256 and for square ones.
 //!
 //!     cargo run --release -p emulated-cublaslt --example matmul_speed
 
@@ -15,20 +15,20 @@ use host::println;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// A product with all that it needs, made once.
+/// A product with all its structures and memory.
 struct PreparedProduct {
     handle: sys::cublasLtHandle_t,
     descriptor: sys::cublasLtMatmulDesc_t,
     layouts: [sys::cublasLtMatrixLayout_t; 3],
     algorithm: sys::cublasLtMatmulAlgo_t,
     memory: [CudaSlice<f32>; 3],
-    /// Kept for its address.
+    /// Owns the memory at the bias's address.
     _extra: CudaSlice<f32>,
     stream: Arc<CudaStream>,
 }
 
 impl PreparedProduct {
-    /// `[m, k] · [k, n]`; `transposed` says how `A` and `B` are stored.
+    /// `[m, k] · [k, n]`; `transposed` says whether `A` and `B` are stored transposed.
     fn new(
         stream: &Arc<CudaStream>,
         (m, n, k): (usize, usize, usize),
@@ -55,7 +55,7 @@ impl PreparedProduct {
         let (ta, tb) = (i32::from(transposed.0), i32::from(transposed.1));
         let ld = m.next_multiple_of(128) as i64;
         use sys::cublasLtMatmulDescAttributes_t::*;
-        // SAFETY: attributes have the sizes that are told; everything passed was made just now.
+        // SAFETY: attributes have the given sizes, and all structures were created above.
         let algorithm = unsafe {
             let set = |attribute, value: *const c_void, size| {
                 result::set_matmul_desc_attribute(descriptor, attribute, value, size)
@@ -83,7 +83,7 @@ impl PreparedProduct {
         let [a, b, d] = [0, 1, 2].map(|index: usize| self.memory[index].device_ptr(&self.stream).0);
         let (one, zero) = (1.0f32, 0.0f32);
         let [la, lb, ld] = self.layouts;
-        // SAFETY: it holds everything, and operands have their sizes.
+        // SAFETY: `self` owns everything, and the operands are large enough.
         unsafe {
             result::matmul(
                 self.handle,
@@ -107,7 +107,7 @@ impl PreparedProduct {
         Ok(())
     }
 
-    /// The median time of a product, queued many at a time.
+    /// The median time of a product when many are enqueued at a time.
     fn seconds(&self) -> Result<f64, Failure> {
         let mut times = Vec::new();
         for _ in 0..9 {
@@ -126,11 +126,11 @@ impl PreparedProduct {
 
 fn main() -> Result<(), Failure> {
     for path in [emulated_cuda::library_path()?, emulated_cublaslt::library_path()?] {
-        // SAFETY: the libraries do nothing when they are loaded.
+        // SAFETY: the libraries' initialisers do nothing.
         std::mem::forget(unsafe { libloading::Library::new(path) }?);
     }
     let context = CudaContext::new(0)?;
-    // SAFETY: everything stands in one stream.
+    // SAFETY: all work is on a single stream.
     unsafe { context.disable_event_tracking() };
     let stream = context.new_stream()?;
     println!("{}", context.name()?);

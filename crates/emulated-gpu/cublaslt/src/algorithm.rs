@@ -1,8 +1,8 @@
-//! `cublasLtMatmulAlgo_t`: which tiles an algorithm works in, whether it splits sums, and what it may assume
-//! of addresses.
+//! `cublasLtMatmulAlgo_t`: an algorithm's tile, its split of sums (split-K), and the alignments
+//! that it requires.
 //!
-//! The CPU multiplies in its own way. Of an algorithm's configuration it is the split of sums that makes a
-//! difference to the result, and is carried out; a tile decides how many blocks there would be on a card.
+//! The CPU multiplies in its own way. Only the split of sums changes the result, so it is carried
+//! out; the tile only determines the number of blocks that a card would use.
 
 use std::ffi::{c_int, c_void};
 
@@ -17,21 +17,21 @@ use crate::preference::Preference;
 use crate::problem::Problem;
 use crate::{attribute, epilogue::Bias};
 
-/// The number of the one family of algorithms.
+/// The number of the only family of algorithms.
 const ID: c_int = 0;
-/// Its tiles: their numbers in `cublasLtMatmulTile_t`, rows and columns.
+/// The available tiles: the `cublasLtMatmulTile_t` number, rows and columns.
 const TILES: [(i32, u64, u64); 4] = [(20, 128, 128), (15, 64, 64), (11, 32, 32), (5, 16, 16)];
-/// How many parts sums are split into, where they are.
+/// The number of parts of split sums.
 const PARTS: i32 = 4;
-/// The products that make it worth while.
+/// The number of terms from which splitting a sum is worth its overhead.
 const WORTH_SPLITTING: u64 = 256;
-/// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: parts are added in the type of the computation.
+/// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: partial sums are added in the compute type.
 const REDUCTION: i32 = 2;
-/// The most parts: each has at least an instruction's products of what a kernel is made for.
+/// The maximum number of parts.
 const MOST_PARTS: i32 = 256;
 
 opaque! {
-    /// An algorithm. Programs copy it as 64 bytes.
+    /// An algorithm, which programs may copy as 64 bytes.
     Algorithm: "algorithm of this library's", "CUBLASLT_ALGO_CONFIG_…", b"LtAl", 64;
     new(alignments: [u8; 6]);
     others: |_, _| None;
@@ -39,14 +39,14 @@ opaque! {
     tile: i32 = 0, 1;
     split_k: i32 = 1, 2;
     reduction_scheme: i32 = 0, 3;
-    /// Remembered and without effect, as all that follow: `CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`.
+    /// This field and those up to `cluster_shape` (`CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`) are
+    /// stored but have no effect.
     swizzling: i32 = 0, 4;
     custom_option: i32 = 0, 5;
     stages: i32 = 0, 6;
     inner_shape: u16 = 0, 7;
     cluster_shape: u16 = 0, 8;
-    /// What the addresses of `A`, `B`, `C`, `D`, the bias and the auxiliary matrix have to be
-    /// multiples of.
+    /// The required alignments of `A`, `B`, `C`, `D`, the bias and the auxiliary matrix, in bytes.
     pub(crate) alignments: [u8; 6] = alignments;
     reserved: [u8; 22] = [0; 22];
 }
@@ -54,19 +54,19 @@ opaque! {
 const _: () = assert!(size_of::<Algorithm>() == 64, "cublasLtMatmulAlgo_t has 64 bytes");
 
 impl Algorithm {
-    /// How many parts its sums are split into.
+    /// The number of parts of each sum.
     pub(crate) fn parts(&self) -> u64 {
         self.split_k.clamp(1, MOST_PARTS).unsigned_abs().into()
     }
 
-    /// The bytes that it needs beside the operands.
+    /// The required workspace in bytes.
     pub(crate) fn workspace(&self, problem: &Problem) -> u64 {
         let (m, n, _) = problem.sizes;
         let ty = problem.compute.sums_in(problem.a.ty);
         Split::workspace(self.parts(), m.saturating_mul(n), ty)
     }
 
-    /// The blocks that its tiles make of a problem.
+    /// The number of blocks that a card would use for a problem.
     pub(crate) fn blocks(&self, problem: &Problem) -> u64 {
         let (m, n, _) = problem.sizes;
         let known = TILES.iter().find(|(id, ..)| *id == self.tile);
@@ -75,12 +75,12 @@ impl Algorithm {
         tiles.saturating_mul(self.parts()).saturating_mul(problem.d.batch)
     }
 
-    /// The algorithms for a problem, larger tiles first, those that split sums behind those that don't:
-    /// loads as wide as the preferences, the leading dimensions and the addresses in the descriptor
-    /// allow.
+    /// The algorithms for a problem: first those that don't split sums, then those that do, each
+    /// with the larger tiles first. Their alignments are the largest that the preferences, the
+    /// leading dimensions and the addresses in the descriptor allow.
     ///
     /// # Errors
-    /// When operands are to be aligned to less than an element.
+    /// `NOT_SUPPORTED` if the preferences only promise an alignment smaller than an element.
     pub(crate) fn choose(
         problem: &Problem,
         preference: &Preference,
@@ -99,7 +99,8 @@ impl Algorithm {
                     matrix.name
                 )));
             }
-            // What 64 bits hold of a product has the same alignment as all of it.
+            // If the product overflows, its lower 64 bits have the same alignment as the whole
+            // product.
             let apart = |elements: i64| alignment::of(elements.unsigned_abs().wrapping_mul(size));
             let width =
                 alignment::of(promised).min(apart(matrix.ld)).min(apart(matrix.batch_stride));
@@ -124,7 +125,7 @@ impl Algorithm {
     }
 }
 
-/// What the algorithm can do, `cublasLtMatmulAlgoCapAttributes_t`.
+/// A capability of the algorithm with a single value (`cublasLtMatmulAlgoCapAttributes_t`).
 fn capability(attribute: c_int) -> Option<u32> {
     Some(match attribute {
         // SPLITK_SUPPORT
@@ -137,7 +138,7 @@ fn capability(attribute: c_int) -> Option<u32> {
         3 | 4 => 1,
         // UPLO_SUPPORT, CUSTOM_OPTION_MAX
         5 | 7 => 0,
-        // CUSTOM_MEMORY_ORDER: row order too
+        // CUSTOM_MEMORY_ORDER: row order is supported too
         10 => 1,
         // POINTER_MODE_MASK: host and device
         11 => 3,
@@ -151,7 +152,7 @@ fn capability(attribute: c_int) -> Option<u32> {
     })
 }
 
-/// What there are several of: tiles, and numbers of stages.
+/// A capability of the algorithm with a list of values.
 fn list(attribute: c_int) -> Option<Vec<u32>> {
     Some(match attribute {
         // TILE_IDS
@@ -162,10 +163,10 @@ fn list(attribute: c_int) -> Option<Vec<u32>> {
     })
 }
 
-/// Puts as much of a list as there is room for: as many numbers as `size` bytes hold.
+/// Writes as much of a list as `size` bytes hold, or returns its size if `size` is 0.
 ///
 /// # Safety
-/// The buffer is null, or has as many bytes.
+/// The buffer must be null or have `size` writable bytes.
 unsafe fn put_list(
     list: &[u32],
     buf: Out<'_, u32>,
@@ -199,7 +200,7 @@ fn check_types(
 }
 
 export! {
-    /// The numbers of the algorithms for these types.
+    /// Returns the algorithm numbers for these types.
     fn cublasLtMatmulAlgoGetIds(
         handle: Handle,
         compute_type: c_int,
@@ -221,7 +222,7 @@ export! {
         returned.set_as(known.into(), "returnAlgoCount")
     }
 
-    /// Makes an algorithm from its number; it assumes no more of addresses than it must.
+    /// Creates an algorithm from its number; it requires no alignment beyond one byte.
     fn cublasLtMatmulAlgoInit(
         handle: Handle,
         compute_type: c_int,
@@ -241,7 +242,7 @@ export! {
         algorithm.set_as(Algorithm::new([1; 6]), "algo")
     }
 
-    /// Hands out an attribute of the configuration.
+    /// Returns an attribute of the configuration.
     fn cublasLtMatmulAlgoConfigGetAttribute(
         algorithm: *const Algorithm,
         attr: c_int,
@@ -252,7 +253,7 @@ export! {
         attribute::get(algorithm, attr, buf, size, written, "algo")
     }
 
-    /// Sets an attribute of the configuration. `SPLITK_NUM` takes effect; the rest is remembered.
+    /// Sets an attribute of the configuration. Only `SPLITK_NUM` has an effect.
     fn cublasLtMatmulAlgoConfigSetAttribute(
         algorithm: Out<'_, Algorithm>,
         attr: c_int,
@@ -263,7 +264,7 @@ export! {
         attribute::set(algorithm.as_ptr(), attr, buf, size, "algo")
     }
 
-    /// Hands out what the algorithm can do.
+    /// Returns a capability of the algorithm.
     fn cublasLtMatmulAlgoCapGetAttribute(
         algorithm: *const Algorithm,
         attr: c_int,

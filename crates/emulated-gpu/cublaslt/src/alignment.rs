@@ -1,10 +1,10 @@
-//! Alignments of operands. An algorithm is chosen for addresses that are multiples of something,
-//! and works for no others.
+//! Alignments of operands. An algorithm is chosen for a minimum alignment of its operands, and only
+//! works for operands with it.
 
-/// Wider loads than this do not exist, so no algorithm asks for more.
+/// The widest load on a GPU in bytes; no algorithm needs a larger alignment.
 const WIDEST: u64 = 16;
 
-/// The largest power of two up to [`WIDEST`] that divides a number; any divides 0.
+/// The largest power of two up to [`WIDEST`] that divides a number; for 0 it is [`WIDEST`].
 pub(crate) fn of(number: u64) -> u64 {
     if number == 0 { WIDEST } else { WIDEST.min(1 << number.trailing_zeros().min(63)) }
 }

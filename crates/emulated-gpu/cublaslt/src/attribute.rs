@@ -1,4 +1,4 @@
-//! Attributes of opaque structures, by number, as bytes.
+//! Opaque structures, and access to their attributes by number.
 
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
@@ -8,19 +8,20 @@ use emulated_blas::{Rejection, reject_if};
 
 use crate::ffi::Out;
 
-/// A structure that programs know by a pointer alone. It may lie in memory of theirs
-/// (`cublasLt…Init`), so it holds no pointers of ours and fits NVIDIA's size.
+/// A structure that programs only access through a pointer. It may be in the program's memory
+/// (`cublasLt…Init`), so it holds no pointers to this library's memory, and fits into the size that
+/// NVIDIA reserves.
 ///
 /// # Safety
-/// The first four bytes of the structure are its mark, and all its bytes are plain numbers.
+/// The first four bytes of the structure must be its magic number, and all its bytes plain numbers.
 pub(crate) unsafe trait Opaque: Copy {
-    /// What it is, in messages.
+    /// The structure's description in messages.
     const WHAT: &'static str;
-    /// The names of its attributes begin with this.
+    /// The prefix of its attributes' names.
     const PREFIX: &'static str;
-    /// Tells it from other memory.
+    /// The magic number that identifies the structure.
     const MARK: u32;
-    /// Bytes that NVIDIA's headers reserve for it, at least.
+    /// The minimum number of bytes that NVIDIA's headers reserve for it.
     const SIZE: usize;
 
     /// The address of an attribute's field, and its size in bytes.
@@ -32,10 +33,11 @@ pub(crate) fn place_of<T>(field: &mut T) -> Option<(*mut u8, usize)> {
     Some(((&raw mut *field).cast(), size_of::<T>()))
 }
 
-/// Declares an [`Opaque`] structure: its noun in messages; the prefix of its attributes' names; its mark; the bytes
-/// that NVIDIA's headers reserve for it. Each field, a number or an array of numbers, has an initial value, which
-/// may depend on the arguments of `new`, and the attributes that the field or its elements hold. `others` finds
-/// further attributes.
+/// Declares an [`Opaque`] structure: its description in messages; the prefix of its attributes'
+/// names; its magic number; and the bytes that NVIDIA's headers reserve for it. Each field is a
+/// number or an array of numbers. It has an initial value, which may depend on the arguments of
+/// `new`, and the numbers of the attributes that it or its elements hold. `others` finds further
+/// attributes.
 macro_rules! opaque {
     (
         $(#[$meta:meta])*
@@ -57,7 +59,7 @@ macro_rules! opaque {
             $($(#[$field_meta])* $visibility $field: $type,)*
         }
 
-        // SAFETY: the mark is the first of its fields, which are all numbers.
+        // SAFETY: the magic number is the first field, and all fields are numbers.
         unsafe impl $crate::attribute::Opaque for $name {
             const WHAT: &'static str = $what;
             const PREFIX: &'static str = $prefix;
@@ -88,10 +90,10 @@ macro_rules! opaque {
 }
 pub(crate) use opaque;
 
-/// A copy of the structure that a program passes, which may be at any address.
+/// Copies the structure that a program passes, which may be unaligned.
 ///
 /// # Safety
-/// A pointer that is not null leads to as many bytes as the structure has.
+/// A non-null pointer must point to as many readable bytes as the structure has.
 pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T, Rejection> {
     // SAFETY: the caller's promise.
     unsafe {
@@ -101,7 +103,7 @@ pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T,
 }
 
 /// # Safety
-/// As of [`read`], of the mark.
+/// See [`read`]; only the magic number must be readable.
 unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
     reject_if!(pointer.is_null(), invalid, "{name} is a null pointer");
     // SAFETY: the caller's promise.
@@ -114,13 +116,14 @@ unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejectio
     Ok(())
 }
 
-/// The addresses of the structures that [`create`] made: a program may pass others, with the same mark.
+/// The addresses of the structures that [`create`] allocated. A program may also pass copies, which
+/// have the same magic number.
 fn created() -> MutexGuard<'static, BTreeSet<usize>> {
     static CREATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
     CREATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Hands out a new structure.
+/// Allocates a structure and returns it.
 pub(crate) fn create<T: Opaque>(
     place: Out<'_, *mut T>,
     value: T,
@@ -132,10 +135,10 @@ pub(crate) fn create<T: Opaque>(
     place.set(structure)
 }
 
-/// Writes a new structure into memory of the program's.
+/// Writes a new structure into the program's memory.
 ///
 /// # Safety
-/// The place is null, or has `size` bytes.
+/// `place` must be null or have `size` writable bytes.
 pub(crate) unsafe fn initialise<T: Opaque>(
     place: *mut T,
     size: usize,
@@ -153,10 +156,10 @@ pub(crate) unsafe fn initialise<T: Opaque>(
     unsafe { Out::new(place) }.set_as(value, name)
 }
 
-/// Frees what [`create`] made.
+/// Frees a structure that [`create`] allocated.
 ///
 /// # Safety
-/// As of [`read`]; nothing else uses the structure.
+/// See [`read`]; nothing else may use the structure.
 pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     unsafe { check(pointer, name)? };
@@ -165,7 +168,7 @@ pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(
             "{name} is memory of the program's, which is not to be destroyed: forget it"
         )));
     }
-    // SAFETY: it has the mark of its type, `create` made it, and it has not been freed.
+    // SAFETY: it has the magic number of its type, `create` allocated it, and it has not been freed.
     unsafe {
         pointer.cast::<u32>().write(0);
         drop(Box::from_raw(pointer));
@@ -176,7 +179,7 @@ pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(
 /// Sets an attribute.
 ///
 /// # Safety
-/// As of [`read`]; the structure is writable, and the buffer, if it is not null, readable for `size` bytes.
+/// See [`read`]; the structure must be writable, and a non-null buffer readable for `size` bytes.
 pub(crate) unsafe fn set<T: Opaque>(
     pointer: *mut T,
     attribute: c_int,
@@ -196,10 +199,10 @@ pub(crate) unsafe fn set<T: Opaque>(
     Ok(())
 }
 
-/// Hands out an attribute, or with a size of 0 how many bytes it has.
+/// Returns an attribute or, if `size` is 0, only its size in bytes.
 ///
 /// # Safety
-/// As of [`read`]; the buffer, if it is not null, is writable for `size` bytes.
+/// See [`read`]; a non-null buffer must be writable for `size` bytes.
 pub(crate) unsafe fn get<T: Opaque>(
     pointer: *const T,
     attribute: c_int,
@@ -246,20 +249,21 @@ fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize),
     })
 }
 
-/// Declares the exported functions that all structures have, which call the structure by a name: two make it, by
-/// arguments of its `new`, one frees it, one sets an attribute of it, and one hands an attribute out.
+/// Declares the exported functions of a structure: two that create it with the arguments of `new`,
+/// one that frees it, one that sets an attribute, and one that returns an attribute. `$name` is the
+/// structure's name in messages.
 macro_rules! export_structure {
     (
         $structure:ident, $name:literal, new($($argument:ident: $type:ty),*);
         $create:ident, $initialise:ident, $destroy:ident, $set:ident, $get:ident
     ) => {
         c_abi::export! {
-            #[doc = concat!("Makes a [`", stringify!($structure), "`].")]
+            #[doc = concat!("Creates a [`", stringify!($structure), "`].")]
             fn $create(place: $crate::ffi::Out<'_, *mut $structure>, $($argument: $type),*) {
                 $crate::attribute::create(place, $structure::new($($argument),*), $name)
             }
 
-            #[doc = concat!("Makes a [`", stringify!($structure), "`] in memory of the program's.")]
+            #[doc = concat!("Creates a [`", stringify!($structure), "`] in the program's memory.")]
             fn $initialise(place: *mut $structure, size: usize, $($argument: $type),*) {
                 $crate::attribute::initialise(place, size, $structure::new($($argument),*), $name)
             }
@@ -282,7 +286,7 @@ macro_rules! export_structure {
                 $crate::attribute::set(structure, attr, buf, size, $name)
             }
 
-            /// Hands out an attribute.
+            /// Returns an attribute.
             fn $get(
                 structure: *const $structure,
                 attr: std::ffi::c_int,

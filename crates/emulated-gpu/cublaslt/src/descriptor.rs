@@ -1,12 +1,12 @@
-//! `cublasLtMatmulDesc_t`: what is computed.
+//! `cublasLtMatmulDesc_t`: the description of a matrix product.
 
 use std::ffi::c_int;
 
 use crate::attribute::{export_structure, opaque, place_of};
 
 opaque! {
-    /// A descriptor. The defaults are those of NVIDIA's `cublasLtMatmulDescAttributes_t`; addresses are
-    /// kept as the 64 bits they have.
+    /// A descriptor. The defaults are those of `cublasLtMatmulDescAttributes_t` in NVIDIA's header;
+    /// addresses are stored as 64-bit integers.
     Descriptor: "matmul descriptor", "CUBLASLT_MATMUL_DESC_…", b"LtDe", 184;
     /// No transposition, no epilogue.
     new(compute_type: c_int, scale_type: c_int);
@@ -33,14 +33,14 @@ opaque! {
     pub(crate) aux_ld: i64 = 0, 12;
     pub(crate) aux_batch_stride: i64 = 0, 13;
     pub(crate) alpha_batch_stride: i64 = 0, 14;
-    /// `A_SCALE_POINTER` to `D_SCALE_POINTER`, `AMAX_D_POINTER`, and those of the auxiliary matrix:
-    /// for 8-bit types, which are not here.
+    /// `A_SCALE_POINTER` to `D_SCALE_POINTER`, `AMAX_D_POINTER`, and those of the auxiliary matrix.
+    /// They belong to 8-bit types, which are not supported.
     pub(crate) scales: [i64; 7] = [0; 7];
-    /// Without effect on the types that are here.
+    /// Has no effect on the supported types.
     pub(crate) fast_accumulation: i8 = 0, 25;
 }
 
-/// Attributes that [`Descriptor::scales`] holds, in its order.
+/// The attributes that [`Descriptor::scales`] holds, in its order.
 pub(crate) const SCALES: [(c_int, &str); 7] = [
     (17, "A_SCALE_POINTER"),
     (18, "B_SCALE_POINTER"),

@@ -1,38 +1,38 @@
-//! `cublasLtEpilogue_t`: what follows a product before it is stored.
+//! `cublasLtEpilogue_t`: operations on a product before it is stored.
 
 use emulated_blas::Rejection;
 
-/// What is done to an element of `alpha · op(A) · op(B) + beta · C`, after the bias.
+/// The operation on each element of `alpha · op(A) · op(B) + beta · C`, after the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Activation {
-    /// Nothing.
+    /// The identity.
     None,
     /// `max(x, 0)`
     Relu,
-    /// GELU, in its form with the hyperbolic tangent.
+    /// GELU in its approximation with the hyperbolic tangent.
     Gelu,
-    /// The gradient of ReLU: kept where the mask has a one.
+    /// The gradient of ReLU: elements whose bit in the mask is zero become 0.
     ReluGradient,
-    /// The gradient of GELU at what the auxiliary matrix holds.
+    /// The gradient of GELU at the values of the auxiliary matrix.
     GeluGradient,
 }
 
-/// What the vector at `CUBLASLT_MATMUL_DESC_BIAS_POINTER` is.
+/// The use of the vector at `CUBLASLT_MATMUL_DESC_BIAS_POINTER`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bias {
     /// Not used.
     None,
     /// Added to every column of the result.
     Added,
-    /// Gets the sum of every row of the result.
+    /// Receives the sum of every row of the result.
     GradientOfResult,
-    /// Gets the sum of every row of `op(A)`.
+    /// Receives the sum of every row of `op(A)`.
     GradientOfA,
-    /// Gets the sum of every column of `op(B)`.
+    /// Receives the sum of every column of `op(B)`.
     GradientOfB,
 }
 
-/// An epilogue.
+/// An epilogue: its name, and what it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epilogue {
     pub(crate) name: &'static str,
@@ -46,7 +46,7 @@ const fn epilogue(name: &'static str, activation: Activation, bias: Bias) -> Epi
     Epilogue { name, activation, bias, writes_aux: false }
 }
 
-/// All of them, by their numbers.
+/// All epilogues with their `cublasLtEpilogue_t` numbers.
 const EPILOGUES: [(i32, Epilogue); 16] = {
     use Activation::{Gelu, GeluGradient, None, Relu, ReluGradient};
     use Bias::{Added, GradientOfA, GradientOfB, GradientOfResult};
@@ -70,15 +70,15 @@ const EPILOGUES: [(i32, Epilogue); 16] = {
     ]
 };
 
-/// Names of epilogues, with commas between them, that there is no algorithm for. Older versions of the
-/// library have fewer: `DRELU` came with 11.11.3, as nvmath-python's tests say. A program has to find its way
-/// without.
+/// The environment variable with a comma-separated list of epilogues that are treated as missing.
+/// Older versions of the library have fewer epilogues (`DRELU` came with 11.11.3, according to
+/// nvmath-python's tests), so a program's fallback can be tested.
 const WITHOUT: &str = "EMULATED_GPU_CUBLASLT_WITHOUT";
 
-/// Whether a list of names has this one in it.
+/// Whether a list of epilogues contains a name.
 ///
 /// # Errors
-/// When a name in it is none of an epilogue.
+/// `INVALID_VALUE` if the list contains a name that is not an epilogue.
 fn has_name(list: &str, name: &str) -> Result<bool, Rejection> {
     let names = || list.split(',').map(str::trim).filter(|own| !own.is_empty());
     let is_known = |own: &str| EPILOGUES.iter().any(|(_, epilogue)| epilogue.name == own);
@@ -97,18 +97,18 @@ impl Epilogue {
         self
     }
 
-    /// Whether this library was told to have no algorithm for it.
+    /// Whether `EMULATED_GPU_CUBLASLT_WITHOUT` lists this epilogue.
     ///
     /// # Errors
-    /// When it was told so of something that is no epilogue.
+    /// `INVALID_VALUE` if it lists a name that is not an epilogue.
     pub(crate) fn is_left_out(self) -> Result<bool, Rejection> {
         std::env::var(WITHOUT).map_or(Ok(false), |list| has_name(&list, self.name))
     }
 
-    /// The epilogue of that number.
+    /// The epilogue with this number.
     ///
     /// # Errors
-    /// When there is none.
+    /// `INVALID_VALUE` if there is no such epilogue.
     pub(crate) fn from_code(code: i32) -> Result<Self, Rejection> {
         EPILOGUES
             .into_iter()
@@ -121,28 +121,28 @@ impl Epilogue {
             })
     }
 
-    /// Whether the result is stored as it is.
+    /// Whether the result is stored unchanged.
     pub(crate) fn is_default(self) -> bool {
         self.activation == Activation::None && self.bias == Bias::None
     }
 
-    /// Whether it is the gradient of an activation, and so reads the auxiliary matrix.
+    /// Whether it is the gradient of an activation, which reads the auxiliary matrix.
     pub(crate) fn reads_aux(self) -> bool {
         matches!(self.activation, Activation::ReluGradient | Activation::GeluGradient)
     }
 
-    /// Whether there is an auxiliary matrix.
+    /// Whether it uses an auxiliary matrix.
     pub(crate) fn has_aux(self) -> bool {
         self.writes_aux || self.reads_aux()
     }
 
-    /// Whether the auxiliary matrix is a mask of bits.
+    /// Whether the auxiliary matrix is a bit mask.
     pub(crate) fn has_mask(self) -> bool {
         self.has_aux() && matches!(self.activation, Activation::Relu | Activation::ReluGradient)
     }
 
-    /// Whether the result has to be in column order: the bias goes along its columns, and so does
-    /// the auxiliary matrix.
+    /// Whether the result must be in column order, because the bias and the auxiliary matrix follow
+    /// its columns.
     pub(crate) fn needs_column_order(self) -> bool {
         self.has_aux() || matches!(self.bias, Bias::Added | Bias::GradientOfResult)
     }
@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn numbers_are_made_of_bits() {
-        // NVIDIA's header: RELU 2, BIAS 4, DRELU 8 | AUX, BGRAD 16, GELU 32, DGELU 64 | AUX, AUX 128.
+        // The bits in NVIDIA's header: RELU 2, BIAS 4, DRELU 8
+        // AUX, BGRAD 16, GELU 32, DGELU 64
+        // AUX, AUX 128.
         for code in [1, 2, 4, 6, 32, 36, 130, 134, 136, 152, 160, 164, 192, 208, 256, 512] {
             let epilogue = Epilogue::from_code(code).unwrap();
             assert_eq!(epilogue.has_aux(), code & 128 != 0, "{}", epilogue.name);

@@ -4,14 +4,14 @@ use std::ffi::c_int;
 
 use emulated_blas::{Rejection, Report};
 
-/// What C gets: a `cublasStatus_t`.
+/// The return type of the exported functions: a `cublasStatus_t`.
 pub(crate) type ReturnCode = c_int;
-/// What a call comes to.
+/// The result of a function's body.
 pub(crate) type Result<T = ()> = std::result::Result<T, Rejection>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Rejection>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Rejection>;
 
-/// What the library says.
+/// The destinations of the library's messages.
 pub(crate) static REPORT: Report = Report::new("emulated cuBLASLt");
 
 /// Runs the body of an exported function.

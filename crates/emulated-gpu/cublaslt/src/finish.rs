@@ -1,37 +1,40 @@
-//! The arithmetic of epilogues: bias, activation, auxiliary output, sums for gradients.
+//! The arithmetic of epilogues: bias, activation, auxiliary output, and the sums of bias gradients.
 
 use emulated_blas::words::Word;
 use emulated_blas::{Column, DataType, Real, Rejection, View, filled, load, store};
 
 use crate::epilogue::{Activation, Bias, Epilogue};
 
-/// What epilogues read and write besides the result, of one matrix of a batch.
+/// The memory that an epilogue accesses in addition to the result, for one matrix of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Surroundings {
     pub(crate) epilogue: Epilogue,
-    /// The type of the bias, and of an auxiliary matrix that is no mask: that of the result.
+    /// The element type of the result, which is also that of the bias and of an auxiliary matrix
+    /// that is not a mask.
     pub(crate) ty: DataType,
-    /// The bias or its gradient.
+    /// The address of the bias or of its gradient.
     pub(crate) bias: u64,
-    /// The auxiliary matrix.
+    /// The address of the auxiliary matrix.
     pub(crate) aux: u64,
-    /// Elements (bits of a mask) from a column of the auxiliary matrix to the next.
+    /// The distance between two columns of the auxiliary matrix, in elements (for a mask: in bits).
     pub(crate) aux_ld: u64,
 }
 
 /// √(2/π)
 const GELU_SLOPE: f64 = 0.797_884_560_802_865_4;
-/// The weight of the cube (Hendrycks and Gimpel, "Gaussian Error Linear Units", section 2).
+/// The coefficient of the cubic term (Hendrycks and Gimpel, "Gaussian Error Linear Units", section
+/// 2).
 const GELU_CUBE: f64 = 0.044_715;
 
-/// `max(x, 0)`. NaN stays NaN: NVIDIA does not document what becomes of it, and this way it is seen.
+/// `max(x, 0)`. NVIDIA does not document the result for NaN; here it is NaN, so that the error
+/// stays visible.
 fn relu<T: Real>(x: T) -> T {
     let zero = T::default();
     if x <= zero { zero } else { x }
 }
 
-/// `x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))`, in double precision in any case: for negative
-/// `x` most of the digits of `1 + tanh` cancel.
+/// `x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))`, always in double precision, because for negative
+/// `x` most digits of `1 + tanh` cancel.
 fn gelu(x: f64) -> f64 {
     0.5 * x * (1.0 + gelu_tanh(x))
 }
@@ -47,7 +50,7 @@ fn gelu_gradient(x: f64) -> f64 {
     0.5 * (1.0 + tanh) + 0.5 * x * (1.0 - tanh * tanh) * inner
 }
 
-/// The sums of rows that [`Bias::GradientOfResult`] wants, as columns come by.
+/// The row sums for [`Bias::GradientOfResult`], accumulated column by column.
 pub(crate) struct Sums(Vec<f64>);
 
 impl Sums {
@@ -57,7 +60,7 @@ impl Sums {
     }
 
     /// # Safety
-    /// The bias has to be writable.
+    /// The bias must be writable.
     pub(crate) unsafe fn store(&self, surroundings: &Surroundings) {
         for (row, &sum) in self.0.iter().enumerate() {
             // SAFETY: the caller's promise.
@@ -67,10 +70,10 @@ impl Sums {
 }
 
 impl Surroundings {
-    /// Finishes the column of that number.
+    /// Applies the epilogue to a column of the result.
     ///
     /// # Safety
-    /// The bias and the auxiliary matrix have to be readable and writable as the epilogue has it.
+    /// The bias and the auxiliary matrix must be readable and writable as the epilogue requires.
     pub(crate) unsafe fn finish(&self, column: usize, values: Column<'_>, sums: &mut Sums) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -82,11 +85,11 @@ impl Surroundings {
     }
 
     /// # Safety
-    /// As of `finish`.
+    /// See `finish`.
     unsafe fn finish_in<T: Real>(&self, column: usize, values: &mut [T], sums: &mut Sums) {
         let epilogue = self.epilogue;
         for (row, value) in values.iter_mut().enumerate() {
-            // SAFETY: the caller's promise: `row` and `column` are inside.
+            // SAFETY: the caller's promise: `row` and `column` are in range.
             *value = unsafe {
                 if epilogue.bias == Bias::Added {
                     *value += load::<T>(self.bias, self.ty, row as isize);
@@ -100,7 +103,7 @@ impl Surroundings {
     }
 
     /// # Safety
-    /// The auxiliary matrix has to be readable and writable as the epilogue has it.
+    /// The auxiliary matrix must be readable and writable as the epilogue requires.
     unsafe fn activate<T: Real>(&self, row: usize, column: usize, x: T) -> T {
         let at = column * self.aux_ld as usize + row;
         let writes = self.epilogue.writes_aux;
@@ -135,11 +138,11 @@ impl Surroundings {
         }
     }
 
-    /// Sets a bit of the mask, the lowest of a byte first. Bits beyond the last row stay as they
-    /// are.
+    /// Sets or clears a bit of the mask; the lowest bit of a byte comes first. Bits beyond the last
+    /// row are left unchanged.
     ///
     /// # Safety
-    /// The mask has to be writable.
+    /// The mask must be writable.
     unsafe fn set_bit(&self, at: usize, on: bool) {
         let byte = (self.aux as *mut u8).wrapping_add(at / 8);
         let bit = 1 << (at % 8);
@@ -151,22 +154,22 @@ impl Surroundings {
     }
 
     /// # Safety
-    /// The mask has to be readable.
+    /// The mask must be readable.
     unsafe fn bit(&self, at: usize) -> bool {
         // SAFETY: the caller's promise.
         let byte = unsafe { u8::load((self.aux as *const u8).add(at / 8)) };
         byte >> (at % 8) & 1 != 0
     }
 
-    /// Stores the sums over `K` of [`Bias::GradientOfA`] (rows of `op(A)`) and
-    /// [`Bias::GradientOfB`] (columns of `op(B)`): of the operand as it is in memory, neither
-    /// rounded nor scaled.
+    /// Stores the sums over `K` for [`Bias::GradientOfA`] (rows of `op(A)`) or
+    /// [`Bias::GradientOfB`] (columns of `op(B)`). The operand is summed as stored, without
+    /// rounding or scaling.
     ///
     /// # Errors
-    /// When the host has not the room for the sums.
+    /// `ALLOC_FAILED` if the host is out of memory.
     ///
     /// # Safety
-    /// The operand has to be readable with its `lines · k` elements, the bias writable.
+    /// The operand's `lines · k` elements must be readable, and the bias writable.
     pub(crate) unsafe fn store_operand_sums(
         &self,
         operand: View,
@@ -195,7 +198,7 @@ mod tests {
 
     #[test]
     fn gelu_is_what_tables_say() {
-        // 0.5 x (1 + tanh(...)) worked out by hand: at ±1, tanh(0.833…) = 0.6823…
+        // Computed by hand from 0.5 x (1 + tanh(...)): for ±1, tanh(0.833…) = 0.6823…
         for (x, expected) in [(0.0, 0.0), (1.0, 0.841_192), (-1.0, -0.158_808), (3.0, 2.996_363)] {
             assert!((gelu(x) - expected).abs() < 1e-6, "{x}: {}", gelu(x));
         }
@@ -229,13 +232,13 @@ mod tests {
     #[test]
     fn the_mask_has_a_one_where_relu_lets_through_and_at_zero() {
         let mut bias = [0.0f32, 1.0, -5.0];
-        // Two columns of 128 bits; what lies beyond the third row stays.
+        // Two columns of 128 bits; the bits beyond the third row must stay unchanged.
         let mut mask = [0xaau8; 32];
         let relu = surroundings(134, &mut bias, mask.as_mut_ptr() as u64, 128);
         let mut values = [[0.0f32, -2.0, 5.0], [-1.0, -1.0, f32::NAN]];
         let mut sums = Sums::new(&relu, 3).unwrap();
         for (column, values) in values.iter_mut().enumerate() {
-            // SAFETY: three biases, and two columns of 16 bytes.
+            // SAFETY: the bias has three elements, and the mask two columns of 16 bytes.
             unsafe { relu.finish(column, Column::F32(values), &mut sums) };
         }
         assert_eq!(values[0], [0.0, 0.0, 0.0]);
@@ -250,13 +253,14 @@ mod tests {
             // SAFETY: as above.
             unsafe { gradient.finish(column, Column::F32(values), &mut sums) };
         }
-        // SAFETY: three gradients.
+        // SAFETY: the bias gradient has three elements.
         unsafe { sums.store(&gradient) };
         assert_eq!(gradients, [[1.0, 0.0, 3.0], [0.0, 20.0, 0.0]]);
         assert_eq!(bias, [1.0, 20.0, 3.0]);
     }
 
-    /// Which Miri and ThreadSanitizer find, if a byte of the mask is read or written by a plain access.
+    /// Under Miri or ThreadSanitizer, this fails if a byte of the mask is read or written by a
+    /// plain access.
     #[test]
     fn a_kernel_may_be_reading_the_mask_that_is_written_and_writing_the_one_that_is_read() {
         let mut mask = [0u8; 16];
@@ -265,14 +269,14 @@ mod tests {
             let (mut bias, mut values) = ([0.0f32], [value]);
             let epilogue = surroundings(code, &mut bias, aux, 128);
             let mut sums = Sums::new(&epilogue, 1).unwrap();
-            // SAFETY: one bias, and a column of 16 bytes.
+            // SAFETY: the bias has one element, and the mask a column of 16 bytes.
             unsafe { epilogue.finish(0, Column::F32(&mut values), &mut sums) };
             values[0]
         };
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 for round in 0..20u8 {
-                    // SAFETY: the first byte of the mask.
+                    // SAFETY: `aux` is the first byte of the mask.
                     unsafe { (round % 2).store(aux as *mut u8) };
                 }
             });
@@ -290,7 +294,7 @@ mod tests {
         let forward = surroundings(164, &mut bias, aux.as_mut_ptr() as u64, 8);
         let mut values = [1.0f32, 2.0];
         let mut sums = Sums::new(&forward, 2).unwrap();
-        // SAFETY: two biases, and two columns of 8 numbers.
+        // SAFETY: the bias has two elements, and the auxiliary matrix two columns of 8.
         unsafe { forward.finish(1, Column::F32(&mut values), &mut sums) };
         assert_eq!(aux[8..11], [1.5, 1.5, 9.0]);
         assert_eq!(values, [gelu(1.5) as f32; 2]);
@@ -314,7 +318,7 @@ mod tests {
         let mut bias = [0.0f32; 2];
         let epilogue = surroundings(256, &mut bias, 0, 0);
         let view = View::new(a.as_ptr() as u64, DataType::F32, (1, 2));
-        // SAFETY: six elements, two sums.
+        // SAFETY: the operand has six elements, and there are two sums.
         unsafe { epilogue.store_operand_sums(view, 2, 3) }.unwrap();
         assert_eq!(bias, [9.0, 12.0]);
     }

@@ -1,4 +1,4 @@
-//! Handles, versions, status texts.
+//! Handles, versions and status texts.
 
 use std::ffi::{c_char, c_int};
 
@@ -7,15 +7,16 @@ use emulated_blas::{Driver, Rejection, Status, driver};
 
 use crate::ffi::Out;
 
-/// `cublasLtHandle_t`: a number that is no address, so that a wrong one is found and never followed.
+/// `cublasLtHandle_t`: a number that is not an address, so that an invalid handle is detected and
+/// never dereferenced.
 pub(crate) type Handle = usize;
 
-/// The release that is imitated: cuBLASLt 12.9.1.
+/// The emulated release: cuBLASLt 12.9.1.
 const VERSION: [c_int; 3] = [12, 9, 1];
-/// cudaRuntimeGetVersion's number for it.
+/// The CUDA runtime of that release, as `cudaRuntimeGetVersion` encodes it.
 const CUDART_VERSION: usize = 12090;
 
-/// Handles look like no address a program might have.
+/// All handles; their numbers don't look like addresses.
 static HANDLES: Registry<()> = Registry::new(0x31a6_0000_0000_0000);
 
 fn unknown(handle: Handle) -> Rejection {
@@ -23,7 +24,7 @@ fn unknown(handle: Handle) -> Rejection {
     Rejection::uninitialized(format!("lightHandle is {what}; make one with cublasLtCreate"))
 }
 
-/// Requires a handle; returns the driver, with a context for the calling thread.
+/// Checks a handle, and returns the driver with a context for the calling thread.
 pub(crate) fn open(handle: Handle) -> Result<&'static Driver, Rejection> {
     HANDLES.get(handle).ok_or_else(|| unknown(handle))?;
     let driver = driver()?;
@@ -32,45 +33,45 @@ pub(crate) fn open(handle: Handle) -> Result<&'static Driver, Rejection> {
 }
 
 export! {
-    /// Makes a handle.
+    /// Creates a handle.
     fn cublasLtCreate(handle: Out<'_, Handle>) {
         driver()?.bind()?;
         handle.required_as("lightHandle")?;
         handle.set(HANDLES.insert(()))
     }
 
-    /// Destroys a handle. Work that was queued with it goes on.
+    /// Destroys a handle; work that was enqueued with it continues.
     fn cublasLtDestroy(handle: Handle) {
         HANDLES.remove(handle).map(drop).ok_or_else(|| unknown(handle))
     }
 
-    /// A part of the version: 0 major, 1 minor, 2 patch.
+    /// Returns a part of the version: 0 is major, 1 minor, 2 patch.
     fn cublasLtGetProperty(property: c_int, value: Out<'_, c_int>) {
         let part = usize::try_from(property).ok().and_then(|part| VERSION.get(part));
         let part = part.ok_or_else(|| Rejection::invalid(format!("type is {property}, which is none")));
         value.set_as(*part?, "value")
     }
 
-    /// How many answers of the heuristic are remembered. It is asked anew each time here.
+    /// Returns the capacity of the heuristic's cache: 0, because nothing is cached.
     fn cublasLtHeuristicsCacheGetCapacity(capacity: Out<'_, usize>) {
         capacity.set_as(0, "capacity")
     }
 
-    /// Without effect: the heuristic costs nothing here.
+    /// Has no effect, because the heuristic is cheap.
     fn cublasLtHeuristicsCacheSetCapacity(capacity: usize) {
         let _ = capacity;
         Ok(())
     }
 }
 
-/// The release that is imitated.
+/// Returns the emulated release.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtGetVersion() -> usize {
     let [major, minor, patch] = VERSION;
     (major * 10_000 + minor * 100 + patch) as usize
 }
 
-/// The runtime that the imitated release was built with.
+/// The CUDA runtime version with which the emulated release was built.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtGetCudartVersion() -> usize {
     CUDART_VERSION
@@ -82,13 +83,13 @@ pub(crate) extern "C" fn cublasLtGetStatusName(status: c_int) -> *const c_char {
     Status::name_of(status).as_ptr()
 }
 
-/// What a status means.
+/// The description of a status.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtGetStatusString(status: c_int) -> *const c_char {
     Status::description_of(status).as_ptr()
 }
 
-/// Without effect; returns the mask before, which was 0.
+/// Has no effect; returns the previous mask, which is always 0.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtDisableCpuInstructionsSetMask(_mask: u32) -> u32 {
     0

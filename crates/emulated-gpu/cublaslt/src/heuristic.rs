@@ -1,4 +1,4 @@
-//! `cublasLtMatmulAlgoGetHeuristic` and `cublasLtMatmulAlgoCheck`: whether there is an algorithm.
+//! The heuristic: `cublasLtMatmulAlgoGetHeuristic` and `cublasLtMatmulAlgoCheck`.
 
 use std::ffi::{c_int, c_void};
 
@@ -37,7 +37,7 @@ impl Answer {
     }
 }
 
-/// What is asked, as pointers.
+/// Pointers to the descriptor and the layouts of a problem.
 pub(crate) struct ProblemPointers {
     pub(crate) descriptor: *const Descriptor,
     pub(crate) a: *const Layout,
@@ -47,10 +47,10 @@ pub(crate) struct ProblemPointers {
 }
 
 impl ProblemPointers {
-    /// Reads and understands it.
+    /// Reads the structures and checks the problem.
     ///
     /// # Safety
-    /// As of [`attribute::read`], of each.
+    /// See [`attribute::read`] for each pointer.
     pub(crate) unsafe fn read(&self) -> Result<Problem, Rejection> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -65,7 +65,7 @@ impl ProblemPointers {
 }
 
 /// # Safety
-/// What is asked is as [`ProblemPointers::read`] has it, and there is room for as many answers as are requested.
+/// See [`ProblemPointers::read`]; `answers` must have space for `requested` answers.
 unsafe fn ask(
     handle: Handle,
     pointers: &ProblemPointers,
@@ -88,14 +88,14 @@ unsafe fn ask(
     algorithms.truncate(requested.unsigned_abs() as usize);
     for (index, &algorithm) in algorithms.iter().enumerate() {
         let answer = Answer::new(algorithm, &problem, driver.multiprocessors);
-        // SAFETY: as above; the array has as many places as were requested.
+        // SAFETY: as above; the array has space for `requested` answers.
         unsafe { answers.offset(index) }.set_as(answer, "heuristicResultsArray")?;
     }
     returned.set_as(algorithms.len() as c_int, "returnAlgoCount")
 }
 
 /// # Safety
-/// As of [`ask`].
+/// See [`ask`].
 unsafe fn check(
     handle: Handle,
     pointers: &ProblemPointers,
@@ -111,8 +111,8 @@ unsafe fn check(
     }
 }
 
-/// Declares exported functions that ask about a problem: what they take behind it, and what answers. Each is
-/// exported under a second name too, under which it is passed a stream.
+/// Declares exported functions that take a problem: their other arguments, and the function that
+/// implements them. Each is also exported under a second name with an additional stream argument.
 macro_rules! export_question {
     ($(
         $(#[$meta:meta])*
@@ -120,7 +120,7 @@ macro_rules! export_question {
     )*) => {
         $(export_question!(@one $(#[$meta])* $name, $answer, $($argument: $type),*);)*
         $(export_question!(
-            @one #[doc = concat!("As [`", stringify!($name), "`]; the stream does not matter here.")]
+            @one #[doc = concat!("See [`", stringify!($name), "`]; the stream is ignored.")]
             $for_stream, $answer, $($argument: $type),*; stream: *mut c_void
         );)*
     };
@@ -148,13 +148,13 @@ macro_rules! export_question {
 }
 
 export_question! {
-    /// The algorithms for a problem, as many as are asked for, or none with
-    /// `CUBLAS_STATUS_NOT_SUPPORTED`.
+    /// Returns up to `requested` algorithms for a problem, or fails with
+    /// `CUBLAS_STATUS_NOT_SUPPORTED` if there are none.
     fn cublasLtMatmulAlgoGetHeuristic / cublasLtMatmulAlgoGetHeuristicForStream(
         preference: *const Preference, requested: c_int, answers: Out<'_, Answer>, returned: Out<'_, c_int>
     ) = ask;
 
-    /// Whether an algorithm goes with a problem.
+    /// Checks that an algorithm supports a problem.
     fn cublasLtMatmulAlgoCheck / cublasLtMatmulAlgoCheckForStream(
         algorithm: *const Algorithm, answer: Out<'_, Answer>
     ) = check;

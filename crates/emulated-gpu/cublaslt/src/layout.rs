@@ -1,4 +1,4 @@
-//! `cublasLtMatrixLayout_t`: how a matrix lies in memory.
+//! `cublasLtMatrixLayout_t`: the memory layout of a matrix.
 
 use std::ffi::c_int;
 
@@ -7,9 +7,9 @@ use emulated_blas::{DataType, Matrix, Order, Rejection};
 use crate::attribute::{export_structure, opaque};
 
 opaque! {
-    /// A layout. The defaults are those of NVIDIA's `cublasLtMatrixLayoutAttribute_t`.
+    /// A layout. The defaults are those of `cublasLtMatrixLayoutAttribute_t` in NVIDIA's header.
     Layout: "matrix layout", "CUBLASLT_MATRIX_LAYOUT_…", b"LtLa", 64;
-    /// Column order, one matrix.
+    /// A single matrix in column order.
     new(ty: i32, rows: u64, columns: u64, ld: i64);
     others: |_, _| None;
     pub(crate) ty: i32 = ty, 0;
@@ -23,8 +23,8 @@ opaque! {
 }
 
 impl Layout {
-    /// The layout as a matrix at an address; `names` are those of the matrix and of its leading
-    /// dimension in messages.
+    /// Converts the layout to a matrix at an address. `names` are the names of the matrix and of
+    /// its leading dimension in messages.
     pub(crate) fn matrix(
         &self,
         address: u64,

@@ -3,16 +3,17 @@
 //! It exports NVIDIA's C functions for matrix products with epilogues: descriptors, layouts,
 //! preferences, the heuristic, and `cublasLtMatmul` with bias, ReLU, GELU, their auxiliary outputs
 //! and their gradients, in half, bfloat16, single, TF32 and double precision, in row and column
-//! order, in strided batches. It stands on the emulated driver's public API alone: the work is a
-//! host function on the stream, so that it waits for what was queued before and is captured into
+//! order, in strided batches. It only uses the emulated driver's public API: its work is a host
+//! function on the stream, so that it runs in order with other work and can be captured into
 //! graphs, and operands are checked against the driver's allocations when the function is called.
-//! On a driver that is not the emulated one it refuses to work.
+//! If the loaded driver is not the emulated one, every call fails.
 //!
-//! What NVIDIA's library refuses is refused with its status, and what it leaves to luck with
-//! `CUBLAS_STATUS_INVALID_VALUE`; either way a sentence on standard error names the argument.
+//! Calls that NVIDIA's library refuses fail with the same status; where its behaviour is undefined,
+//! this library returns `CUBLAS_STATUS_INVALID_VALUE`. In both cases a message on standard error
+//! names the argument.
 //!
-//! Nothing of this crate is to be used from Rust but [`library_path`], which finds the shared
-//! library beside the running program: what else is in it would be linked a second time.
+//! From Rust, only [`library_path`] is meant to be used; it finds the shared library next to the
+//! running program. Using anything else would link a second copy of the library.
 
 #![allow(
     unsafe_code,
@@ -21,7 +22,7 @@
 )]
 #![allow(
     unsafe_op_in_unsafe_fn,
-    reason = "an exported function hands on what the program vouches for, and does nothing else"
+    reason = "an exported function only passes on the promises of its caller"
 )]
 
 mod algorithm;

@@ -1,4 +1,4 @@
-//! Messages for a program that wants them: a callback, a file.
+//! Logging: a callback and a file for messages.
 
 use std::ffi::{OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -10,25 +10,25 @@ use emulated_blas::Rejection;
 
 use crate::ffi::{REPORT, Text};
 
-/// Level, name of the function, message.
+/// The arguments are the level, the name of the function, and the message.
 type LogCallback = Option<unsafe extern "C" fn(c_int, *const c_char, *const c_char)>;
 
-/// The level of errors, the only messages there are.
+/// The level of errors; there are no other messages.
 const ERROR: c_int = 1;
 
 export! {
-    /// Calls a function with every message.
+    /// Sets a callback for every message; null removes it.
     fn cublasLtLoggerSetCallback(callback: LogCallback) {
         REPORT.set_callback(callback.map(|callback| -> emulated_blas::Callback {
             Arc::new(move |function, message| {
-                // SAFETY: the program gave the function for this; both texts live for the call.
+                // SAFETY: the program set this callback, and both texts are valid during the call.
                 unsafe { callback(ERROR, function.as_ptr(), message.as_ptr()) };
             })
         }));
         Ok(())
     }
 
-    /// Writes messages into a file of that name.
+    /// Writes messages into a file with this name.
     fn cublasLtLoggerOpenFile(log_file: Text<'_>) {
         log_file.required_as("logFile")?;
         let path = Path::new(OsStr::from_bytes(log_file.bytes()?));
@@ -37,7 +37,7 @@ export! {
         })
     }
 
-    /// A `FILE` of C's is not written to; null ends a log file.
+    /// Null closes the log file; a C `FILE` is not supported.
     fn cublasLtLoggerSetFile(file: *mut c_void) {
         if !file.is_null() {
             return Err(Rejection::unsupported(
@@ -48,7 +48,7 @@ export! {
         Ok(())
     }
 
-    /// Which messages are written: errors always are, and there are no others.
+    /// Checks the level. It has no effect: all messages are errors, which are always written.
     fn cublasLtLoggerSetLevel(level: c_int) {
         if (0..=6).contains(&level) {
             return Ok(());
@@ -56,13 +56,13 @@ export! {
         Err(Rejection::invalid(format!("level is {level}: it has to be from 0 to 6")))
     }
 
-    /// As [`cublasLtLoggerSetLevel`].
+    /// Ignored; see [`cublasLtLoggerSetLevel`].
     fn cublasLtLoggerSetMask(mask: c_int) {
         let _ = mask;
         Ok(())
     }
 
-    /// No callback and no file from now on.
+    /// Removes the callback and closes the file.
     fn cublasLtLoggerForceDisable() {
         REPORT.set_callback(None);
         REPORT.set_file(None);

@@ -1,4 +1,4 @@
-//! `cublasLtMatmul`.
+//! `cublasLtMatmul`: matrix products with epilogues.
 
 use std::ffi::c_void;
 
@@ -19,7 +19,7 @@ use crate::layout::Layout;
 use crate::operands::{Addresses, Operands};
 
 impl Operands {
-    /// The product of the matrices of that number of the batch.
+    /// The product of matrices `index` of the batch, without the epilogue.
     fn product(&self, index: u64, (alpha, beta): (Scalar, Scalar)) -> Product {
         let problem = &self.problem;
         let (m, n, k) = problem.sizes;
@@ -30,21 +30,21 @@ impl Operands {
         let d = View::of(&problem.d, Operation::None, index);
         let (compute, capability, split) = (problem.compute, self.capability, self.split);
         let product = Product { m, n, k, a, b, c, d, alpha, beta, compute, capability, split };
-        // A result in row order is the transposed one in column order; only epilogues that treat
-        // every element alike get here with it.
+        // A row-major result is a transposed column-major one. Only epilogues that treat all
+        // elements alike allow it.
         match problem.d.order {
             Order::Column => product,
             Order::Row => product.transposed(),
         }
     }
 
-    /// Computes the matrix of that number of the batch.
+    /// Computes matrix `index` of the batch.
     ///
     /// # Errors
-    /// When the host has not the room for what lies between; the result is then NaN.
+    /// `ALLOC_FAILED` if the host is out of memory; the result is then filled with NaN.
     ///
     /// # Safety
-    /// Everything that `accesses` names has to be readable and writable as they say.
+    /// All of `accesses` must be readable or writable as declared.
     unsafe fn run(&self, index: u64, scalars: (Scalar, Scalar)) -> Result<(), Rejection> {
         let problem = &self.problem;
         let (m, n, k) = problem.sizes;
@@ -58,8 +58,7 @@ impl Operands {
             && !matches!(epilogue.bias, Bias::Added | Bias::GradientOfResult);
         // SAFETY: the caller's promise.
         unsafe {
-            // Before `D` is written, which may lie where nothing else does, but in any case after
-            // what these read.
+            // Sum the operands before `D` is written.
             match epilogue.bias {
                 Bias::GradientOfA => surroundings.store_operand_sums(a, m, k)?,
                 Bias::GradientOfB => surroundings.store_operand_sums(b.transposed(), n, k)?,
@@ -79,7 +78,7 @@ impl Operands {
     }
 }
 
-/// The workspace has to be what it is said to be, also where it isn't used.
+/// Checks that the workspace is inside an allocation, even if it is not used.
 fn check_workspace(
     driver: &emulated_blas::Driver,
     workspace: *mut c_void,
@@ -92,7 +91,7 @@ fn check_workspace(
 }
 
 export! {
-    /// `D = epilogue(alpha · op(A) · op(B) + beta · C)`
+    /// Computes `D = epilogue(alpha · op(A) · op(B) + beta · C)`.
     fn cublasLtMatmul(
         handle: Handle,
         descriptor: *const Descriptor,
@@ -141,7 +140,7 @@ export! {
         let accesses = std::mem::take(&mut operands.accesses);
         let run: Run = Box::new(move |_| {
             for index in 0..operands.problem.d.batch {
-                // SAFETY: everything is among the accesses.
+                // SAFETY: everything that is touched is among the accesses.
                 unsafe { operands.run(index, scalars)? };
             }
             Ok(())

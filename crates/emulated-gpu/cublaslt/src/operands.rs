@@ -1,4 +1,4 @@
-//! Checks of what only the call itself tells: addresses.
+//! The operands of a call: a problem with addresses, and the checks that depend on these.
 
 use emulated_blas::{Access, Driver, Matrix, Rejection, Scalar, Split, check_range};
 
@@ -7,7 +7,7 @@ use crate::epilogue::Bias;
 use crate::finish::Surroundings;
 use crate::problem::Problem;
 
-/// The addresses of a call.
+/// The addresses of a call's matrices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addresses {
     pub(crate) a: u64,
@@ -16,19 +16,20 @@ pub(crate) struct Addresses {
     pub(crate) d: u64,
 }
 
-/// A problem whose matrices have their addresses, all of which were checked.
+/// A problem with checked addresses.
 #[derive(Clone, Debug)]
 pub(crate) struct Operands {
     pub(crate) problem: Problem,
-    /// Of the card.
+    /// The compute capability of the card; 90 means 9.0.
     pub(crate) capability: u32,
-    /// How sums are split.
+    /// How the sums are split (split-K).
     pub(crate) split: Split,
     pub(crate) accesses: Vec<Access>,
 }
 
 impl Operands {
-    /// Gives a problem its addresses. With no `algorithm`, one for exactly these is meant.
+    /// Sets the addresses of a problem and checks them. Without `algorithm`, any alignment is
+    /// accepted.
     pub(crate) fn check(
         driver: &Driver,
         mut problem: Problem,
@@ -75,8 +76,8 @@ impl Operands {
         Ok(operands)
     }
 
-    /// Splits the sums as the algorithm does. Their parts need a workspace, which is checked and asked for though
-    /// they are kept elsewhere here.
+    /// Splits the sums as the algorithm does. The partial sums are kept in host memory here, but
+    /// the workspace for them is checked and declared as on a card.
     pub(crate) fn split_sums(
         &mut self,
         algorithm: &Algorithm,
@@ -136,7 +137,7 @@ impl Operands {
                 "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER is null: CUBLASLT_EPILOGUE_{} needs it",
                 epilogue.name
             );
-            // As the real library answers.
+            // The real library distinguishes these cases too.
             return Err(if epilogue.writes_aux {
                 Rejection::unsupported(message)
             } else {
@@ -154,7 +155,7 @@ impl Operands {
                 "{name} is at {address:#x}: elements have {size} bytes"
             )));
         }
-        // The problem was checked: columns are apart, and so are matrices where there are several.
+        // The problem's own checks ensure that neither columns nor matrices overlap.
         let pitch = bytes(descriptor.aux_ld.unsigned_abs().into());
         let stride = bytes(descriptor.aux_batch_stride.unsigned_abs().into()).cast_signed();
         let shape = (bytes(m.into()) as u64, n, pitch);
@@ -163,7 +164,7 @@ impl Operands {
         Access::add_all(accesses, batched(driver, name, make, address, shape, batch)?)
     }
 
-    /// What was promised to the heuristic has to hold.
+    /// Checks the alignments that the algorithm was chosen for.
     fn check_alignment(&self, algorithm: &Algorithm) -> Result<(), Rejection> {
         let problem = &self.problem;
         let descriptor = &problem.descriptor;
@@ -205,7 +206,7 @@ impl Operands {
         Ok(())
     }
 
-    /// What the epilogue needs for the matrix of that number.
+    /// The memory of the epilogue for matrix `index`.
     pub(crate) fn surroundings(&self, index: u64) -> Surroundings {
         let problem = &self.problem;
         let descriptor = &problem.descriptor;
@@ -228,13 +229,13 @@ impl Operands {
     }
 }
 
-/// An address some strides further.
+/// The address of matrix `index`, for a stride in elements of `size` bytes.
 fn step(address: u64, stride: i64, index: u64, size: u64) -> u64 {
     let bytes = stride.wrapping_mul(index.cast_signed()).wrapping_mul(size.cast_signed());
     address.wrapping_add_signed(bytes)
 }
 
-/// `D` may be `C`, laid out the same, and is neither `A` nor `B`.
+/// Checks that `D` is neither `A` nor `B`, and has the same layout as `C` if it is `C`.
 fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
     let d = &problem.d;
     for matrix in [&problem.a, &problem.b] {
@@ -258,11 +259,11 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// What is accessed of a batch of matrices: of one, how many bytes a column has, how many columns there are, and how
-/// many bytes they are apart; how many matrices there are, and how many bytes those are apart.
+/// The accesses of a batch of matrices: for each matrix, the bytes in a column, the number of
+/// columns and their distance in bytes; and the number of matrices and their distance in bytes.
 ///
 /// # Errors
-/// `INVALID_VALUE` if they are not all inside one allocation.
+/// `INVALID_VALUE` if the batch is not inside a single allocation.
 fn batched(
     driver: &Driver,
     name: &str,
@@ -271,7 +272,7 @@ fn batched(
     (bytes, columns, pitch): (u64, u64, u128),
     (batch, stride): (u64, i128),
 ) -> Result<impl Iterator<Item = Access>, Rejection> {
-    // The same matrix again and again is one.
+    // A stride of 0 repeats the same matrix.
     let batch = if stride == 0 { batch.min(1) } else { batch };
     let reach = stride.unsigned_abs() * u128::from(batch.saturating_sub(1));
     let before = if stride < 0 { reach } else { 0 };
@@ -281,7 +282,7 @@ fn batched(
         return Err(Rejection::invalid(format!("{name} is larger than memory")));
     };
     check_range(driver, name, first, all)?;
-    // What is inside of an allocation has fewer bytes than 64 bits count.
+    // No overflow: anything inside an allocation has a size that fits into 64 bits.
     let stride = stride.unsigned_abs() as u64;
     Ok(Access::batch(make, (first, bytes), (columns, pitch as u64), (batch, stride)))
 }

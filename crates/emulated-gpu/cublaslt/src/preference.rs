@@ -1,9 +1,10 @@
-//! `cublasLtMatmulPreference_t`: what the heuristic may choose.
+//! `cublasLtMatmulPreference_t`: restrictions on the choice of the heuristic.
 
 use crate::attribute::{export_structure, opaque};
 
 opaque! {
-    /// Preferences. The defaults are those of NVIDIA's `cublasLtMatmulPreferenceAttributes_t`.
+    /// Preferences. The defaults are those of `cublasLtMatmulPreferenceAttributes_t` in NVIDIA's
+    /// header.
     Preference: "matmul preference", "CUBLASLT_MATMUL_PREF_…", b"LtPr", 64;
     /// No workspace, and operands aligned to 256 bytes.
     new();
@@ -13,13 +14,13 @@ opaque! {
     impl_mask: i64 = -1, 12;
     // CUBLASLT_REDUCTION_SCHEME_MASK
     reduction_scheme_mask: i32 = 7, 3;
-    /// Bytes that the addresses of `A`, `B`, `C` and `D` will be multiples of, at least.
+    /// The minimum alignments of `A`, `B`, `C` and `D` in bytes.
     pub(crate) alignments: [i32; 4] = [256; 4], [5, 6, 7, 8];
     max_waves: f32 = 0.0, 9;
 }
 
 impl Preference {
-    /// Whether an algorithm may use this many bytes of workspace, and add parts of sums by such a scheme.
+    /// Whether an algorithm may use this workspace and this reduction scheme.
     pub(crate) fn allows(&self, workspace: u64, reduction: i32) -> bool {
         i64::try_from(workspace).is_ok_and(|bytes| bytes <= self.max_workspace)
             && self.reduction_scheme_mask & reduction != 0

@@ -1,4 +1,4 @@
-//! What a descriptor and four layouts say together, before any address is known.
+//! A problem: a descriptor and four layouts, checked before any address is known.
 
 use emulated_blas::{Compute, DataType, Matrix, Operation, Order, Rejection, scale_type};
 
@@ -6,19 +6,19 @@ use crate::descriptor::{Descriptor, SCALES};
 use crate::epilogue::{Bias, Epilogue};
 use crate::layout::Layout;
 
-/// Elements that a column of a bit mask is padded to.
+/// The column padding of a bit mask, in elements.
 const MASK_PADDING: i64 = 128;
-/// Elements that a column of an auxiliary matrix is padded to.
+/// The column padding of an auxiliary matrix, in elements.
 const AUX_PADDING: i64 = 8;
 
-/// `D = epilogue(alpha · op(A) · op(B) + beta · C)`, checked.
+/// The product `D = epilogue(alpha · op(A) · op(B) + beta · C)`, with checked parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) descriptor: Descriptor,
     pub(crate) operations: (Operation, Operation),
     pub(crate) epilogue: Epilogue,
     pub(crate) compute: Compute,
-    /// Rows and columns of the result, and the length of its sums.
+    /// The rows and columns of the result, and the number of terms in its sums.
     pub(crate) sizes: (u64, u64, u64),
     pub(crate) a: Matrix,
     pub(crate) b: Matrix,
@@ -27,10 +27,11 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// Understands a descriptor and layouts.
+    /// Checks a descriptor and layouts.
     ///
     /// # Errors
-    /// What contradicts itself, with `INVALID_VALUE`, and what is not supported.
+    /// `INVALID_VALUE` if they contradict each other, `NOT_SUPPORTED` if the library does not
+    /// support them.
     pub(crate) fn new(
         descriptor: Descriptor,
         layouts: (&Layout, &Layout, &Layout, &Layout),
@@ -61,7 +62,7 @@ impl Problem {
     }
 
     fn check_leading_dimensions(&self) -> Result<(), Rejection> {
-        // One column (or row, in row order) of C may be meant for all: nobody writes it.
+        // C is only read, so a leading dimension of 0 may repeat one column (or row, if row-major).
         let c = Some(&self.c).filter(|c| !c.is_repeated());
         [&self.a, &self.b]
             .into_iter()
@@ -176,7 +177,7 @@ impl Problem {
         Ok(())
     }
 
-    /// The combinations that cuBLASLt has no algorithm for.
+    /// Refuses combinations for which cuBLASLt has no algorithm.
     fn check_epilogue(&self) -> Result<(), Rejection> {
         let epilogue = self.epilogue;
         let (name, (m, n, k)) = (epilogue.name, self.sizes);
@@ -195,7 +196,7 @@ impl Problem {
         if epilogue.reads_aux() && k == 1 {
             return refuse("does not take sums of one product, and K is 1");
         }
-        // The sums run along K, with the elements of one K beside each other in memory.
+        // The sums run along K; cuBLASLt needs the elements for the same K to be contiguous.
         let beside = |matrix: &Matrix, operation| {
             (matrix.order == Order::Column) == (operation == Operation::None)
         };
@@ -212,7 +213,8 @@ impl Problem {
         }
     }
 
-    /// The auxiliary matrix, and the type of the bias. A null pointer is judged when it is used.
+    /// Checks the auxiliary matrix and the type of the bias. A null pointer is only refused by the
+    /// product.
     fn check_aux(&self) -> Result<(), Rejection> {
         let Self { descriptor, epilogue, .. } = self;
         let (m, n, _) = self.sizes;
@@ -248,7 +250,7 @@ impl Problem {
         Ok(())
     }
 
-    /// Elements of the bias, or of its gradient.
+    /// The number of elements of the bias or its gradient.
     pub(crate) fn bias_len(&self) -> u64 {
         let (m, n, _) = self.sizes;
         match self.epilogue.bias {
@@ -259,7 +261,7 @@ impl Problem {
     }
 }
 
-/// A type that was set (not -1) has to be that of `D`.
+/// Checks that a type is that of `D`, unless it is unset (-1).
 fn check_type(code: i32, d: DataType, name: &str) -> Result<(), Rejection> {
     if code == -1 || code == d.code() {
         return Ok(());

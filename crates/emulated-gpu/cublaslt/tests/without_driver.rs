@@ -1,5 +1,5 @@
-//! Without the emulated driver the library refuses to work. A program of its own, because no other
-//! test may have loaded the driver before.
+//! Without the emulated driver, every call fails. This is a separate program, because no other test
+//! may have loaded the driver before.
 
 #![allow(unsafe_code, reason = "the functions are C")]
 
@@ -7,11 +7,11 @@ use std::ffi::{c_int, c_void};
 
 use libloading::os::unix::Library;
 
-/// The library is found by NVIDIA's name once it is loaded, and the program has no second copy of
-/// it, though the crate is linked into it for its path.
+/// The library is found by NVIDIA's name once it is loaded. The program has no second copy of it,
+/// although it links the crate for its path.
 #[test]
 fn there_is_no_handle_without_the_emulated_driver() {
-    // SAFETY: the signature is that of NVIDIA's header.
+    // SAFETY: the signature matches NVIDIA's header.
     unsafe {
         let library = Library::new(emulated_cublaslt::library_path().unwrap()).unwrap();
         let by_name = Library::new("libcublasLt.so").unwrap();
@@ -24,7 +24,7 @@ fn there_is_no_handle_without_the_emulated_driver() {
         assert!(handle.is_null());
     }
     let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-    // A text of the library's, in two pieces here lest the test find its own.
+    // A text of the library, in two pieces here so that the test does not find its own copy.
     let text = ["make one with", "cublasLtCreate"].join(" ").into_bytes();
     let defines = program.windows(text.len()).any(|window| window == text);
     assert!(!defines, "the handles of the library are linked into the program too");

@@ -1,4 +1,4 @@
-//! The heuristic's candidates: what each says of itself, and that each computes the product.
+//! The heuristic's candidates: their attributes, and their results.
 
 use std::ffi::{c_int, c_void};
 
@@ -7,7 +7,7 @@ use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
 use crate::messages::Messages;
 use crate::support::{Call, Lt, Shape, Type, ask, destroy};
 
-/// Asks for as many algorithms as there are, with this many bytes of workspace.
+/// Returns up to `most` algorithms for this workspace size.
 fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
     let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
     let mut preference = std::ptr::null_mut();
@@ -15,7 +15,7 @@ fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer
     let mut found: c_int = -1;
     let attribute =
         sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
-    // SAFETY: everything passed was made just now, and there is room for `most` answers.
+    // SAFETY: all structures were created above, and there is space for `most` answers.
     unsafe {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let value = (&raw const workspace).cast::<c_void>();
@@ -34,7 +34,7 @@ fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer
 
 fn attribute(answer: &Answer, which: sys::cublasLtMatmulAlgoConfigAttributes_t) -> i32 {
     let (mut value, mut written) = (0_i32, 0);
-    // SAFETY: the attribute has 4 bytes, for which there is room.
+    // SAFETY: the attribute has 4 bytes, and so has the buffer.
     let status = unsafe {
         let place = (&raw mut value).cast();
         sys::cublasLtMatmulAlgoConfigGetAttribute(
@@ -53,12 +53,12 @@ fn parts(answer: &Answer) -> i32 {
     attribute(answer, sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
 }
 
-/// Multiplies with an algorithm; `workspace` is its address and its bytes.
+/// Multiplies with an algorithm; `workspace` is its address and size.
 fn run(lt: &Lt, call: &Call, answer: &Answer, workspace: (u64, usize)) -> u32 {
     let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
     let (alpha, beta) = (call.scalars.0 as f32, call.scalars.1 as f32);
     let scalars = [(&raw const alpha).cast(), (&raw const beta).cast()];
-    // SAFETY: everything passed was made just now; the library checks addresses.
+    // SAFETY: all structures were created above, and the library checks addresses.
     unsafe {
         let algorithm = &raw const answer.algo;
         let status = lt.matmul(descriptor, scalars, layouts, call.addresses, algorithm, workspace);
@@ -96,7 +96,7 @@ fn every_candidate_computes_the_product() {
         let call = Call { compute, scalars: (1.5, 0.5), ..Call::new(shapes, addresses) };
         let all = candidates(&lt, &call, WORKSPACE, 20);
         assert_eq!(all.iter().map(parts).collect::<Vec<_>>(), [1, 1, 1, 1, 4, 4, 4, 4]);
-        // Without room for parts, and no more than are asked for.
+        // Without a workspace there are no split sums; and never more than requested.
         assert_eq!(candidates(&lt, &call, 0, 20).len(), 4);
         assert_eq!(candidates(&lt, &call, WORKSPACE, 3).len(), 3);
         let mut results: Vec<Vec<f64>> = Vec::new();
@@ -115,11 +115,11 @@ fn every_candidate_computes_the_product() {
             }
             results.push(found);
         }
-        // The tile changes nothing, the split the last digits.
+        // The tile doesn't change the result; the split only changes its last digits.
         assert!(results[..4].iter().all(|result| *result == results[0]));
         assert!(results[4..].iter().all(|result| *result == results[4]));
         assert_ne!(results[0], results[4]);
-        // 20 by 24 is one tile of 32 by 32, and four of 16 by 16.
+        // 20 by 24 is a single tile of 32 by 32, and four of 16 by 16.
         let waves: Vec<f32> = all.iter().map(|answer| answer.wavesCount).collect();
         assert_eq!(waves[3], 4.0 * waves[2]);
         assert_eq!(waves[7], 4.0 * waves[3]);
@@ -160,7 +160,7 @@ fn tiles_and_stages_are_listed() {
     {
         let list = |room: usize| {
             let (mut values, mut written) = (vec![99_u32; 8], 0_usize);
-            // SAFETY: there is room for 8 numbers, and no more are asked for.
+            // SAFETY: there is space for 8 numbers, which is also the requested size.
             let status = unsafe {
                 sys::cublasLtMatmulAlgoCapGetAttribute(
                     &raw const answers[0].algo,
@@ -173,7 +173,7 @@ fn tiles_and_stages_are_listed() {
             assert_eq!(status as u32, 0);
             (written, values)
         };
-        // With no room, the bytes are said that it takes.
+        // With a size of 0, the required number of bytes is returned.
         assert_eq!(list(0), (4 * expected.len(), vec![99; 8]));
         let (written, values) = list(32);
         assert_eq!((written / 4, &values[..expected.len()]), (expected.len(), expected));

@@ -1,4 +1,4 @@
-//! Complex products through `cublasLtMatmul`, against sums written out.
+//! Complex products through `cublasLtMatmul`, compared with a reference implementation.
 
 use std::ffi::{c_int, c_void};
 
@@ -18,7 +18,7 @@ fn plus(a: Complex, b: Complex) -> Complex {
     [a[0] + b[0], a[1] + b[1]]
 }
 
-/// Quarters, so that all results are exact in single precision.
+/// Multiples of 1/4, so that all results are exact in single precision.
 fn values(count: usize, seed: usize) -> Vec<Complex> {
     let part = |i: usize| ((i * 37 + seed * 11) % 16) as f64 / 4.0 - 2.0;
     (0..count).map(|i| [part(2 * i), part(2 * i + 1)]).collect()
@@ -26,10 +26,11 @@ fn values(count: usize, seed: usize) -> Vec<Complex> {
 
 const ALPHA: Complex = [0.5, -1.0];
 const BETA: Complex = [2.0, 0.25];
-/// Rows and columns of the result, and the length of its sums.
+/// The rows and columns of the result, and the number of terms in its sums.
 const SIZES: (usize, usize, usize) = (3, 5, 4);
 
-/// What a call is made of: the types of the computation, the matrices and the scalars, and the epilogue.
+/// The parameters of a call: the compute type, the types of the matrices and scalars, and the
+/// epilogue.
 #[derive(Clone, Copy)]
 struct Types {
     compute: sys::cublasComputeType_t,
@@ -51,7 +52,8 @@ const DOUBLE: Types = Types {
     epilogue: 1,
 };
 
-/// `D = alpha · op(A) · op(B) + beta · C` with operations by number, over columns in one piece: the status, and `D`.
+/// Computes `D = alpha · op(A) · op(B) + beta · C` with the given operation numbers and contiguous
+/// columns; returns the status and `D`.
 fn multiply<T: DeviceRepr + Copy + Default + Into<f64>>(
     lt: &Lt,
     types: Types,
@@ -67,7 +69,7 @@ fn multiply<T: DeviceRepr + Copy + Default + Into<f64>>(
     let [alpha, beta] = [ALPHA, BETA].map(|value| value.map(part));
     let layout = |rows: usize, columns: usize| {
         let mut layout = std::ptr::null_mut();
-        // SAFETY: the place lives.
+        // SAFETY: the pointer is valid.
         let status = unsafe {
             let (rows, columns) = (rows as u64, columns as u64);
             sys::cublasLtMatrixLayoutCreate(&raw mut layout, types.ty, rows, columns, rows as i64)
@@ -81,7 +83,7 @@ fn multiply<T: DeviceRepr + Copy + Default + Into<f64>>(
     let layouts = [stored(ta, m, k), stored(tb, k, n), layout(m, n), layout(m, n)];
     let mut descriptor = std::ptr::null_mut();
     use sys::cublasLtMatmulDescAttributes_t::*;
-    // SAFETY: the places live, attributes have the sizes that are told, and operands their elements.
+    // SAFETY: the pointers are valid, attributes have the given sizes, and operands are large enough.
     let status = unsafe {
         sys::cublasLtMatmulDescCreate(&raw mut descriptor, types.compute, types.scale);
         for (attribute, value) in [

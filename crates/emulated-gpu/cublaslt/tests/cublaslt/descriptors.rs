@@ -1,4 +1,4 @@
-//! Attributes, and what is done with structures that are none.
+//! Attributes of structures, and invalid structures.
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -13,7 +13,7 @@ unsafe fn read<T: Default>(
     attribute: sys::cublasLtMatmulDescAttributes_t,
 ) -> (T, usize) {
     let (mut value, mut written) = (T::default(), 0);
-    // SAFETY: the places live, and the value has the size that is told.
+    // SAFETY: the pointers are valid, and the value has the given size.
     let status = unsafe {
         sys::cublasLtMatmulDescGetAttribute(
             descriptor,
@@ -32,7 +32,7 @@ fn attributes_have_nvidias_defaults_and_are_read_back() {
     let messages = Messages::listen();
     let mut descriptor = std::ptr::null_mut();
     use sys::cublasLtMatmulDescAttributes_t::*;
-    // SAFETY: places live, and attributes have the sizes that are told.
+    // SAFETY: the pointers are valid, and attributes have the given sizes.
     unsafe {
         let (compute, scale) =
             (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F, sys::cudaDataType_t::CUDA_R_32F);
@@ -78,7 +78,7 @@ fn structures_live_in_memory_of_the_programs_too() {
     let ty = sys::cudaDataType_t::CUDA_R_32F;
     let rows = sys::cublasLtMatrixLayoutAttribute_t::CUBLASLT_MATRIX_LAYOUT_ROWS;
     let mut value = 0u64;
-    // SAFETY: the memory has the size that is told.
+    // SAFETY: the memory has the given size.
     unsafe {
         let status = sys::cublasLtMatrixLayoutInit_internal(place, 64, ty, 7, 5, 9);
         assert_eq!(status as u32, 0);
@@ -100,7 +100,7 @@ fn structures_live_in_memory_of_the_programs_too() {
 fn memory_of_the_programs_may_be_at_an_odd_address_and_is_not_freed() {
     let messages = Messages::listen();
     let mut bytes = [0u64; 9];
-    // SAFETY: all of the layout's 64 bytes are inside of the array, also from its second byte on.
+    // SAFETY: the layout's 64 bytes are inside the array, even from its second byte on.
     unsafe {
         let place: sys::cublasLtMatrixLayout_t = bytes.as_mut_ptr().cast::<u8>().add(1).cast();
         let ty = sys::cudaDataType_t::CUDA_R_32F;
@@ -135,7 +135,7 @@ fn structures_of_the_wrong_kind_are_named() {
     let mut nothing = [0u64; 32];
     let mut answer = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
     let mut found: c_int = -1;
-    // SAFETY: what is passed for a structure is memory at least as large as one.
+    // SAFETY: every pointer to a structure points to at least as much memory as one needs.
     unsafe {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();
@@ -161,7 +161,7 @@ fn algorithms_are_listed_made_and_asked() {
     let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
     let (mut ids, mut count) = ([-1; 4], -1);
     let mut algorithm = std::mem::MaybeUninit::<sys::cublasLtMatmulAlgo_t>::uninit();
-    // SAFETY: places live, and attributes have the sizes that are told.
+    // SAFETY: the pointers are valid, and attributes have the given sizes.
     unsafe {
         let (handle, place, found) = (lt.handle, ids.as_mut_ptr(), &raw mut count);
         let status = sys::cublasLtMatmulAlgoGetIds(
@@ -205,12 +205,12 @@ fn algorithms_are_listed_made_and_asked() {
 #[test]
 fn versions_and_levels() {
     let _messages = Messages::listen();
-    // SAFETY: texts end with 0.
+    // SAFETY: the texts end with 0.
     unsafe {
         assert_eq!(sys::cublasLtGetVersion(), 120_901);
         let name = sys::cublasLtGetStatusName(sys::cublasStatus_t::CUBLAS_STATUS_SUCCESS);
         assert_eq!(CStr::from_ptr(name), c"CUBLAS_STATUS_SUCCESS");
-        // As an RTX 3060's cuBLASLt has it: levels 0 to 6, any mask.
+        // As in cuBLASLt on an RTX 3060: levels 0 to 6 and any mask are valid.
         for (level, status) in [(0, 0), (5, 0), (6, 0), (7, 7), (-1, 7)] {
             assert_eq!(sys::cublasLtLoggerSetLevel(level) as u32, status, "{level}");
         }

@@ -1,5 +1,5 @@
-//! Every epilogue in every type, against its definition in double precision. Operands are small
-//! dyadic numbers, so that all but GELU is exact.
+//! Every epilogue in every type, compared with its definition in double precision. Operands are
+//! small dyadic numbers, so that everything except GELU is exact.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
@@ -41,13 +41,13 @@ impl Problem {
         Self { lt: Lt::new(), ty, m, n, a, b, c }
     }
 
-    /// `A · B + C`
+    /// An element of `A · B + C`.
     fn sum(&self, row: usize, column: usize) -> f64 {
         let product: f64 = (0..K).map(|k| self.a[k * self.m + row] * self.b[column * K + k]).sum();
         product + self.c[column * self.m + row]
     }
 
-    /// Runs with `beta` 1; the result.
+    /// Runs with `beta` 1 and returns the result.
     fn run(&self, change: impl FnOnce(&mut Call)) -> Vec<f64> {
         let a = self.lt.numbers(self.ty, &self.a);
         let b = self.lt.numbers(self.ty, &self.b);
@@ -63,7 +63,7 @@ impl Problem {
         self.lt.get_numbers(self.ty, &d)
     }
 
-    /// The result has to be this, up to an error that GELU may have.
+    /// Asserts the elements of the result, up to the tolerance that GELU needs.
     fn expect(&self, got: &[f64], tolerance: f64, element: impl Fn(usize, usize) -> f64) {
         for column in 0..self.n {
             for row in 0..self.m {
@@ -85,7 +85,7 @@ fn problems() -> impl Iterator<Item = Problem> {
     sizes.flat_map(|(m, n)| TYPES.map(|ty| Problem::new(ty, m, n)))
 }
 
-/// Relative errors of GELU: its own, and the rounding of the type.
+/// The relative error of GELU: that of its computation, and the rounding to the type.
 fn tolerance(ty: Type) -> f64 {
     match ty {
         Type::F32 => 1e-6,
@@ -129,9 +129,9 @@ fn bias_with_and_without_activation() {
     }
 }
 
-/// The mask has a one where the input is at least 0, lowest bit first, columns 128 bits apart times
-/// what they need, and bits beyond the last row stay as they were: so an RTX 3060 does with
-/// cuBLASLt 13.0. The gradient reads it back.
+/// A bit of the mask is one if the input is at least 0. The lowest bit comes first, columns are
+/// padded to multiples of 128 bits, and bits beyond the last row stay unchanged, as in cuBLASLt
+/// 13.0 on an RTX 3060. The gradient reads the mask.
 #[test]
 fn the_mask_of_relu_goes_to_its_gradient() {
     for problem in problems() {
@@ -243,14 +243,14 @@ fn the_input_of_gelu_goes_to_its_gradient() {
     }
 }
 
-/// Sums of the operands along K: neither scaled by `alpha` nor rounded as inputs are.
+/// Sums of the operands along K: neither scaled by `alpha` nor rounded like inputs.
 #[test]
 fn gradients_of_the_bias_from_operands() {
     for ty in TYPES {
         let lt = Lt::new();
         let (m, n, k) = (5, 4, 3);
         let a = values(m * k, 7, 5, 2.0);
-        // B is stored as n x k, and transposed by the call.
+        // B is stored as n x k, and the call transposes it.
         let b = values(n * k, 3, 4, 1.5);
         let (a_memory, b_memory) = (lt.numbers(ty, &a), lt.numbers(ty, &b));
         for (epilogue, len, values) in [(256, m, &a), (512, n, &b)] {
@@ -296,7 +296,7 @@ fn tf32_is_used_only_where_it_is_asked_for() {
     for (compute, ld, expected) in [
         (cublasComputeType_t::CUBLAS_COMPUTE_32F, 4, 2.0 * x),
         (cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, 4, 2.0),
-        // Columns that are no multiples of 16 bytes apart do not suit tensor cores.
+        // Columns whose distance is not a multiple of 16 bytes don't suit tensor cores.
         (cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32, 3, 2.0 * x),
     ] {
         let operand = Shape { ld, ..shape };

@@ -1,4 +1,4 @@
-//! Work that is captured is done when the graph is launched, as often as it is.
+//! Captured work runs each time the graph is launched.
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 
@@ -7,7 +7,7 @@ use crate::support::{Call, Lt, Shape, Type};
 #[test]
 fn an_epilogue_is_captured_and_replayed() {
     let lt = Lt::new();
-    // SAFETY: everything stands in one stream.
+    // SAFETY: all work is on a single stream.
     unsafe { lt.stream.context().disable_event_tracking() };
     let ty = Type::F32;
     let shape = Shape::new(ty, 2, 2);

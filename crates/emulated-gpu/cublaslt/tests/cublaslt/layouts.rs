@@ -1,4 +1,4 @@
-//! Orders, transpositions, leading dimensions, batches.
+//! Matrix orders, transpositions, leading dimensions and batches.
 
 use crate::support::{Call, Lt, Shape, Type};
 
@@ -8,7 +8,8 @@ fn values(count: usize, seed: usize) -> Vec<f64> {
     (0..count).map(|i| ((i * 37 + seed * 11) % 16) as f64 / 4.0 - 2.0).collect()
 }
 
-/// Every order of every matrix, every transposition, gaps between lines, `C` apart from `D`.
+/// All orders of all matrices and all transpositions, with gaps between lines and with `C` and `D`
+/// in separate memory.
 #[test]
 fn every_order_and_transposition() {
     let lt = Lt::new();
@@ -55,7 +56,7 @@ fn every_order_and_transposition() {
     }
 }
 
-/// A batch whose `A` is one matrix for all, with a bias and a mask for each.
+/// A batch that repeats a single `A`, with a bias and a mask for each matrix.
 #[test]
 fn batches_step_through_everything() {
     let lt = Lt::new();
@@ -101,7 +102,7 @@ fn batches_step_through_everything() {
     }
 }
 
-/// With an alignment that is promised and kept, part of a larger buffer can be used.
+/// With a smaller promised alignment, operands can be parts of a larger buffer.
 #[test]
 fn parts_of_buffers_with_their_alignment_promised() {
     let lt = Lt::new();
@@ -122,7 +123,7 @@ fn parts_of_buffers_with_their_alignment_promised() {
     assert_eq!(lt.get_numbers(F32, &d)[1..5], expected);
 }
 
-/// A leading dimension of 0 makes one column of `C` be all of them, or one row in row order.
+/// A leading dimension of 0 repeats one column of `C` (or one row, if row-major).
 #[test]
 fn one_column_of_c_for_all() {
     let lt = Lt::new();
@@ -156,7 +157,7 @@ fn one_column_of_c_for_all() {
             let at = index * m * n + shapes[3].at(row, column);
             assert_eq!(got[at], 0.5 * sum - added, "{in_rows}: {index} {row} {column}");
         }
-        // Of the other matrices there is no such thing: D would be written over and over.
+        // The other matrices don't allow it: the columns of D would overwrite each other.
         for matrix in [0, 1, 3] {
             let mut shapes = shapes;
             shapes[matrix].ld = 0;

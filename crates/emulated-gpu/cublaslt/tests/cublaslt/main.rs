@@ -1,4 +1,4 @@
-//! The library through its C functions, as unmodified cudarc calls them, on the emulated driver.
+//! The library's C functions, called through unmodified cudarc on the emulated driver.
 
 #![allow(unsafe_code, reason = "the functions are C")]
 

@@ -1,4 +1,4 @@
-//! Hears what the library says.
+//! Captures the messages of the library.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -7,7 +7,7 @@ use libloading::os::unix::Library;
 
 use crate::support::install;
 
-/// A library's messages, while one test at a time listens.
+/// The library's messages; only one test at a time can capture them.
 pub(crate) struct Messages(
     #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
 );
@@ -15,7 +15,7 @@ pub(crate) struct Messages(
 static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 unsafe extern "C" fn hear(_level: c_int, function: *const c_char, message: *const c_char) {
-    // SAFETY: the library passes texts.
+    // SAFETY: the library passes valid texts.
     let text = |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     let line = format!("{}: {}", text(function), text(message));
     HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(line);
@@ -30,7 +30,7 @@ impl Messages {
         install();
         let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         REGISTERED.call_once(|| {
-            // SAFETY: the function has the type that is documented.
+            // SAFETY: the function has the documented type.
             unsafe {
                 let library = Library::new("libcublasLt.so").unwrap();
                 let set: extern "C" fn(Hear) -> c_int =
@@ -42,16 +42,16 @@ impl Messages {
         Self(guard)
     }
 
-    /// What was said since the last time.
+    /// The messages since the last call.
     pub(crate) fn heard(&self) -> Vec<String> {
         std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Requires that one of the messages since the last time says all of this; others may be those of other
-    /// tests.
+    /// Asserts that one of the messages since the last call contains all these texts; the others
+    /// may come from other tests.
     pub(crate) fn expect(&self, said: &[&str]) {
         let heard = self.heard();
         let says_all = |message: &String| said.iter().all(|text| message.contains(text));
-        assert!(heard.iter().any(says_all), "{said:?} is not said: {heard:?}");
+        assert!(heard.iter().any(says_all), "{said:?} is missing in {heard:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! What cuBLASLt refuses, with what it answers, and what it leaves to luck; the messages that name
+//! Calls that cuBLASLt refuses or whose behaviour it leaves undefined, and the messages that name
 //! the argument. Statuses are pairs: of the heuristic and of the product.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
@@ -10,8 +10,8 @@ const INVALID: i32 = 7;
 const UNSUPPORTED: i32 = 15;
 const F32: Type = Type::F32;
 
-/// A product of 8 x 3 and 3 x 4 whose buffers have room, and memory for a bias, a mask or an
-/// auxiliary matrix.
+/// A product of 8 x 3 and 3 x 4 with larger buffers than necessary, and memory for a bias, a mask
+/// or an auxiliary matrix.
 struct Fixture {
     lt: Lt,
     messages: Messages,
@@ -50,7 +50,7 @@ fn the_call_itself_is_right() {
     assert_eq!(fixture.call().run(&fixture.lt), (0, 0));
 }
 
-/// Statuses as an RTX 3060 answers with cuBLASLt 13.0, in single precision.
+/// The statuses are those of cuBLASLt 13.0 on an RTX 3060, in single precision.
 #[test]
 fn masks_and_auxiliary_matrices() {
     let fixture = Fixture::new();
@@ -79,7 +79,7 @@ fn masks_and_auxiliary_matrices() {
     fixture.expect(&gradient, (0, INVALID), &["CUBLASLT_EPILOGUE_DGELU needs it"]);
 }
 
-/// Statuses as an RTX 3060 answers with cuBLASLt 13.0.
+/// The statuses are those of cuBLASLt 13.0 on an RTX 3060.
 #[test]
 fn gradients_of_biases() {
     let fixture = Fixture::new();
@@ -185,7 +185,7 @@ fn types_that_do_not_go_together() {
     fixture.expect(&none, (INVALID, INVALID), &["CUBLASLT_MATMUL_DESC_EPILOGUE is 3"]);
 }
 
-/// The real library takes these and reads or writes where it should not.
+/// The real library accepts these calls, and reads or writes out of bounds.
 #[test]
 fn memory_that_is_too_small() {
     let fixture = Fixture::new();
@@ -214,7 +214,7 @@ fn memory_that_is_too_small() {
     fixture.expect(&same, (0, INVALID), &["D and A are the same memory"]);
 }
 
-/// The heuristic assumes 256 bytes unless it is told otherwise.
+/// The heuristic assumes 256 bytes unless the preferences say otherwise.
 #[test]
 fn addresses_that_were_promised_better() {
     let fixture = Fixture::new();
@@ -246,7 +246,7 @@ fn bias_and_mask_that_moved_after_the_heuristic() {
     fixture.messages.expect(&["the auxiliary matrix is at", "EPILOGUE_AUX_POINTER before"]);
 }
 
-/// Sizes that no address reaches are told, whether the operand is read or not.
+/// Sizes beyond the address space are refused, whether the operand is read or not.
 #[test]
 fn sizes_beyond_memory() {
     let fixture = Fixture::new();
@@ -255,7 +255,7 @@ fn sizes_beyond_memory() {
         for index in 0..3 {
             let mut call = Call { scalars: (1.0, 1.0), alignment: Some(4), ..fixture.call() };
             call.shapes[index].ld = ld;
-            // C and D are the same memory, laid out the same.
+            // C and D are the same memory with the same layout.
             call.shapes[3].ld = call.shapes[2].ld;
             fixture.expect(&call, (0, INVALID), &["is larger than memory"]);
         }

@@ -1,4 +1,4 @@
-//! Loads the emulated libraries the way programs do, and builds calls of `cublasLtMatmul`.
+//! Loads the emulated libraries as programs do, and builds calls of `cublasLtMatmul`.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Deref;
@@ -10,7 +10,8 @@ use emulated_gpu_test_support::device::{self, Device};
 use half::{bf16, f16};
 use libloading::os::unix::Library;
 
-/// Whoever asks for `libcuda.so` and `libcublasLt.so` from now on gets the emulated ones.
+/// Installs the libraries: from now on, `libcuda.so` and `libcublasLt.so` resolve to the emulated
+/// ones.
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
@@ -19,7 +20,7 @@ pub(crate) fn install() {
     });
 }
 
-/// A type of elements.
+/// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     F32,
@@ -66,13 +67,13 @@ impl Type {
         each.collect()
     }
 
-    /// The type rounded to.
+    /// Rounds a value to the type.
     pub(crate) fn round(self, x: f64) -> f64 {
         self.values(&self.bytes(&[x]))[0]
     }
 }
 
-/// A handle and a stream of its own.
+/// A handle and a new stream.
 pub(crate) struct Lt {
     pub(crate) handle: sys::cublasLtHandle_t,
     pub(crate) device: Device,
@@ -82,13 +83,13 @@ impl Lt {
     pub(crate) fn new() -> Self {
         install();
         let mut handle = std::ptr::null_mut();
-        // SAFETY: the place lives.
+        // SAFETY: the pointer is valid.
         let status = unsafe { sys::cublasLtCreate(&raw mut handle) };
         assert_eq!(status as u32, 0);
         Self { handle, device: Device::new() }
     }
 
-    /// Numbers as elements of a type.
+    /// Converts numbers to elements of a type.
     pub(crate) fn numbers(&self, ty: Type, values: &[f64]) -> CudaSlice<u8> {
         self.put(&ty.bytes(values))
     }
@@ -97,10 +98,12 @@ impl Lt {
         ty.values(&self.get(slice))
     }
 
-    /// `cublasLtMatmul`, by `[alpha, beta]`, `A` to `D`, and the address and the bytes of the workspace.
+    /// Calls `cublasLtMatmul` with `[alpha, beta]`, `A` to `D`, and the address and size of the
+    /// workspace.
     ///
     /// # Safety
-    /// Scalars, structures and a workspace that is not null are there; the library checks other addresses.
+    /// Scalars, structures and a non-null workspace must be valid; the library checks the other
+    /// addresses.
     pub(crate) unsafe fn matmul(
         &self,
         descriptor: sys::cublasLtMatmulDesc_t,
@@ -133,16 +136,17 @@ impl Deref for Lt {
 
 impl Drop for Lt {
     fn drop(&mut self) {
-        // SAFETY: the handle is this value's own.
+        // SAFETY: this value owns the handle.
         let status = unsafe { sys::cublasLtDestroy(self.handle) };
         assert_eq!(status as u32, 0);
     }
 }
 
-/// `cublasLtMatmulAlgoGetHeuristic`, for as many answers as are asked for.
+/// Calls `cublasLtMatmulAlgoGetHeuristic` for the requested number of answers.
 ///
 /// # Safety
-/// There is room for the answers and their number; what is passed for structures is memory as large as one.
+/// There must be space for the answers and their number; pointers to structures must point to
+/// enough memory.
 pub(crate) unsafe fn ask(
     handle: sys::cublasLtHandle_t,
     descriptor: sys::cublasLtMatmulDesc_t,
@@ -163,7 +167,7 @@ pub(crate) unsafe fn ask(
 /// Frees layouts.
 ///
 /// # Safety
-/// They live.
+/// The layouts must be valid.
 pub(crate) unsafe fn destroy(layouts: [sys::cublasLtMatrixLayout_t; 4]) {
     for layout in layouts {
         // SAFETY: the caller's promise.
@@ -171,7 +175,7 @@ pub(crate) unsafe fn destroy(layouts: [sys::cublasLtMatrixLayout_t; 4]) {
     }
 }
 
-/// How one matrix lies in memory.
+/// The memory layout of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) ty: Type,
@@ -184,12 +188,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// In column order, without gaps.
+    /// Column order, without gaps.
     pub(crate) fn new(ty: Type, rows: usize, columns: usize) -> Self {
         Self { ty, rows, columns, ld: rows, row_order: false, batch: 1, stride: 0 }
     }
 
-    /// In row order, without gaps.
+    /// Row order, without gaps.
     pub(crate) fn in_rows(ty: Type, rows: usize, columns: usize) -> Self {
         Self { ld: columns, row_order: true, ..Self::new(ty, rows, columns) }
     }
@@ -207,7 +211,7 @@ impl Shape {
             Type::Bf16 => sys::cudaDataType_t::CUDA_R_16BF,
         };
         use sys::cublasLtMatrixLayoutAttribute_t::*;
-        // SAFETY: the places live, and attributes have the sizes that are told.
+        // SAFETY: the pointers are valid, and attributes have the given sizes.
         unsafe {
             let status = sys::cublasLtMatrixLayoutCreate(
                 &raw mut layout,
@@ -231,7 +235,7 @@ impl Shape {
     }
 }
 
-/// One call of `cublasLtMatmul`, with what is asked of the heuristic before.
+/// A call of `cublasLtMatmul`, and the arguments of the heuristic before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) compute: sys::cublasComputeType_t,
@@ -244,7 +248,7 @@ pub(crate) struct Call {
     pub(crate) aux_ld: i64,
     pub(crate) aux_stride: i64,
     pub(crate) aux_type: i32,
-    /// Bytes that addresses are promised to be multiples of; the library's default where `None`.
+    /// The promised alignments in bytes; `None` leaves the library's default.
     pub(crate) alignment: Option<u32>,
     pub(crate) scalars: (f64, f64),
     pub(crate) shapes: [Shape; 4],
@@ -283,7 +287,7 @@ impl Call {
         };
         let (ta, tb) = (i32::from(self.transposed.0), i32::from(self.transposed.1));
         use sys::cublasLtMatmulDescAttributes_t::*;
-        // SAFETY: the places live, and attributes have the sizes that are told.
+        // SAFETY: the pointers are valid, and attributes have the given sizes.
         unsafe {
             let status = sys::cublasLtMatmulDescCreate(&raw mut descriptor, self.compute, scale);
             assert_eq!(status as u32, 0);
@@ -309,14 +313,14 @@ impl Call {
         descriptor
     }
 
-    /// Asks the heuristic, and runs with its algorithm, or with none where it has none. Both
-    /// statuses.
+    /// Calls the heuristic, and multiplies with its algorithm, or without one if there is none.
+    /// Returns both statuses.
     pub(crate) fn run(&self, lt: &Lt) -> (i32, i32) {
         self.run_with(lt, |_| ())
     }
 
-    /// As `run`, with something done to the addresses in the descriptor and of the operands after
-    /// the heuristic has been asked.
+    /// Like `run`, but calls `change` on the addresses in the descriptor and of the operands after
+    /// the heuristic.
     pub(crate) fn run_with(&self, lt: &Lt, change: impl FnOnce(&mut Self)) -> (i32, i32) {
         let descriptor = self.descriptor();
         let layouts = self.shapes.map(|shape| shape.layout());
@@ -327,7 +331,7 @@ impl Call {
         change(&mut changed);
         let changed_descriptor = changed.descriptor();
         use sys::cublasLtMatmulPreferenceAttributes_t::*;
-        // SAFETY: everything passed was made just now; the library checks addresses.
+        // SAFETY: all structures were created above, and the library checks addresses.
         unsafe {
             assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
             if let Some(alignment) = self.alignment {

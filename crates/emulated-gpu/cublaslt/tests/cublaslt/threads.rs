@@ -1,4 +1,4 @@
-//! Threads that share one handle, as PyTorch's do.
+//! Threads that share a handle, as PyTorch's do.
 
 use emulated_gpu_test_support::device::Device;
 
@@ -7,7 +7,7 @@ use crate::support::{Call, Lt, Shape, Type};
 const THREADS: usize = 4;
 const ROUNDS: usize = 20;
 
-/// A handle of cuBLASLt has no settings: whoever calls describes all of the work.
+/// A cuBLASLt handle has no settings: every call describes all of its work.
 #[test]
 fn one_handle_serves_many_threads() {
     let lt = Lt::new();
@@ -16,7 +16,8 @@ fn one_handle_serves_many_threads() {
     std::thread::scope(|scope| {
         for thread in 1..=THREADS {
             scope.spawn(move || {
-                // Forgotten below: its end would be the end of the handle that all share.
+                // Forgotten below, because dropping it would destroy the handle that all threads
+                // share.
                 let own = Lt { handle: handle as _, device: Device::new() };
                 let own = std::mem::ManuallyDrop::new(own);
                 let x = thread as f64;
