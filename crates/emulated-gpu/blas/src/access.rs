@@ -76,7 +76,9 @@ impl Access {
         for access in more {
             if list.len() == list.capacity() {
                 list.try_reserve(list.len().max(8)).map_err(|_| {
-                    Rejection::out_of_memory("the host has not the room for a list of all matrices")
+                    Rejection::out_of_memory(
+                        "the host is out of memory for the list of all matrices",
+                    )
                 })?;
             }
             list.push(access);

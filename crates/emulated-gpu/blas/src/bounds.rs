@@ -1,6 +1,6 @@
 //! Checks that operands are inside allocations of the driver.
 
-use crate::{Driver, Matrix, Range, Rejection};
+use crate::{Allocation, Driver, Matrix, Rejection};
 
 impl Driver {
     /// Extends a mapped allocation (`cuMemMap`) by the mappings directly before and after it. Other
@@ -8,16 +8,18 @@ impl Driver {
     ///
     /// # Errors
     /// See [`allocation_of`](Self::allocation_of).
-    pub fn whole_of(&self, mut range: Range) -> Result<Range, Rejection> {
+    pub fn with_adjacent_mappings(&self, mut range: Allocation) -> Result<Allocation, Rejection> {
         if !self.is_mapped(range.base) {
             return Ok(range);
         }
-        while let Some(next) = self.range_of(range.end())?.filter(|next| next.base == range.end()) {
+        while let Some(next) =
+            self.allocation_of(range.end())?.filter(|next| next.base == range.end())
+        {
             range.size += next.size;
         }
-        let before = |range: Range| self.range_of(range.base.wrapping_sub(1));
+        let before = |range: Allocation| self.allocation_of(range.base.wrapping_sub(1));
         while let Some(last) = before(range)?.filter(|last| last.end() == range.base) {
-            range = Range { base: last.base, size: last.size + range.size };
+            range = Allocation { base: last.base, size: last.size + range.size };
         }
         Ok(range)
     }
@@ -33,7 +35,7 @@ impl Matrix {
         let (rows, columns) = (self.rows, self.columns);
         let Some((first, len)) = self.span() else {
             return Err(Rejection::invalid(format!(
-                "{name} of {rows} x {columns} with {ld_name} {ld} is larger than memory"
+                "{name} of {rows} x {columns} with {ld_name} {ld} is larger than the address space"
             )));
         };
         let batch = if self.batch > 1 {
@@ -68,13 +70,14 @@ fn check(
     if len == 0 {
         return Ok(());
     }
-    let Some(range) = driver.range_of(address)? else {
+    let Some(range) = driver.allocation_of(address)? else {
         return Err(Rejection::invalid(format!(
-            "{name} is at {address:#x}, which no device allocation holds"
+            "{name} is at {address:#x}, which is not inside a device allocation"
         )));
     };
-    let holds = |range: &Range| first >= range.base && len <= range.end().saturating_sub(first);
-    if holds(&range) || holds(&driver.whole_of(range)?) {
+    let holds =
+        |range: &Allocation| first >= range.base && len <= range.end().saturating_sub(first);
+    if holds(&range) || holds(&driver.with_adjacent_mappings(range)?) {
         return Ok(());
     }
     let outside = if first < range.base {

@@ -33,9 +33,9 @@ impl DataType {
             5 => Ok(Self::C64),
             14 => Ok(Self::Bf16),
             _ => Err(Rejection::unsupported(format!(
-                "{what} is {}: the emulated library has CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, \
+                "{what} is {}: the emulated library supports CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, \
                  CUDA_C_32F and CUDA_C_64F",
-                name_of(code)
+                missing_type_name(code)
             ))),
         }
     }
@@ -85,7 +85,7 @@ impl DataType {
 }
 
 /// The name of a type that the emulated library lacks, from its `cudaDataType_t` number.
-fn name_of(code: i32) -> String {
+fn missing_type_name(code: i32) -> String {
     let known = match code {
         3 => "CUDA_R_8I",
         6 => "CUDA_C_16F",
@@ -101,7 +101,7 @@ fn name_of(code: i32) -> String {
 
 /// How single-precision inputs are rounded before they are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inputs {
+pub enum InputRounding {
     /// Not rounded.
     Full,
     /// Rounded to TF32: 10 bits of the fraction, to nearest.
@@ -119,7 +119,7 @@ pub enum Compute {
     /// library sums in single precision and rounds the result once; no GPU is more accurate.
     F16,
     /// Single precision.
-    F32(Inputs),
+    F32(InputRounding),
     /// Double precision.
     F64,
 }
@@ -134,15 +134,17 @@ impl Compute {
         match code {
             64 | 65 => Ok(Self::F16),
             // CUBLAS_COMPUTE_32F_EMULATED_16BFX9 is as exact as single precision.
-            68 | 69 | 78 => Ok(Self::F32(Inputs::Full)),
-            74 => Ok(Self::F32(Inputs::F16)),
-            75 => Ok(Self::F32(Inputs::Bf16)),
+            68 | 69 | 78 => Ok(Self::F32(InputRounding::Full)),
+            74 => Ok(Self::F32(InputRounding::F16)),
+            75 => Ok(Self::F32(InputRounding::Bf16)),
             77 => Ok(Self::F32(tf32())),
             70 | 71 | 79 => Ok(Self::F64),
             72 | 73 => Err(Rejection::unsupported(
-                "computeType is CUBLAS_COMPUTE_32I: the emulated library has no integer products",
+                "computeType is CUBLAS_COMPUTE_32I: the emulated library does not support integer products",
             )),
-            _ => Err(Rejection::invalid(format!("computeType is {code}, which is none"))),
+            _ => Err(Rejection::invalid(format!(
+                "computeType is {code}, which is not a cublasComputeType_t"
+            ))),
         }
     }
 
@@ -151,10 +153,10 @@ impl Compute {
     pub fn name(self) -> &'static str {
         match self {
             Self::F16 => "CUBLAS_COMPUTE_16F",
-            Self::F32(Inputs::Full) => "CUBLAS_COMPUTE_32F",
-            Self::F32(Inputs::Tf32) => "CUBLAS_COMPUTE_32F_FAST_TF32",
-            Self::F32(Inputs::F16) => "CUBLAS_COMPUTE_32F_FAST_16F",
-            Self::F32(Inputs::Bf16) => "CUBLAS_COMPUTE_32F_FAST_16BF",
+            Self::F32(InputRounding::Full) => "CUBLAS_COMPUTE_32F",
+            Self::F32(InputRounding::Tf32) => "CUBLAS_COMPUTE_32F_FAST_TF32",
+            Self::F32(InputRounding::F16) => "CUBLAS_COMPUTE_32F_FAST_16F",
+            Self::F32(InputRounding::Bf16) => "CUBLAS_COMPUTE_32F_FAST_16BF",
             Self::F64 => "CUBLAS_COMPUTE_64F",
         }
     }
@@ -163,11 +165,11 @@ impl Compute {
     /// This follows the tables of `cublasGemmEx` and `cublasLtMatmul` in NVIDIA's cuBLAS
     /// documentation, restricted to the types that exist here.
     #[must_use]
-    pub fn takes(self, ab: DataType, c: DataType) -> bool {
+    pub fn supports(self, ab: DataType, c: DataType) -> bool {
         use DataType::{Bf16, C32, C64, F16, F32, F64};
         match self {
             Self::F16 => (ab, c) == (F16, F16),
-            Self::F32(Inputs::Full) => {
+            Self::F32(InputRounding::Full) => {
                 matches!((ab, c), (Bf16, Bf16) | (F16, F16) | (Bf16 | F16 | F32, F32) | (C32, C32))
             }
             Self::F32(_) => matches!((ab, c), (F32, F32) | (C32, C32)),
@@ -177,7 +179,7 @@ impl Compute {
 
     /// The type of the sums if `a` and `b` have the element type `ab`.
     #[must_use]
-    pub fn sums_in(self, ab: DataType) -> DataType {
+    pub fn sum_type(self, ab: DataType) -> DataType {
         match (self, ab.is_complex()) {
             (Self::F64, false) => DataType::F64,
             (Self::F64, true) => DataType::C64,
@@ -188,9 +190,9 @@ impl Compute {
 }
 
 /// TF32, unless `NVIDIA_TF32_OVERRIDE=0` forbids it.
-pub(crate) fn tf32() -> Inputs {
+pub(crate) fn tf32() -> InputRounding {
     let forbidden = std::env::var_os("NVIDIA_TF32_OVERRIDE").is_some_and(|value| value == "0");
-    if forbidden { Inputs::Full } else { Inputs::Tf32 }
+    if forbidden { InputRounding::Full } else { InputRounding::Tf32 }
 }
 
 /// The type of `alpha` and `beta` for a compute type and the element type `ab` of `a` and `b`.
@@ -198,7 +200,7 @@ pub(crate) fn tf32() -> Inputs {
 pub fn scale_type(compute: Compute, ab: DataType) -> DataType {
     match compute {
         Compute::F16 => DataType::F16,
-        Compute::F32(_) | Compute::F64 => compute.sums_in(ab),
+        Compute::F32(_) | Compute::F64 => compute.sum_type(ab),
     }
 }
 
@@ -215,32 +217,32 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_is_not_there_is_named() {
+    fn unsupported_types_are_named() {
         let refused = DataType::from_code(28, "B's type").unwrap_err();
         assert_eq!(refused.status, crate::Status::NotSupported);
         assert!(refused.message.contains("B's type is CUDA_R_8F_E4M3"), "{refused}");
     }
 
     #[test]
-    fn fast_types_take_single_precision_only() {
-        let tf32 = Compute::F32(Inputs::Tf32);
-        assert!(tf32.takes(DataType::F32, DataType::F32));
-        assert!(!tf32.takes(DataType::F16, DataType::F16));
-        let full = Compute::F32(Inputs::Full);
-        assert!(full.takes(DataType::F16, DataType::F32));
-        assert!(!full.takes(DataType::F32, DataType::F16));
-        assert!(!full.takes(DataType::F64, DataType::F64));
+    fn fast_compute_types_only_support_single_precision() {
+        let tf32 = Compute::F32(InputRounding::Tf32);
+        assert!(tf32.supports(DataType::F32, DataType::F32));
+        assert!(!tf32.supports(DataType::F16, DataType::F16));
+        let full = Compute::F32(InputRounding::Full);
+        assert!(full.supports(DataType::F16, DataType::F32));
+        assert!(!full.supports(DataType::F32, DataType::F16));
+        assert!(!full.supports(DataType::F64, DataType::F64));
     }
 
     #[test]
-    fn complex_numbers_are_scaled_by_complex_ones() {
-        let (single, double) = (Compute::F32(Inputs::Tf32), Compute::F64);
-        assert!(single.takes(DataType::C32, DataType::C32));
-        assert!(!single.takes(DataType::C32, DataType::F32));
-        assert!(!single.takes(DataType::F32, DataType::C32));
-        assert!(!double.takes(DataType::C32, DataType::C32));
-        assert!(double.takes(DataType::C64, DataType::C64));
-        assert!(!Compute::F16.takes(DataType::C32, DataType::C32));
+    fn complex_matrices_have_complex_scalars() {
+        let (single, double) = (Compute::F32(InputRounding::Tf32), Compute::F64);
+        assert!(single.supports(DataType::C32, DataType::C32));
+        assert!(!single.supports(DataType::C32, DataType::F32));
+        assert!(!single.supports(DataType::F32, DataType::C32));
+        assert!(!double.supports(DataType::C32, DataType::C32));
+        assert!(double.supports(DataType::C64, DataType::C64));
+        assert!(!Compute::F16.supports(DataType::C32, DataType::C32));
         assert_eq!(scale_type(single, DataType::C32), DataType::C32);
         assert_eq!(scale_type(double, DataType::C64), DataType::C64);
         assert_eq!(scale_type(single, DataType::F16), DataType::F32);

@@ -4,9 +4,9 @@
 
 use std::ffi::c_void;
 
-use crate::driver::{AskDoor, OUT_OF_MEMORY};
+use crate::driver::{AccessFunction, OUT_OF_MEMORY};
 use crate::words::read_words;
-use crate::work::UNKNOWN;
+use crate::work::CUDA_ERROR_UNKNOWN;
 use crate::{Access, Rejection, Status, filled};
 
 /// The error of work that must stop: the driver has refused access and reported why, or the work
@@ -18,7 +18,7 @@ impl Refused {
     /// An error with a driver code, for work that has failed for another reason and has reported
     /// it.
     #[must_use]
-    pub fn with(code: i32) -> Self {
+    pub fn with_code(code: i32) -> Self {
         Self(code)
     }
 }
@@ -28,7 +28,11 @@ impl From<Rejection> for Refused {
     /// results. The driver then ends the context.
     fn from(rejection: Rejection) -> Self {
         c_abi::report("emulated library", &rejection.to_string());
-        Self(if rejection.status == Status::AllocFailed { OUT_OF_MEMORY } else { UNKNOWN })
+        Self(if rejection.status == Status::AllocFailed {
+            OUT_OF_MEMORY
+        } else {
+            CUDA_ERROR_UNKNOWN
+        })
     }
 }
 
@@ -36,11 +40,11 @@ impl From<Rejection> for Refused {
 /// nor kept: work only borrows it.
 ///
 /// ```
-/// let run: emulated_blas::Run = Box::new(|door| door.admit(&[]));
+/// let run: emulated_blas::RunWork = Box::new(|door| door.admit(&[]));
 /// ```
 ///
 /// ```compile_fail,E0507
-/// let run: emulated_blas::Run = Box::new(|door| {
+/// let run: emulated_blas::RunWork = Box::new(|door| {
 ///     let copy: emulated_blas::Door = *door;
 ///     copy.admit(&[])
 /// });
@@ -54,7 +58,7 @@ impl From<Rejection> for Refused {
 /// ```
 #[derive(Debug)]
 pub struct Door {
-    ask: AskDoor,
+    access_function: AccessFunction,
     door: *const c_void,
 }
 
@@ -62,10 +66,10 @@ impl Door {
     /// Wraps the handle that the driver passes to running work.
     ///
     /// # Safety
-    /// The driver has passed `door` to that work, which must not end before this value; `ask` is
+    /// The driver has passed `door` to that work, which must not end before this value; `access_function` is
     /// its `emulatedGpuAccess`.
-    pub(crate) unsafe fn new(ask: AskDoor, door: *const c_void) -> Self {
-        Self { ask, door }
+    pub(crate) unsafe fn new(access_function: AccessFunction, door: *const c_void) -> Self {
+        Self { access_function, door }
     }
 
     /// Requests access to all of these ranges. They may then be accessed as declared until the work
@@ -79,7 +83,7 @@ impl Door {
             return Ok(());
         }
         // SAFETY: the work is running, as `new` requires, and the list is valid during the call.
-        match unsafe { (self.ask)(self.door, accesses.as_ptr(), accesses.len()) } {
+        match unsafe { (self.access_function)(self.door, accesses.as_ptr(), accesses.len()) } {
             0 => Ok(()),
             code => Err(Refused(code)),
         }

@@ -37,14 +37,14 @@ pub struct StreamHandle(pub usize);
 
 /// An allocation of device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range {
+pub struct Allocation {
     /// The address of the first byte.
     pub base: u64,
     /// The size in bytes.
     pub size: u64,
 }
 
-impl Range {
+impl Allocation {
     /// The address after the last byte.
     #[must_use]
     pub fn end(self) -> u64 {
@@ -57,7 +57,7 @@ pub(crate) type WorkFunction = extern "C" fn(*mut c_void, *const c_void) -> c_in
 /// `EmulatedGpuRelease`
 pub(crate) type ReleaseFunction = extern "C" fn(*mut c_void);
 /// `emulatedGpuAccess`
-pub(crate) type AskDoor = unsafe extern "C" fn(*const c_void, *const Access, usize) -> c_int;
+pub(crate) type AccessFunction = unsafe extern "C" fn(*const c_void, *const Access, usize) -> c_int;
 
 driver_functions! {
     DriverError;
@@ -89,7 +89,7 @@ driver_functions! {
 /// The driver, loaded and initialised.
 #[derive(Debug)]
 pub struct Driver {
-    pub(crate) ask_door: AskDoor,
+    pub(crate) access_function: AccessFunction,
     /// The compute capability of the emulated cards; 90 means 9.0.
     pub capability: u32,
     /// The number of multiprocessors per card.
@@ -112,7 +112,7 @@ pub fn driver() -> Result<&'static Driver, Rejection> {
 
 impl Driver {
     fn open() -> Result<Self, Rejection> {
-        static ASK_DOOR: c_abi::Function = c_abi::Function::new("emulatedGpuAccess");
+        static ACCESS_FUNCTION: c_abi::Function = c_abi::Function::new("emulatedGpuAccess");
         let (mut device, mut major, mut minor, mut multiprocessors) = (0, 0, 0, 0);
         // All emulated cards are identical.
         cuInit(0)
@@ -122,14 +122,14 @@ impl Driver {
             .and_then(|()| cuDeviceGetAttribute(&mut multiprocessors, MULTIPROCESSORS, device))
             .map_err(|error| match error {
                 DriverError::NotCalled(fault) => fault.into(),
-                DriverError::Code(_) => {
-                    Rejection::uninitialized(format!("the CUDA driver has no device: {error}"))
-                }
+                DriverError::Code(_) => Rejection::uninitialized(format!(
+                    "the CUDA driver has no usable device: {error}"
+                )),
             })?;
-        let address = ASK_DOOR.address()?;
+        let address = ACCESS_FUNCTION.address()?;
         Ok(Self {
             // SAFETY: the type is that of the function in emulated_gpu.h.
-            ask_door: unsafe { std::mem::transmute::<usize, AskDoor>(address) },
+            access_function: unsafe { std::mem::transmute::<usize, AccessFunction>(address) },
             capability: (10 * major + minor).unsigned_abs(),
             multiprocessors: multiprocessors.unsigned_abs(),
         })
@@ -151,7 +151,7 @@ impl Driver {
                 cuCtxSetCurrent(context)
             })
             .map_err(|error| {
-                Rejection::uninitialized(format!("the driver gives no context: {error}"))
+                Rejection::uninitialized(format!("the CUDA driver provides no context: {error}"))
             })
     }
 
@@ -159,12 +159,12 @@ impl Driver {
     ///
     /// # Errors
     /// If the context has been ended by a fault of earlier work.
-    pub fn range_of(&self, address: u64) -> Result<Option<Range>, Rejection> {
+    pub fn allocation_of(&self, address: u64) -> Result<Option<Allocation>, Rejection> {
         let (mut base, mut size) = (0, 0);
         match cuMemGetAddressRange_v2(&mut base, &mut size, address) {
-            Ok(()) => Ok(Some(Range { base, size: size as u64 })),
+            Ok(()) => Ok(Some(Allocation { base, size: size as u64 })),
             Err(DriverError::Code(INVALID_VALUE | NOT_FOUND)) => Ok(None),
-            Err(error) => Err(refused(error)),
+            Err(error) => Err(driver_error(error)),
         }
     }
 
@@ -207,7 +207,7 @@ impl Driver {
 
     /// Whether the stream handle is valid.
     #[must_use]
-    pub fn knows(&self, stream: StreamHandle) -> bool {
+    pub fn is_valid_stream(&self, stream: StreamHandle) -> bool {
         // Other errors, such as those of another capture in progress, are only returned for
         // existing streams.
         cuStreamIsCapturing(stream, &mut 0) != Err(DriverError::Code(INVALID_HANDLE))
@@ -239,7 +239,7 @@ impl Driver {
         let copied =
             unsafe { cuMemcpyDtoHAsync_v2(addresses.as_mut_ptr().cast(), array, size, stream) };
         self.synchronize(stream)?;
-        copied.map_err(refused)?;
+        copied.map_err(driver_error)?;
         Ok(addresses)
     }
 
@@ -259,7 +259,7 @@ impl Driver {
         let mut addresses = filled(0u64, count)?;
         let size = size_of_val(addresses.as_slice());
         // SAFETY: `addresses` has `size` bytes; the caller's promise for the source.
-        unsafe { cuMemcpy(addresses.as_mut_ptr() as u64, array, size) }.map_err(refused)?;
+        unsafe { cuMemcpy(addresses.as_mut_ptr() as u64, array, size) }.map_err(driver_error)?;
         Ok(addresses)
     }
 
@@ -279,18 +279,18 @@ impl Driver {
         let operation = CString::new(operation).unwrap_or_default();
         // SAFETY: the caller's promise; the driver copies the text during the call.
         unsafe { emulatedGpuLaunchWork(stream, operation.as_ptr(), work, data, release) }
-            .map_err(refused)
+            .map_err(driver_error)
     }
 }
 
-fn refused(error: DriverError) -> Rejection {
+fn driver_error(error: DriverError) -> Rejection {
     match error {
         DriverError::NotCalled(fault) => fault.into(),
         DriverError::Code(OUT_OF_MEMORY) => {
-            Rejection::out_of_memory("the driver has no memory left for the work")
+            Rejection::out_of_memory("the driver is out of memory for the work")
         }
         DriverError::Code(_) => Rejection::execution(format!(
-            "the driver does not take the work: {error}, perhaps of earlier work"
+            "the driver refused the work: {error}, possibly because earlier work failed"
         )),
     }
 }
@@ -301,15 +301,15 @@ mod tests {
     use crate::{Status, driver};
 
     #[test]
-    fn without_an_emulated_driver_there_is_none() {
+    fn without_the_emulated_driver_opening_fails() {
         // No test of this process has loaded the emulated driver.
         let refused = driver().unwrap_err();
         assert_eq!(refused.status, Status::NotInitialized);
     }
 
     #[test]
-    fn a_range_ends_after_its_last_byte() {
-        assert_eq!(Range { base: 16, size: 4 }.end(), 20);
-        assert_eq!(Range { base: u64::MAX, size: 4 }.end(), u64::MAX);
+    fn an_allocation_ends_after_its_last_byte() {
+        assert_eq!(Allocation { base: 16, size: 4 }.end(), 20);
+        assert_eq!(Allocation { base: u64::MAX, size: 4 }.end(), u64::MAX);
     }
 }

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_is_loaded_rounded_to_its_type() {
+    fn loading_returns_the_stored_value_rounded_to_its_type() {
         let third = 1.0 / 3.0;
         for (ty, unit) in [
             (DataType::F16, 2f64.powi(-11)),

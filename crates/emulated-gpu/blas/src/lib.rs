@@ -16,6 +16,7 @@
 //! A device address of the emulated GPU is a host address, so the CPU can read operands in place.
 
 mod access;
+mod allocation;
 mod bounds;
 mod complex;
 mod data_type;
@@ -23,11 +24,10 @@ mod door;
 mod driver;
 mod element;
 mod matrix;
+mod message_log;
 mod number;
 mod product;
 mod rejection;
-mod report;
-mod room;
 mod rounding;
 mod scalar;
 mod scratch;
@@ -41,24 +41,24 @@ mod view;
 mod work;
 
 pub use access::Access;
+pub use allocation::{filled, vec_with_capacity};
 pub use bounds::check_range;
-pub use data_type::{Compute, DataType, Inputs, scale_type};
+pub use data_type::{Compute, DataType, InputRounding, scale_type};
 /// Access to device memory that other threads may be writing: no other way to reach it is sound.
 pub use device_memory::words;
 pub use door::{Door, Refused};
-pub use driver::{Driver, Range, StreamHandle, driver};
+pub use driver::{Allocation, Driver, StreamHandle, driver};
 pub use element::{load, store};
 pub use gemm::{c32, c64};
-pub use matrix::{Matrix, Operation, Order};
+pub use matrix::{Matrix, MatrixOperation, Order};
+pub use message_log::{Callback, MessageLog};
 pub use number::{Number, Real};
-pub use product::{Column, Finish, Product};
+pub use product::{Column, FinishColumn, Product};
 pub use rejection::Rejection;
-pub use report::{Callback, Report};
-pub use room::{filled, room};
 pub use rounding::TF32_UNIT_ROUNDOFF;
 pub use scalar::{PointerMode, Scalar, check_pointer};
 pub use split::Split;
 pub use status::Status;
 pub use structured::{Dense, Structure, Triangle};
 pub use view::View;
-pub use work::{Run, Work};
+pub use work::{RunWork, StreamWork};

@@ -5,7 +5,7 @@ use crate::{Access, DataType, Rejection};
 
 /// How a matrix is used in a product (`cublasOperation_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum MatrixOperation {
     /// As stored.
     None,
     /// Transposed.
@@ -14,7 +14,7 @@ pub enum Operation {
     ConjugateTranspose,
 }
 
-impl Operation {
+impl MatrixOperation {
     /// The operation with this number; `what` names the argument in the message.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Operation {
             1 => Ok(Self::Transpose),
             2 => Ok(Self::ConjugateTranspose),
             _ => Err(Rejection::invalid(format!(
-                "{what} is {code}: it has to be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
+                "{what} is {code}: it must be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
             ))),
         }
     }
@@ -127,7 +127,7 @@ impl Matrix {
         };
         Err(Rejection::invalid(format!(
             "{ld_name} is {ld}: {name} is stored as {rows} x {columns} in {order}-major order, \
-             so it has to be at least its number of {what}, {least}"
+             so it must be at least its number of {what}, {least}"
         )))
     }
 
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_declared_by_columns_where_there_are_fewer_of_them() {
+    fn batches_with_few_columns_are_declared_by_column() {
         let list = |matrix: Matrix| {
             let all = matrix.accesses(Access::read);
             all.map(|one| (one.address, one.width, one.height, one.pitch)).collect::<Vec<_>>()
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leading_dimension_has_to_keep_columns_apart() {
+    fn leading_dimensions_that_overlap_columns_are_refused() {
         assert_eq!(matrix().check_leading_dimension(), Ok(()));
         let refused = Matrix { ld: 2, ..matrix() }.check_leading_dimension().unwrap_err();
         assert_eq!(refused.status, Status::InvalidValue);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_to_be_there_and_aligned() {
+    fn null_and_misaligned_addresses_are_refused() {
         assert_eq!(matrix().check_address(), Ok(()));
         let null = Matrix { address: 0, ..matrix() }.check_address().unwrap_err();
         assert!(null.message.contains("A is a null pointer"), "{null}");

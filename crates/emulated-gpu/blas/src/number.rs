@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use crate::rounding::to_tf32;
 use crate::vector::{self, Kernels};
 use crate::words::Word;
-use crate::{DataType, Inputs};
+use crate::{DataType, InputRounding};
 
 /// A type in which the CPU computes: single or double precision, real or complex.
 ///
@@ -85,7 +85,7 @@ pub trait Real: Number + PartialOrd {
     fn magnitude(self) -> Self;
     /// Rounds the number like an input of tensor cores.
     #[must_use]
-    fn rounded(self, inputs: Inputs) -> Self;
+    fn rounded(self, inputs: InputRounding) -> Self;
 }
 
 macro_rules! real {
@@ -148,7 +148,7 @@ macro_rules! real {
                 self.abs()
             }
 
-            fn rounded(self, inputs: Inputs) -> Self {
+            fn rounded(self, inputs: InputRounding) -> Self {
                 $rounded(self, inputs)
             }
         }
@@ -160,17 +160,17 @@ real! {
     f64, F64, double, dgemm, exact;
 }
 
-fn rounded(x: f32, inputs: Inputs) -> f32 {
+fn rounded(x: f32, inputs: InputRounding) -> f32 {
     match inputs {
-        Inputs::Full => x,
-        Inputs::Tf32 => to_tf32(x),
-        Inputs::F16 => f16::from_f32(x).to_f32(),
-        Inputs::Bf16 => bf16::from_f32(x).to_f32(),
+        InputRounding::Full => x,
+        InputRounding::Tf32 => to_tf32(x),
+        InputRounding::F16 => f16::from_f32(x).to_f32(),
+        InputRounding::Bf16 => bf16::from_f32(x).to_f32(),
     }
 }
 
 /// Double precision is never rounded.
-fn exact(x: f64, _: Inputs) -> f64 {
+fn exact(x: f64, _: InputRounding) -> f64 {
     x
 }
 
@@ -181,10 +181,10 @@ mod tests {
     #[test]
     fn inputs_are_rounded() {
         let x = 1.0f32 + 2f32.powi(-9);
-        assert_eq!(x.rounded(Inputs::Full), x);
-        assert_eq!(x.rounded(Inputs::Tf32), x);
-        assert_eq!(x.rounded(Inputs::F16), x);
-        assert_eq!(x.rounded(Inputs::Bf16), 1.0);
-        assert_eq!(70_000f32.rounded(Inputs::F16), f32::INFINITY);
+        assert_eq!(x.rounded(InputRounding::Full), x);
+        assert_eq!(x.rounded(InputRounding::Tf32), x);
+        assert_eq!(x.rounded(InputRounding::F16), x);
+        assert_eq!(x.rounded(InputRounding::Bf16), 1.0);
+        assert_eq!(70_000f32.rounded(InputRounding::F16), f32::INFINITY);
     }
 }

@@ -9,9 +9,9 @@
 use gemm::{c32, c64};
 
 use crate::scratch::Scratch;
-use crate::tensor_cores::Units;
-use crate::tiles::each_line;
-use crate::{Compute, Number, Rejection, Scalar, Split, View, room};
+use crate::tensor_cores::TensorCores;
+use crate::tiles::for_each_line;
+use crate::{Compute, Number, Rejection, Scalar, Split, View, vec_with_capacity};
 
 /// A column of the result before it is stored, in the type of the computation.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub enum Column<'column> {
 }
 
 /// A callback that receives the columns of the result in order, each with its index.
-pub type Finish<'finish> = &'finish mut dyn FnMut(usize, Column<'_>);
+pub type FinishColumn<'finish> = &'finish mut dyn FnMut(usize, Column<'_>);
 
 /// A product; all sizes may be 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,18 +80,18 @@ impl Product {
     ///
     /// # Errors
     /// `ALLOC_FAILED` if it has not.
-    pub fn check_room(&self) -> Result<(), Rejection> {
-        let ty = self.compute.sums_in(self.a.ty);
+    pub fn check_memory(&self) -> Result<(), Rejection> {
+        let ty = self.compute.sum_type(self.a.ty);
         let (m, k, columns) = (self.m, self.k, self.panel_columns());
-        let copies = match Units::of(self) {
-            Some(_) => Units::elements([m, columns, k]),
+        let copies = match TensorCores::for_product(self) {
+            Some(_) => TensorCores::elements([m, columns, k]),
             None => self.tile_elements(),
         };
         // Split sums need two more panels: the sum of the parts so far, and the next part.
         let panels = if self.split.parts > 1 { 3 } else { 1 };
         let elements = copies.saturating_add(m.saturating_mul(columns).saturating_mul(panels));
         // The allocator answers at once, and the memory is never touched.
-        room::<u8>(elements.saturating_mul(ty.size() as usize)).map(drop)
+        vec_with_capacity::<u8>(elements.saturating_mul(ty.size() as usize)).map(drop)
     }
 
     /// Computes the product. `finish`, if given, receives the columns in order before they are
@@ -103,12 +103,12 @@ impl Product {
     /// # Safety
     /// `a`, `b`, `c` and device scalars must be readable and `d` writable. `d` must overlap neither
     /// `a` nor `b`, and may only overlap `c` by being the same matrix.
-    pub unsafe fn run(&self, finish: Option<Finish<'_>>) -> Result<(), Rejection> {
+    pub unsafe fn run(&self, finish: Option<FinishColumn<'_>>) -> Result<(), Rejection> {
         // SAFETY: the caller's promise.
         unsafe {
             let done = self.compute(finish);
             if done.is_err() {
-                self.spoil();
+                self.fill_with_nan();
             }
             done
         }
@@ -118,7 +118,7 @@ impl Product {
     ///
     /// # Safety
     /// See `run`.
-    unsafe fn spoil(&self) {
+    unsafe fn fill_with_nan(&self) {
         for column in 0..self.n {
             for row in 0..self.m {
                 // SAFETY: the caller's promise: the element is in `d`.
@@ -129,14 +129,14 @@ impl Product {
 
     /// # Safety
     /// See `run`.
-    unsafe fn compute(&self, finish: Option<Finish<'_>>) -> Result<(), Rejection> {
+    unsafe fn compute(&self, finish: Option<FinishColumn<'_>>) -> Result<(), Rejection> {
         // SAFETY: the caller's promise.
         unsafe {
             match self.compute {
                 // No epilogue supports complex numbers.
-                _ if self.d.ty.is_complex() && finish.is_some() => Err(Rejection::unsupported(
-                    "what is done with the columns of a result goes with real numbers",
-                )),
+                _ if self.d.ty.is_complex() && finish.is_some() => {
+                    Err(Rejection::unsupported("epilogues only support real numbers"))
+                }
                 Compute::F64 if self.d.ty.is_complex() => self.run_in(None, no_finish::<c64>()),
                 _ if self.d.ty.is_complex() => self.run_in(None, no_finish::<c32>()),
                 Compute::F64 => self.run_in::<f64>(
@@ -148,7 +148,7 @@ impl Product {
                     }),
                 ),
                 Compute::F32(_) | Compute::F16 => {
-                    self.run_in::<f32>(Units::of(self), in_f32(finish))
+                    self.run_in::<f32>(TensorCores::for_product(self), in_f32(finish))
                 }
             }
         }
@@ -158,7 +158,7 @@ impl Product {
     /// See `run`.
     unsafe fn run_in<T: Number>(
         &self,
-        units: Option<Units>,
+        tensor_cores: Option<TensorCores>,
         mut finish: Option<impl FnMut(usize, &mut [T])>,
     ) -> Result<(), Rejection> {
         let (m, n) = (self.m, self.n);
@@ -167,7 +167,7 @@ impl Product {
         }
         // SAFETY: the caller's promise.
         let scalars: (T, T) = unsafe { (self.alpha.get(), self.beta.get()) };
-        if finish.is_none() && units.is_none() && self.split.parts == 1 {
+        if finish.is_none() && tensor_cores.is_none() && self.split.parts == 1 {
             let replaces = scalars.1 == T::default() || self.c == self.d;
             let computes = self.k > 0 && scalars.0 != T::default();
             // SAFETY: the caller's promise.
@@ -182,13 +182,13 @@ impl Product {
             let panel = Self { n: columns.min(n - first), b, c, d, ..*self };
             let result = &mut result[..m * panel.n];
             // SAFETY: the caller's promise: the columns are inside the matrices.
-            unsafe { panel.multiply::<T>(result, units, scalars)? };
+            unsafe { panel.multiply::<T>(result, tensor_cores, scalars)? };
             if let Some(finish) = &mut finish {
                 let all = result.chunks_exact_mut(m).enumerate();
                 all.for_each(|(column, values)| finish(first + column, values));
             }
             let (d, length) = d.without_gaps(m);
-            each_line(result, length, true, |column, values| {
+            for_each_line(result, length, true, |column, values| {
                 // SAFETY: as above.
                 unsafe { d.write_column(column, values) };
             });
@@ -206,13 +206,13 @@ impl Product {
     pub(crate) unsafe fn multiply<T: Number>(
         &self,
         result: &mut [T],
-        units: Option<Units>,
+        tensor_cores: Option<TensorCores>,
         (alpha, beta): (T, T),
     ) -> Result<(), Rejection> {
         let zero = T::default();
         if beta != zero {
             let (c, length) = self.c.without_gaps(self.m);
-            each_line(result, length, true, |column, values| {
+            for_each_line(result, length, true, |column, values| {
                 // SAFETY: the caller's promise: all of the column is inside `c`.
                 unsafe { c.read_column(column, values) };
             });
@@ -228,16 +228,16 @@ impl Product {
         // SAFETY: the caller's promise.
         unsafe {
             if self.split.parts > 1 {
-                return self.multiply_in_parts(result, units, (alpha, beta));
+                return self.multiply_split(result, tensor_cores, (alpha, beta));
             }
             let target = View::new(result.as_mut_ptr() as u64, T::TYPE, (1, self.m as isize));
-            let Some(units) = units else {
+            let Some(tensor_cores) = tensor_cores else {
                 if self.multiply_directly(target, (alpha, beta))? {
                     return Ok(());
                 }
                 return self.multiply_in_tiles(result, (alpha, beta));
             };
-            units.multiply(self, target, (alpha.parts().0 as f32, beta.parts().0 as f32))
+            tensor_cores.multiply(self, target, (alpha.parts().0 as f32, beta.parts().0 as f32))
         }
     }
 }
@@ -246,7 +246,7 @@ fn no_finish<T>() -> Option<fn(usize, &mut [T])> {
     None
 }
 
-fn in_f32(finish: Option<Finish<'_>>) -> Option<impl FnMut(usize, &mut [f32])> {
+fn in_f32(finish: Option<FinishColumn<'_>>) -> Option<impl FnMut(usize, &mut [f32])> {
     finish
         .map(|finish| move |column: usize, values: &mut [f32]| finish(column, Column::F32(values)))
 }

@@ -28,7 +28,7 @@ mod tests {
     const ULP: f32 = 1.0 / 1024.0;
 
     #[test]
-    fn what_fits_is_kept() {
+    fn representable_values_are_unchanged() {
         for x in [0.0, -0.0, 1.0, -1.5, 1.0 + ULP, f32::INFINITY, f32::NEG_INFINITY] {
             assert_eq!(to_tf32(x).to_bits(), x.to_bits(), "{x}");
         }
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_go_away_from_zero() {
+    fn ties_round_away_from_zero() {
         assert_eq!(to_tf32(1.0 + ULP / 2.0), 1.0 + ULP);
         assert_eq!(to_tf32(-1.0 - ULP / 2.0), -1.0 - ULP);
         assert_eq!(to_tf32(1.0 + 1.5 * ULP), 1.0 + 2.0 * ULP);

@@ -110,14 +110,14 @@ pub fn check_pointer(
     let alignment = if ty.is_complex() { size / 2 } else { size };
     if mode == PointerMode::Device && !address.is_multiple_of(alignment) {
         return Err(Rejection::invalid(format!(
-            "{name} points to {address:#x}, which is not a multiple of {alignment}, as is due for a {}",
+            "{name} points to {address:#x}, which is not a multiple of {alignment}, the alignment of a {}",
             ty.name()
         )));
     }
     match mode {
         PointerMode::Host if driver.is_device_only(address) => Err(Rejection::invalid(format!(
             "{name} points to device memory, but the pointer mode is CUBLAS_POINTER_MODE_HOST: \
-             the real library would crash here"
+             the real library would crash"
         ))),
         PointerMode::Host => Ok(()),
         PointerMode::Device => check_range(driver, name, address, size).map_err(|rejection| {

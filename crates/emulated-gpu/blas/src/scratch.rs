@@ -10,20 +10,20 @@ use std::sync::{Mutex, PoisonError};
 use crate::{Number, Rejection, filled};
 
 /// The maximum number of bytes of idle buffers: enough for several products at the same time.
-const MAX_KEPT: usize = 64 << 20;
+const MAX_IDLE_BYTES: usize = 64 << 20;
 
 /// The number of words that a buffer holds inline, so that in a batch of millions of small products
 /// most need no lock.
-const FEW: usize = 4;
+const INLINE_WORDS: usize = 4;
 
 /// Idle buffers, kept for reuse.
-static KEPT: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
+static IDLE_BUFFERS: Mutex<Vec<Vec<u128>>> = Mutex::new(Vec::new());
 
 /// A buffer of numbers with arbitrary initial values.
 pub(crate) struct Scratch<T> {
-    /// The storage, aligned more strictly than any number needs: `words`, or `few` if `words` is
+    /// The storage, aligned more strictly than any number needs: `words`, or `inline` if `words` is
     /// empty.
-    few: [u128; FEW],
+    inline: [u128; INLINE_WORDS],
     words: Vec<u128>,
     count: usize,
     numbers: PhantomData<T>,
@@ -37,16 +37,16 @@ impl<T: Number> Scratch<T> {
     pub(crate) fn new(count: usize) -> Result<Self, Rejection> {
         let needed = count.saturating_mul(size_of::<T>()).div_ceil(size_of::<u128>());
         let numbers = PhantomData;
-        if needed <= FEW {
-            return Ok(Self { few: [0; FEW], words: Vec::new(), count, numbers });
+        if needed <= INLINE_WORDS {
+            return Ok(Self { inline: [0; INLINE_WORDS], words: Vec::new(), count, numbers });
         }
         let kept = {
-            let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = IDLE_BUFFERS.lock().unwrap_or_else(PoisonError::into_inner);
             let large = kept.iter().rposition(|words| words.len() >= needed);
             large.map(|index| kept.swap_remove(index))
         };
         let words = kept.map_or_else(|| filled(0, needed), Ok)?;
-        Ok(Self { few: [0; FEW], words, count, numbers })
+        Ok(Self { inline: [0; INLINE_WORDS], words, count, numbers })
     }
 }
 
@@ -56,8 +56,8 @@ impl<T> Drop for Scratch<T> {
             return;
         }
         let bytes = |words: &Vec<u128>| size_of_val(words.as_slice());
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.iter().map(bytes).sum::<usize>() + bytes(&self.words) <= MAX_KEPT {
+        let mut kept = IDLE_BUFFERS.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.iter().map(bytes).sum::<usize>() + bytes(&self.words) <= MAX_IDLE_BYTES {
             kept.push(std::mem::take(&mut self.words));
         }
     }
@@ -67,7 +67,7 @@ impl<T: Number> Deref for Scratch<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        let words = if self.words.is_empty() { &self.few[..] } else { &self.words };
+        let words = if self.words.is_empty() { &self.inline[..] } else { &self.words };
         // SAFETY: `new` allocated `count` numbers, and every bit pattern is a valid number.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.count) }
     }
@@ -75,7 +75,7 @@ impl<T: Number> Deref for Scratch<T> {
 
 impl<T: Number> DerefMut for Scratch<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        let words = if self.words.is_empty() { &mut self.few[..] } else { &mut self.words };
+        let words = if self.words.is_empty() { &mut self.inline[..] } else { &mut self.words };
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), self.count) }
     }
@@ -87,7 +87,7 @@ mod tests {
     use crate::c64;
 
     #[test]
-    fn a_buffer_is_used_again_by_numbers_of_another_type() {
+    fn buffers_are_reused_for_other_types() {
         let size = 1 << 17;
         let mut doubles = Scratch::<f64>::new(size).unwrap();
         doubles.fill(1.5);
@@ -102,11 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_kept_is_given_back() {
+    fn idle_buffers_stay_within_the_limit() {
         for _ in 0..3 {
-            drop(Scratch::<f64>::new(MAX_KEPT / 8 + 1).unwrap());
+            drop(Scratch::<f64>::new(MAX_IDLE_BYTES / 8 + 1).unwrap());
         }
-        let all = KEPT.lock().unwrap();
-        assert!(all.iter().map(|words| size_of_val(words.as_slice())).sum::<usize>() <= MAX_KEPT);
+        let all = IDLE_BUFFERS.lock().unwrap();
+        assert!(
+            all.iter().map(|words| size_of_val(words.as_slice())).sum::<usize>() <= MAX_IDLE_BYTES
+        );
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::product::Product;
 use crate::scratch::Scratch;
-use crate::tensor_cores::Units;
+use crate::tensor_cores::TensorCores;
 use crate::{DataType, Number, Rejection};
 
 /// How sums are split (split-K): each part is summed separately, and the partial sums are added up.
@@ -41,10 +41,10 @@ impl Product {
     ///
     /// # Safety
     /// See `multiply`.
-    pub(crate) unsafe fn multiply_in_parts<T: Number>(
+    pub(crate) unsafe fn multiply_split<T: Number>(
         &self,
         result: &mut [T],
-        units: Option<Units>,
+        tensor_cores: Option<TensorCores>,
         (alpha, beta): (T, T),
     ) -> Result<(), Rejection> {
         let depth = self.split.depth(self.k);
@@ -62,7 +62,7 @@ impl Product {
             let is_first = from == 0;
             let target = if is_first { &mut sums } else { &mut part };
             // SAFETY: the caller's promise; each part is inside the operands.
-            unsafe { product.multiply(target, units, (one, zero))? };
+            unsafe { product.multiply(target, tensor_cores, (one, zero))? };
             if !is_first {
                 sums.iter_mut().zip(part.iter()).for_each(|(sum, &part)| *sum += part);
             }

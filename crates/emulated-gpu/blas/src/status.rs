@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_names() {
+    fn status_codes_have_names() {
         assert_eq!(Status::name_of(7), c"CUBLAS_STATUS_INVALID_VALUE");
         assert_eq!(Status::name_of(2), UNKNOWN);
         assert_eq!(Status::description_of(-1), UNKNOWN);

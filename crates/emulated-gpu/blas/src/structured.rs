@@ -4,7 +4,7 @@
 
 use gemm::{c32, c64};
 
-use crate::{Access, DataType, Number, Operation, Rejection, View, filled};
+use crate::{Access, DataType, MatrixOperation, Number, Rejection, View, filled};
 
 /// The relation between the stored triangle and the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Dense {
 
     /// The matrix with an operation applied.
     #[must_use]
-    pub fn under(&self, operation: Operation) -> View {
-        self.view().under(operation)
+    pub fn with_operation(&self, operation: MatrixOperation) -> View {
+        self.view().with_operation(operation)
     }
 }

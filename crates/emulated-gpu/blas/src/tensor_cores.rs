@@ -24,38 +24,40 @@ use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH};
 
 use crate::product::Product;
 use crate::tiles::threads;
-use crate::{Compute, DataType, Inputs, Real, Rejection, View, filled, room};
+use crate::{Compute, DataType, InputRounding, Real, Rejection, View, filled, vec_with_capacity};
 
 /// The number of lines that a thread multiplies by a strip at a time.
 const LINES: usize = 32;
 /// The number of multiply-adds below which several threads cost more than they save.
-const WORTH_SHARING: usize = 1 << 18;
+const MIN_PARALLEL_WORK: usize = 1 << 18;
 
 /// How a product is summed on the card's tensor cores.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Units {
+pub(crate) struct TensorCores {
     rules: Rules,
     format: Format,
     /// The precision in which a sum is kept between groups.
     sum: Sum,
     /// How operands are rounded first.
-    inputs: Inputs,
+    inputs: InputRounding,
 }
 
-impl Units {
+impl TensorCores {
     /// The tensor cores for a product; `None` if it doesn't use them.
-    pub(crate) fn of(product: &Product) -> Option<Self> {
+    pub(crate) fn for_product(product: &Product) -> Option<Self> {
         let suits = product.a.suits_tensor_cores()
             && product.b.suits_tensor_cores()
             && !product.a.ty.is_complex();
         let (format, inputs) = match (product.compute, product.a.ty) {
-            (Compute::F32(inputs @ Inputs::Tf32), _) => (Format::Tf32, inputs),
-            (Compute::F32(inputs @ Inputs::F16), _) => (Format::F16, inputs),
-            (Compute::F32(inputs @ Inputs::Bf16), _) => (Format::Bf16, inputs),
-            (Compute::F32(Inputs::Full) | Compute::F16, DataType::F16) => {
-                (Format::F16, Inputs::Full)
+            (Compute::F32(inputs @ InputRounding::Tf32), _) => (Format::Tf32, inputs),
+            (Compute::F32(inputs @ InputRounding::F16), _) => (Format::F16, inputs),
+            (Compute::F32(inputs @ InputRounding::Bf16), _) => (Format::Bf16, inputs),
+            (Compute::F32(InputRounding::Full) | Compute::F16, DataType::F16) => {
+                (Format::F16, InputRounding::Full)
             }
-            (Compute::F32(Inputs::Full), DataType::Bf16) => (Format::Bf16, Inputs::Full),
+            (Compute::F32(InputRounding::Full), DataType::Bf16) => {
+                (Format::Bf16, InputRounding::Full)
+            }
             _ => return None,
         };
         // Tensor cores support halves since compute capability 7.0, and TF32 and bfloat16 since
@@ -96,13 +98,13 @@ impl Units {
             (a, b, target) = (b.transposed(), a.transposed(), target.transposed());
         }
         // Start the threads before the first parallel loop below.
-        let is_shared = threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= WORTH_SHARING;
+        let is_shared = threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= MIN_PARALLEL_WORK;
         // SAFETY: the caller's promise, the indices are below `m` and `k`.
         let left = |i: usize, p: usize| unsafe { a.get::<f32>(i, p) }.rounded(self.inputs);
         // SAFETY: as above, with indices below `k` and `n`.
         let right = |p: usize, j: usize| unsafe { b.get::<f32>(p, j) }.rounded(self.inputs);
         let mut memory = filled(0.0_f32, m.saturating_mul(Line::elements(k)))?;
-        drop(room::<Option<Line<'_>>>(m)?);
+        drop(vec_with_capacity::<Option<Line<'_>>>(m)?);
         let lines: Vec<Option<Line<'_>>> = memory
             .par_chunks_exact_mut(Line::elements(k))
             .enumerate()
@@ -110,7 +112,7 @@ impl Units {
             .collect();
         let strips = n.div_ceil(WIDTH);
         let mut memory = filled([0.0_f32; WIDTH], strips.saturating_mul(Strip::rows(k)))?;
-        drop(room::<Option<Strip<'_>>>(strips)?);
+        drop(vec_with_capacity::<Option<Strip<'_>>>(strips)?);
         let strips: Vec<Option<Strip<'_>>> = memory
             .par_chunks_exact_mut(Strip::rows(k))
             .enumerate()

@@ -35,10 +35,10 @@ const MAX_COLUMNS: usize = 512;
 /// The minimum number of columns of a panel, unless sums are short: `a` is copied once per panel.
 const MIN_COLUMNS: usize = 128;
 /// The number of elements below which copying a matrix on several threads costs more than it saves.
-const WORTH_SHARING: usize = 1 << 16;
+const MIN_PARALLEL_ELEMENTS: usize = 1 << 16;
 /// The number of multiply-adds below which computing tiles on several threads costs more than it
 /// saves.
-const WORTH_SHARING_TILES: usize = 1 << 19;
+const MIN_PARALLEL_WORK: usize = 1 << 19;
 
 impl Product {
     /// The number of columns of the result that are computed together.
@@ -81,7 +81,7 @@ impl Product {
         let blocks = m.div_ceil(rows);
         let threads = threads();
         let work = m.saturating_mul(n).saturating_mul(depth);
-        let is_shared = threads > 1 && work >= WORTH_SHARING_TILES;
+        let is_shared = threads > 1 && work >= MIN_PARALLEL_WORK;
         // With fewer blocks than threads, several threads share each block.
         let inner =
             if is_shared && blocks < threads { Parallelism::Rayon(0) } else { Parallelism::None };
@@ -138,13 +138,13 @@ pub(crate) fn threads() -> usize {
 
 /// Calls a function with every line of `length` elements and its index; on all cores if there are
 /// many elements and `is_shared` is set.
-pub(crate) fn each_line<T: Send>(
+pub(crate) fn for_each_line<T: Send>(
     lines: &mut [T],
     length: usize,
     is_shared: bool,
     work: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    if is_shared && lines.len() >= WORTH_SHARING && threads() > 1 {
+    if is_shared && lines.len() >= MIN_PARALLEL_ELEMENTS && threads() > 1 {
         lines.par_chunks_mut(length).enumerate().for_each(|(line, values)| work(line, values));
     } else {
         lines.chunks_mut(length.max(1)).enumerate().for_each(|(line, values)| work(line, values));
@@ -178,7 +178,7 @@ impl<T: Number> Tile<T> {
         };
         let (along, length) = along.without_gaps(length);
         let mut elements = Scratch::new(rows.saturating_mul(columns))?;
-        each_line(&mut elements, length, is_shared, |line, values| {
+        for_each_line(&mut elements, length, is_shared, |line, values| {
             // SAFETY: the caller's promise: the whole line is inside the view.
             unsafe { along.read_column(line, values) };
         });

@@ -12,7 +12,7 @@ use crate::tiles::threads;
 use crate::{Number, Rejection, View};
 
 /// The number of multiply-adds below which several threads cost more than they save.
-const WORTH_SHARING: usize = 1 << 18;
+const MIN_PARALLEL_WORK: usize = 1 << 18;
 /// The number of columns of the result that `multiply` computes together.
 const COLUMNS: usize = 4;
 /// The number of columns of the matrix that are read in parallel if each element is used once: the
@@ -119,7 +119,7 @@ impl Product {
             // SAFETY: the caller's promise.
             unsafe { self.b.read_column(j, column) };
         }
-        each_piece(m, m.div_ceil(self.useful_threads()), |rows| {
+        for_each_row_range(m, m.div_ceil(self.useful_threads()), |rows| {
             for row in rows {
                 let values = a.from(row, 0).address as *const T;
                 for (j, column) in columns.chunks_exact(k).enumerate() {
@@ -163,7 +163,7 @@ impl Product {
         let rows = if n <= COLUMNS { m } else { PIECE / k.max(1) };
         let rows = m.div_ceil(self.useful_threads()).min(rows).next_multiple_of(ROWS);
         let depth = if n <= COLUMNS { STREAMS } else { k };
-        each_piece(m, rows, |rows| {
+        for_each_row_range(m, rows, |rows| {
             for (group, factors) in factors.chunks_exact(k * COLUMNS).enumerate() {
                 let (factors, _) = factors.as_chunks();
                 let first = group * COLUMNS;
@@ -191,13 +191,13 @@ impl Product {
     /// The number of threads that pay off for this product.
     fn useful_threads(&self) -> usize {
         let work = self.m.saturating_mul(self.n).saturating_mul(self.k);
-        if work >= WORTH_SHARING { threads() } else { 1 }
+        if work >= MIN_PARALLEL_WORK { threads() } else { 1 }
     }
 }
 
 /// Calls a function with the row range of each piece, on several threads if there are several
 /// pieces.
-fn each_piece(m: usize, rows: usize, piece: impl Fn(std::ops::Range<usize>) + Sync) {
+fn for_each_row_range(m: usize, rows: usize, piece: impl Fn(std::ops::Range<usize>) + Sync) {
     if rows < m && threads() > 1 {
         (0..m.div_ceil(rows))
             .into_par_iter()

@@ -4,7 +4,7 @@
 
 use crate::number::{words_of, words_of_mut};
 use crate::words::{read_words, write_words};
-use crate::{DataType, Matrix, Number, Operation, Order, load, store};
+use crate::{DataType, Matrix, MatrixOperation, Number, Order, load, store};
 
 /// The length of the chunks in which a matrix without gaps is copied.
 const CHUNK: usize = 1 << 14;
@@ -33,18 +33,18 @@ impl View {
 
     /// Matrix `index` of a batch, with an operation applied.
     #[must_use]
-    pub fn of(matrix: &Matrix, operation: Operation, index: u64) -> Self {
+    pub fn of_matrix(matrix: &Matrix, operation: MatrixOperation, index: u64) -> Self {
         let offset = (index as i64).wrapping_mul(matrix.batch_stride);
         let bytes = offset.wrapping_mul(matrix.ty.size() as i64);
         let address = matrix.address.wrapping_add_signed(bytes);
-        Self::new(address, matrix.ty, matrix.strides()).under(operation)
+        Self::new(address, matrix.ty, matrix.strides()).with_operation(operation)
     }
 
     /// The view with an operation applied.
     #[must_use]
-    pub fn under(self, operation: Operation) -> Self {
+    pub fn with_operation(self, operation: MatrixOperation) -> Self {
         let (row, column) = operation.sizes((self.row, self.column));
-        let turns = operation == Operation::ConjugateTranspose && self.ty.is_complex();
+        let turns = operation == MatrixOperation::ConjugateTranspose && self.ty.is_complex();
         Self { row, column, is_conjugated: self.is_conjugated != turns, ..self }
     }
 
@@ -150,7 +150,7 @@ mod tests {
     /// Under Miri or ThreadSanitizer, this fails if an element is read or written by a plain
     /// access.
     #[test]
-    fn a_kernel_may_be_writing_what_is_read_and_reading_what_is_written() {
+    fn columns_may_be_accessed_while_a_kernel_accesses_them() {
         let mut memory = [0_u64; 8];
         let address = memory.as_mut_ptr() as u64;
         let view = |ty| View::new(address, ty, (1, 4));

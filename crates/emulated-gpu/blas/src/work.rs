@@ -5,40 +5,40 @@
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::driver::AskDoor;
+use crate::driver::AccessFunction;
 use crate::{Access, Door, Driver, Refused, Rejection, StreamHandle};
 
 /// `CUDA_ERROR_UNKNOWN`
-pub(crate) const UNKNOWN: c_int = 999;
+pub(crate) const CUDA_ERROR_UNKNOWN: c_int = 999;
 
 /// The function that does the work; it runs once, or at every launch of a captured graph. It uses
 /// the [`Door`] for ranges that it only knows at run time.
-pub type Run = Box<dyn Fn(&Door) -> Result<(), Refused> + Send + Sync>;
+pub type RunWork = Box<dyn Fn(&Door) -> Result<(), Refused> + Send + Sync>;
 
 /// Work that runs when its turn on a stream comes.
-pub struct Work {
+pub struct StreamWork {
     /// The name of the exported function that was called.
     pub name: &'static str,
     /// The accesses that are requested before the work begins.
     pub accesses: Vec<Access>,
     /// Runs only if access was granted to all of `accesses`. It must request any other device
     /// memory from the [`Door`].
-    pub run: Run,
+    pub run: RunWork,
 }
 
 /// Launched work, with the driver's function that grants access.
-struct Carried {
-    work: Work,
-    ask: AskDoor,
+struct LaunchedWork {
+    work: StreamWork,
+    access_function: AccessFunction,
 }
 
-impl std::fmt::Debug for Work {
+impl std::fmt::Debug for StreamWork {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Work").field("name", &self.name).finish_non_exhaustive()
+        formatter.debug_struct("StreamWork").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Work {
+impl StreamWork {
     /// Enqueues the work on a stream.
     ///
     /// # Errors
@@ -48,8 +48,8 @@ impl Work {
     /// `run` may only touch device memory to which `accesses` or the [`Door`] have granted access,
     /// and only as declared. Host memory that it touches must be valid when the work runs.
     pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result<(), Rejection> {
-        let (name, ask) = (self.name, driver.ask_door);
-        let data = Box::into_raw(Box::new(Carried { work: self, ask }));
+        let (name, access_function) = (self.name, driver.access_function);
+        let data = Box::into_raw(Box::new(LaunchedWork { work: self, access_function }));
         // SAFETY: the driver calls `release` once, after the last call of `run`.
         let queued = unsafe { driver.launch_work(stream, name, run, data.cast(), release) };
         if queued.is_err() {
@@ -62,21 +62,21 @@ impl Work {
 
 extern "C" fn run(data: *mut c_void, door: *const c_void) -> c_int {
     // SAFETY: `launch` created it, and only `release` frees it.
-    let Carried { work, ask } = unsafe { &*data.cast::<Carried>() };
+    let LaunchedWork { work, access_function } = unsafe { &*data.cast::<LaunchedWork>() };
     // SAFETY: the driver passes the handle for this work, and waits for this function.
-    let door = unsafe { Door::new(*ask, door) };
-    let admitted = || door.admit(&work.accesses).and_then(|()| (work.run)(&door));
-    match catch_unwind(AssertUnwindSafe(admitted)) {
+    let door = unsafe { Door::new(*access_function, door) };
+    let run_if_granted = || door.admit(&work.accesses).and_then(|()| (work.run)(&door));
+    match catch_unwind(AssertUnwindSafe(run_if_granted)) {
         Ok(Ok(())) => 0,
         // The driver or the work has already reported the error.
         Ok(Err(Refused(code))) => code,
-        Err(_) => UNKNOWN,
+        Err(_) => CUDA_ERROR_UNKNOWN,
     }
 }
 
 extern "C" fn release(data: *mut c_void) {
     // SAFETY: `launch` created it with `into_raw`, and the driver calls this once.
-    let carried = unsafe { Box::from_raw(data.cast::<Carried>()) };
+    let launched = unsafe { Box::from_raw(data.cast::<LaunchedWork>()) };
     // Dropping plain data can't panic, but a panic must never unwind into the driver.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(carried)));
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(launched)));
 }

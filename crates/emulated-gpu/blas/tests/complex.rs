@@ -3,7 +3,8 @@
 #![allow(unsafe_code, reason = "products take addresses")]
 
 use emulated_blas::{
-    Column, Compute, DataType, Inputs, Matrix, Operation, Order, Product, Scalar, Split, View,
+    Column, Compute, DataType, InputRounding, Matrix, MatrixOperation, Order, Product, Scalar,
+    Split, View,
 };
 
 type Complex = (f64, f64);
@@ -64,26 +65,26 @@ impl Buffer {
     }
 
     /// An element of the matrix after an operation is applied.
-    fn get(&self, operation: Operation, row: usize, column: usize) -> Complex {
+    fn get(&self, operation: MatrixOperation, row: usize, column: usize) -> Complex {
         let (row, column) = operation.sizes((row, column));
         let (real, imaginary) = self.at(column * self.matrix.ld as usize + row);
-        let turned = operation == Operation::ConjugateTranspose;
+        let turned = operation == MatrixOperation::ConjugateTranspose;
         (real, if turned { -imaginary } else { imaginary })
     }
 
-    fn view(&self, operation: Operation) -> View {
-        View::of(&self.matrix, operation, 0)
+    fn view(&self, operation: MatrixOperation) -> View {
+        View::of_matrix(&self.matrix, operation, 0)
     }
 }
 
-const OPERATIONS: [Operation; 3] =
-    [Operation::None, Operation::Transpose, Operation::ConjugateTranspose];
+const OPERATIONS: [MatrixOperation; 3] =
+    [MatrixOperation::None, MatrixOperation::Transpose, MatrixOperation::ConjugateTranspose];
 const ALPHA: Complex = (0.5, -1.25);
 const BETA: Complex = (-0.75, 0.5);
 const TYPES: [(DataType, Compute, i32); 3] = [
-    (DataType::C32, Compute::F32(Inputs::Full), -24),
+    (DataType::C32, Compute::F32(InputRounding::Full), -24),
     // Complex products don't use tensor cores.
-    (DataType::C32, Compute::F32(Inputs::Tf32), -24),
+    (DataType::C32, Compute::F32(InputRounding::Tf32), -24),
     (DataType::C64, Compute::F64, -53),
 ];
 
@@ -105,9 +106,15 @@ fn every_operation_and_type() {
                 let (c, before) = (Buffer::new(ty, m, n, 200), Buffer::new(ty, m, n, 200));
                 let product = Product {
                     split: Split { parts },
-                    ..product(a.view(op_a), b.view(op_b), c.view(Operation::None), shape, compute)
+                    ..product(
+                        a.view(op_a),
+                        b.view(op_b),
+                        c.view(MatrixOperation::None),
+                        shape,
+                        compute,
+                    )
                 };
-                product.check_room().unwrap();
+                product.check_memory().unwrap();
                 // SAFETY: the buffers live, are large enough, and do not overlap.
                 unsafe { product.run(None) }.unwrap();
                 for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column)))
@@ -115,9 +122,9 @@ fn every_operation_and_type() {
                     let sum = (0..k).fold((0.0, 0.0), |sum, p| {
                         plus(sum, times(a.get(op_a, row, p), b.get(op_b, p, column)))
                     });
-                    let old = before.get(Operation::None, row, column);
+                    let old = before.get(MatrixOperation::None, row, column);
                     let expected = plus(times(ALPHA, sum), times(BETA, old));
-                    let got = c.get(Operation::None, row, column);
+                    let got = c.get(MatrixOperation::None, row, column);
                     // Each part of a sum has 2 k products of up to 1.7², and scaling doubles that
                     // again.
                     let bound =
@@ -138,28 +145,28 @@ fn every_operation_and_type() {
 }
 
 #[test]
-fn without_a_product_c_is_scaled() {
+fn without_a_product_c_is_only_scaled() {
     let ty = DataType::C64;
     let (a, c) = (Buffer::new(ty, 3, 3, 1), Buffer::new(ty, 3, 3, 50));
-    let [a_view, c_view] = [&a, &c].map(|buffer| buffer.view(Operation::None));
+    let [a_view, c_view] = [&a, &c].map(|buffer| buffer.view(MatrixOperation::None));
     let none = product(a_view, a_view, c_view, [3, 3, 3], Compute::F64);
     assert!(Scalar::Complex(0.0, 0.0).is_known_zero());
     assert!(!Scalar::Complex(0.0, 1.0).is_known_zero());
-    let before: Vec<Complex> = (0..3).map(|row| c.get(Operation::None, row, 1)).collect();
+    let before: Vec<Complex> = (0..3).map(|row| c.get(MatrixOperation::None, row, 1)).collect();
     // SAFETY: the buffers live and are large enough.
     unsafe { Product { alpha: Scalar::Complex(0.0, 0.0), ..none }.run(None) }.unwrap();
     for (row, old) in before.into_iter().enumerate() {
-        let (got, expected) = (c.get(Operation::None, row, 1), times(BETA, old));
+        let (got, expected) = (c.get(MatrixOperation::None, row, 1), times(BETA, old));
         assert!((got.0 - expected.0).abs() < 1e-15 && (got.1 - expected.1).abs() < 1e-15);
     }
 }
 
 #[test]
-fn columns_of_complex_numbers_are_not_finished() {
+fn complex_products_refuse_epilogues() {
     let buffer = Buffer::new(DataType::C32, 2, 2, 0);
-    let view = buffer.view(Operation::None);
+    let view = buffer.view(MatrixOperation::None);
     let mut finish = |_: usize, _: Column<'_>| ();
-    let product = product(view, view, view, [2, 2, 2], Compute::F32(Inputs::Full));
+    let product = product(view, view, view, [2, 2, 2], Compute::F32(InputRounding::Full));
     // SAFETY: refused before anything is read; the result is overwritten.
     let refused = unsafe { product.run(Some(&mut finish)) }.unwrap_err();
     assert!(refused.message.contains("real numbers"), "{refused}");

@@ -6,8 +6,8 @@
 mod rounding;
 
 use emulated_blas::{
-    Compute, DataType, Inputs, Matrix, Operation, Order, Product, Real, Scalar, Split, View, load,
-    store,
+    Compute, DataType, InputRounding, Matrix, MatrixOperation, Order, Product, Real, Scalar, Split,
+    View, load, store,
 };
 use proptest::prelude::*;
 
@@ -62,8 +62,8 @@ impl Buffer {
         unsafe { load(self.matrix.address, self.matrix.ty, index) }
     }
 
-    fn view(&self, operation: Operation) -> View {
-        View::of(&self.matrix, operation, 0)
+    fn view(&self, operation: MatrixOperation) -> View {
+        View::of_matrix(&self.matrix, operation, 0)
     }
 }
 
@@ -82,8 +82,8 @@ struct Case {
     parts: usize,
 }
 
-fn operation(transposed: bool) -> Operation {
-    if transposed { Operation::Transpose } else { Operation::None }
+fn operation(transposed: bool) -> MatrixOperation {
+    if transposed { MatrixOperation::Transpose } else { MatrixOperation::None }
 }
 
 fn order(rows_first: bool) -> Order {
@@ -100,7 +100,7 @@ fn check(case: &Case) {
     let b = Buffer::new(ab, rows, columns, case.pad + 1, order(case.rows_first.1));
     let c = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
     let before = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
-    let views = [a.view(operation(ta)), b.view(operation(tb)), c.view(Operation::None)];
+    let views = [a.view(operation(ta)), b.view(operation(tb)), c.view(MatrixOperation::None)];
     let product = Product {
         alpha: Scalar::Value(case.alpha),
         beta: Scalar::Value(case.beta),
@@ -118,7 +118,7 @@ fn check(case: &Case) {
     let input = |x: f64| match compute {
         // Tensor cores support TF32 and bfloat16 since 8.0, and halves since 7.0.
         Compute::F32(inputs)
-            if fast && case.capability >= if inputs == Inputs::F16 { 70 } else { 80 } =>
+            if fast && case.capability >= if inputs == InputRounding::F16 { 70 } else { 80 } =>
         {
             f64::from((x as f32).rounded(inputs))
         }
@@ -182,16 +182,16 @@ fn check(case: &Case) {
 }
 
 const TYPES: [(DataType, DataType, Compute); 10] = [
-    (DataType::F32, DataType::F32, Compute::F32(Inputs::Full)),
-    (DataType::F32, DataType::F32, Compute::F32(Inputs::Tf32)),
-    (DataType::F32, DataType::F32, Compute::F32(Inputs::F16)),
-    (DataType::F32, DataType::F32, Compute::F32(Inputs::Bf16)),
+    (DataType::F32, DataType::F32, Compute::F32(InputRounding::Full)),
+    (DataType::F32, DataType::F32, Compute::F32(InputRounding::Tf32)),
+    (DataType::F32, DataType::F32, Compute::F32(InputRounding::F16)),
+    (DataType::F32, DataType::F32, Compute::F32(InputRounding::Bf16)),
     (DataType::F64, DataType::F64, Compute::F64),
     (DataType::F16, DataType::F16, Compute::F16),
-    (DataType::F16, DataType::F16, Compute::F32(Inputs::Full)),
-    (DataType::Bf16, DataType::Bf16, Compute::F32(Inputs::Full)),
-    (DataType::F16, DataType::F32, Compute::F32(Inputs::Full)),
-    (DataType::Bf16, DataType::F32, Compute::F32(Inputs::Full)),
+    (DataType::F16, DataType::F16, Compute::F32(InputRounding::Full)),
+    (DataType::Bf16, DataType::Bf16, Compute::F32(InputRounding::Full)),
+    (DataType::F16, DataType::F32, Compute::F32(InputRounding::Full)),
+    (DataType::Bf16, DataType::F32, Compute::F32(InputRounding::Full)),
 ];
 
 proptest! {
@@ -213,7 +213,7 @@ proptest! {
 }
 
 #[test]
-fn large_enough_for_threads() {
+fn products_on_several_threads() {
     for types in TYPES {
         check(&Case {
             shape: (257, 130, 301),
@@ -233,7 +233,7 @@ fn large_enough_for_threads() {
 /// products of whole and partial vectors of rows and columns, with and without gaps between their
 /// lines.
 #[test]
-fn products_of_several_tiles_of_vectors_and_thin_ones() {
+fn products_of_several_tiles_and_thin_products() {
     let both = [false, true];
     let shapes = [
         (260, 5, 1030),

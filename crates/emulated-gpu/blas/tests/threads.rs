@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use emulated_blas::{Compute, DataType, Inputs, Product, View};
+use emulated_blas::{Compute, DataType, InputRounding, Product, View};
 
 /// The environment variable that is set in the child process, which multiplies.
 const CHILD: &str = "EMULATED_BLAS_TEST_CHILD";
@@ -13,10 +13,10 @@ const CHILD: &str = "EMULATED_BLAS_TEST_CHILD";
 const SIZE: usize = 512;
 
 #[test]
-fn too_many_threads_are_not_started() {
+fn an_excessive_thread_count_is_reduced() {
     if std::env::var_os(CHILD).is_none() {
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "too_many_threads_are_not_started", "--nocapture"])
+            .args(["--exact", "an_excessive_thread_count_is_reduced", "--nocapture"])
             .envs([(CHILD, "1"), ("RAYON_NUM_THREADS", "50000")])
             .output()
             .unwrap();
@@ -25,7 +25,7 @@ fn too_many_threads_are_not_started() {
         assert!(said.contains("RAYON_NUM_THREADS is 50000"), "{said}");
         return;
     }
-    for inputs in [Inputs::Full, Inputs::F16] {
+    for inputs in [InputRounding::Full, InputRounding::F16] {
         let (ones, mut result) = (vec![1.0_f32; SIZE * SIZE], vec![0.0_f32; SIZE * SIZE]);
         let view =
             |address: *const f32| View::new(address as u64, DataType::F32, (1, SIZE as isize));

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use c_abi::export;
 use emulated_blas::{
-    Access, PointerMode, Real, Rejection, Run, View, Work, check_pointer, load, store,
+    Access, PointerMode, Real, Rejection, RunWork, StreamWork, View, check_pointer, load, store,
 };
 
 use crate::handle::{Handle, open};
@@ -38,8 +38,8 @@ unsafe fn submit<T: Real>(
     let waits = mode == PointerMode::Host;
     if waits && driver.is_capturing(settings.stream)? {
         return Err(Rejection::unsupported(
-            "the result is to be in the host's memory when the function returns, which a graph \
-             that is being captured can't do: use CUBLAS_POINTER_MODE_DEVICE",
+            "the result must be in host memory when the function returns, which is impossible \
+             during a capture: use CUBLAS_POINTER_MODE_DEVICE",
         ));
     }
     if !waits {
@@ -48,7 +48,7 @@ unsafe fn submit<T: Real>(
     let view = vector.view();
     let len = if empty { 0 } else { len as usize };
     let is_aligned = result.is_multiple_of(ty.size());
-    let run: Run = Box::new(move |_| {
+    let run: RunWork = Box::new(move |_| {
         // SAFETY: `x` is among the accesses, and so is `result` if it is device memory. A host
         // `result` may be unaligned; the caller keeps it valid until the function returns, which
         // waits for the work.
@@ -63,7 +63,7 @@ unsafe fn submit<T: Real>(
         Ok(())
     });
     // SAFETY: as above.
-    unsafe { Work { name, accesses, run }.launch(driver, settings.stream)? };
+    unsafe { StreamWork { name, accesses, run }.launch(driver, settings.stream)? };
     if waits { driver.synchronize(settings.stream) } else { Ok(()) }
 }
 

@@ -12,7 +12,7 @@ use crate::operand::{BatchLocation, operands};
 /// The arguments that all `gemm` functions have. `O` is the type of an operation, and `I` that of a
 /// size or a leading dimension; for grouped products, both are pointers to one value per group.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call<O, I> {
+pub(crate) struct GemmCall<O, I> {
     /// The name of the exported function.
     pub(crate) name: &'static str,
     pub(crate) handle: Handle,
@@ -28,7 +28,7 @@ pub(crate) struct Call<O, I> {
     pub(crate) lds: [I; 3],
 }
 
-impl<I: Copy + Into<i64>> Call<c_int, I> {
+impl<I: Copy + Into<i64>> GemmCall<c_int, I> {
     /// The operands as strided batches; for a single matrix the stride has no effect.
     pub(crate) fn strided(&self, strides: [i64; 3]) -> [BatchLocation; 3] {
         from_fn(|index| BatchLocation::Strided(self.addresses[index], strides[index]))
@@ -70,14 +70,14 @@ impl<I: Copy + Into<i64>> Call<c_int, I> {
     }
 }
 
-/// Declares exported functions of the `gemm` family. The [`Call`] in a function's body has the
+/// Declares exported functions of the `gemm` family. The [`GemmCall`] in a function's body has the
 /// common arguments. The others are named in the declaration: types of `A`, `B` and `C`, strides,
 /// and the last arguments.
 macro_rules! export_gemm {
     ($(
         $(#[$meta:meta])*
         fn $name:ident(
-            $call:ident: Call<$operation:ty, $size:ty>
+            $call:ident: GemmCall<$operation:ty, $size:ty>
             $(, types $a_type:ident $b_type:ident $c_type:ident)?
             $(, strides $stride_a:ident $stride_b:ident $stride_c:ident)?
             $(; $($last:ident: $last_type:ty),*)?
@@ -107,7 +107,7 @@ macro_rules! export_gemm {
             $($stride_c: std::ffi::c_longlong,)?
             $($($last: $last_type),*)?
         ) {
-            let $call = $crate::call::Call {
+            let $call = $crate::call::GemmCall {
                 name: NAME,
                 handle,
                 operations: (transa, transb),

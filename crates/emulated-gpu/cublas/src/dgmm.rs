@@ -3,7 +3,9 @@
 use std::ffi::{c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{Access, Number, Operation, Rejection, Run, View, Work, c32, c64};
+use emulated_blas::{
+    Access, MatrixOperation, Number, Rejection, RunWork, StreamWork, View, c32, c64,
+};
 
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
@@ -69,10 +71,10 @@ impl Dgmm {
         Access::add_all(&mut accesses, a.accesses(Access::read))?;
         Access::add_all(&mut accesses, memory.accesses(Access::read))?;
         Access::add_all(&mut accesses, c.accesses(Access::write))?;
-        let [a, c] = [&a, &c].map(|matrix| View::of(matrix, Operation::None, 0));
+        let [a, c] = [&a, &c].map(|matrix| View::of_matrix(matrix, MatrixOperation::None, 0));
         let (x, is_one) = (vector.view(), len == 1);
         let (m, n) = (m as usize, n as usize);
-        let run: Run = Box::new(move |_| {
+        let run: RunWork = Box::new(move |_| {
             for (column, row) in (0..n).flat_map(|column| (0..m).map(move |row| (column, row))) {
                 let index = if is_left { row } else { column };
                 // SAFETY: all operands are among the accesses.
@@ -84,7 +86,7 @@ impl Dgmm {
             Ok(())
         });
         // SAFETY: as above.
-        unsafe { Work { name, accesses, run }.launch(driver, settings.stream) }
+        unsafe { StreamWork { name, accesses, run }.launch(driver, settings.stream) }
     }
 }
 

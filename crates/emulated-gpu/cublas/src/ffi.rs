@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use emulated_blas::{Rejection, Report};
+use emulated_blas::{MessageLog, Rejection};
 
 /// The return type of the exported functions: a `cublasStatus_t`.
 pub(crate) type ReturnCode = c_int;
@@ -12,9 +12,9 @@ pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Rejection>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Rejection>;
 
 /// The destinations of the library's messages.
-pub(crate) static REPORT: Report = Report::new("emulated cuBLAS");
+pub(crate) static LOG: MessageLog = MessageLog::new("emulated cuBLAS");
 
 /// Runs the body of an exported function.
 pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> ReturnCode {
-    REPORT.guard(function, body)
+    LOG.guard(function, body)
 }

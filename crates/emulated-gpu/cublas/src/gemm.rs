@@ -5,29 +5,30 @@ use std::ffi::c_int;
 
 use emulated_blas::{Compute, DataType, Rejection};
 
-use crate::call::{Call, export_gemm};
+use crate::call::{GemmCall, export_gemm};
 use crate::handle::{Settings, settings};
 use crate::operand::BatchLocation;
 
 /// The element type that is part of a function's name, such as `S` or `D`.
 #[derive(Clone, Copy)]
-pub(crate) struct Typed {
+pub(crate) struct NamedType {
     pub(crate) ty: DataType,
     /// The compute type, which depends on the handle's settings.
     pub(crate) compute: fn(&Settings) -> Compute,
 }
 
-pub(crate) const SINGLE: Typed = Typed { ty: DataType::F32, compute: Settings::single };
-pub(crate) const DOUBLE: Typed = Typed { ty: DataType::F64, compute: |_| Compute::F64 };
-pub(crate) const COMPLEX: Typed = Typed { ty: DataType::C32, compute: Settings::single };
-pub(crate) const DOUBLE_COMPLEX: Typed = Typed { ty: DataType::C64, compute: |_| Compute::F64 };
-pub(crate) const HALF: Typed = Typed { ty: DataType::F16, compute: |_| Compute::F16 };
+pub(crate) const SINGLE: NamedType = NamedType { ty: DataType::F32, compute: Settings::single };
+pub(crate) const DOUBLE: NamedType = NamedType { ty: DataType::F64, compute: |_| Compute::F64 };
+pub(crate) const COMPLEX: NamedType = NamedType { ty: DataType::C32, compute: Settings::single };
+pub(crate) const DOUBLE_COMPLEX: NamedType =
+    NamedType { ty: DataType::C64, compute: |_| Compute::F64 };
+pub(crate) const HALF: NamedType = NamedType { ty: DataType::F16, compute: |_| Compute::F16 };
 
 /// # Safety
-/// See [`Call::submit`].
+/// See [`GemmCall::submit`].
 unsafe fn submit<I: Copy + Into<i64>>(
-    call: &Call<c_int, I>,
-    typed: Typed,
+    call: &GemmCall<c_int, I>,
+    typed: NamedType,
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
 ) -> Result<(), Rejection> {
@@ -40,19 +41,19 @@ macro_rules! gemm {
     ($($name:ident, $strided:ident, $batched:ident, $typed:ident, $int:ty;)*) => {$(
         export_gemm! {
             /// Computes `C = alpha · op(A) · op(B) + beta · C`.
-            fn $name(call: Call<c_int, $int>) {
+            fn $name(call: GemmCall<c_int, $int>) {
                 submit(&call, $typed, call.strided([0; 3]), 1)
             }
 
             /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for a strided batch.
             fn $strided(
-                call: Call<c_int, $int>, strides stride_a stride_b stride_c; batch_count: $int
+                call: GemmCall<c_int, $int>, strides stride_a stride_b stride_c; batch_count: $int
             ) {
                 submit(&call, $typed, call.strided([stride_a, stride_b, stride_c]), batch_count)
             }
 
             /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for arrays of pointers.
-            fn $batched(call: Call<c_int, $int>; batch_count: $int) {
+            fn $batched(call: GemmCall<c_int, $int>; batch_count: $int) {
                 submit(&call, $typed, call.arrays(), batch_count)
             }
         }

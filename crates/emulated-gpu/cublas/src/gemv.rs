@@ -3,9 +3,11 @@
 use std::ffi::{c_int, c_longlong, c_void};
 
 use c_abi::export;
-use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work, reject_if};
+use emulated_blas::{
+    Access, MatrixOperation, Product, Rejection, RunWork, Scalar, StreamWork, View, reject_if,
+};
 
-use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
+use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, NamedType, SINGLE};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
 use crate::operand::{BatchLocation, Operand};
@@ -30,11 +32,11 @@ impl Gemv {
         &self,
         name: &'static str,
         handle: Handle,
-        typed: Typed,
+        typed: NamedType,
     ) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
-        let operation = Operation::from_code(self.operation, "trans")?;
+        let operation = MatrixOperation::from_code(self.operation, "trans")?;
         for (value, what) in [(m, "m"), (n, "n"), (self.batch, "batchCount")] {
             check_size(value, what)?;
         }
@@ -58,7 +60,7 @@ impl Gemv {
         };
         let (rows, columns) = operation.sizes((m, n));
         for (inc, what) in [(self.x.1, "incx"), (self.y.1, "incy")] {
-            reject_if!(inc == 0, invalid, "{what} is 0: it has to step");
+            reject_if!(inc == 0, invalid, "{what} is 0: it must not be 0");
         }
         // As in the reference BLAS, `y` stays unchanged if a size is 0.
         if m == 0 || n == 0 || self.batch == 0 {
@@ -98,13 +100,13 @@ impl Gemv {
                 View { address: view.address.wrapping_add_signed(bytes), ..view }
             };
             let (m, k) = (rows as usize, columns as usize);
-            let a = View::of(&matrix, operation, index as u64);
+            let a = View::of_matrix(&matrix, operation, index as u64);
             let (b, c) = (step(x, strides.1), step(y, strides.2));
             let product = Product::new([m, 1, k], [a, b, c], compute, capability);
             Product { alpha, beta, ..product }
         };
-        product(0).check_room()?;
-        let run: Run = Box::new(move |_| {
+        product(0).check_memory()?;
+        let run: RunWork = Box::new(move |_| {
             for index in 0..batch {
                 // SAFETY: the operands are among the accesses.
                 unsafe { product(index).run(None)? };
@@ -112,7 +114,7 @@ impl Gemv {
             Ok(())
         });
         // SAFETY: as above.
-        unsafe { Work { name, accesses, run }.launch(driver, settings.stream) }
+        unsafe { StreamWork { name, accesses, run }.launch(driver, settings.stream) }
     }
 }
 

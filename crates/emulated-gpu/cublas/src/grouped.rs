@@ -4,10 +4,11 @@
 use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
-    Compute, DataType, Inputs, PointerMode, Rejection, reject_if, room, scale_type,
+    Compute, DataType, InputRounding, PointerMode, Rejection, reject_if, scale_type,
+    vec_with_capacity,
 };
 
-use crate::call::{Call, export_gemm};
+use crate::call::{GemmCall, export_gemm};
 use crate::gemm::{DOUBLE, SINGLE};
 use crate::handle::{open, settings};
 use crate::level3::{Gemm, check_size, launch};
@@ -15,8 +16,8 @@ use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
 /// The arguments; operations, sizes and leading dimensions are arrays with one value per group.
-struct Grouped<I> {
-    call: Call<*const c_int, *const I>,
+struct GroupedGemm<I> {
+    call: GemmCall<*const c_int, *const I>,
     types: [DataType; 3],
     compute: Compute,
     group_count: i64,
@@ -27,13 +28,13 @@ struct Grouped<I> {
 /// `array` must be null or have `count` readable values.
 unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec<I>, Rejection> {
     reject_if!(array.is_null(), invalid, "{what} is a null pointer");
-    let mut list = room(count)?;
+    let mut list = vec_with_capacity(count)?;
     // SAFETY: the caller's promise. Host arrays may be unaligned.
     list.extend((0..count).map(|index| unsafe { array.add(index).read_unaligned() }));
     Ok(list)
 }
 
-impl<I: Copy + Into<i64>> Grouped<I> {
+impl<I: Copy + Into<i64>> GroupedGemm<I> {
     /// Checks all groups before any of them is enqueued, as the real library does.
     ///
     /// # Safety
@@ -44,8 +45,8 @@ impl<I: Copy + Into<i64>> Grouped<I> {
         check_size(self.group_count, "group_count")?;
         if settings.pointer_mode == PointerMode::Device {
             return Err(Rejection::unsupported(
-                "the pointer mode is CUBLAS_POINTER_MODE_DEVICE: grouped products take alpha_array \
-                 and beta_array from the host only",
+                "the pointer mode is CUBLAS_POINTER_MODE_DEVICE: grouped products require alpha_array \
+                 and beta_array in host memory",
             ));
         }
         self.check_types()?;
@@ -81,7 +82,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
                 let behind = first.checked_mul(8).and_then(|bytes| array.checked_add(bytes));
                 let behind = behind.ok_or_else(|| {
                     Rejection::invalid(format!(
-                        "group {group}: {first} pointers before it, from {array:#x} on, go beyond the last address"
+                        "group {group}: {first} pointers before it, from {array:#x} on, exceed the address space"
                     ))
                 })?;
                 Ok::<_, Rejection>(BatchLocation::ArrayAnywhere(if array == 0 {
@@ -130,10 +131,10 @@ impl<I: Copy + Into<i64>> Grouped<I> {
     fn check_types(&self) -> Result<(), Rejection> {
         let [a, b, c] = self.types;
         let known = match self.compute {
-            Compute::F32(Inputs::Full) => {
+            Compute::F32(InputRounding::Full) => {
                 matches!(a, DataType::F16 | DataType::Bf16 | DataType::F32)
             }
-            Compute::F32(Inputs::Tf32) => a == DataType::F32,
+            Compute::F32(InputRounding::Tf32) => a == DataType::F32,
             Compute::F64 => a == DataType::F64,
             _ => false,
         };
@@ -141,7 +142,7 @@ impl<I: Copy + Into<i64>> Grouped<I> {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(
-            "Atype {}, Btype {} and Ctype {} with {} are no types of grouped \
+            "Atype {}, Btype {} and Ctype {} with {} are not supported by grouped \
              products",
             a.name(),
             b.name(),
@@ -156,12 +157,12 @@ macro_rules! grouped {
         export_gemm! {
             /// Computes groups of products of one type.
             fn $name(
-                call: Call<*const c_int, *const $int>; group_count: $int, group_sizes: *const $int
+                call: GemmCall<*const c_int, *const $int>; group_count: $int, group_sizes: *const $int
             ) {
                 let types = [$typed.ty; 3];
                 let compute = ($typed.compute)(&settings(call.handle)?);
                 let group_count = group_count.into();
-                Grouped { call, types, compute, group_count, group_sizes }.submit()
+                GroupedGemm { call, types, compute, group_count, group_sizes }.submit()
             }
         }
     )*};
@@ -179,13 +180,13 @@ macro_rules! grouped_ex {
         export_gemm! {
             /// Computes groups of products whose types are arguments.
             fn $name(
-                call: Call<*const c_int, *const $int>, types a_type b_type c_type;
+                call: GemmCall<*const c_int, *const $int>, types a_type b_type c_type;
                 group_count: $int, group_sizes: *const $int, compute_type: c_int
             ) {
                 let types = types([a_type, b_type, c_type])?;
                 let compute = Compute::from_code(compute_type)?;
                 let group_count = group_count.into();
-                Grouped { call, types, compute, group_count, group_sizes }.submit()
+                GroupedGemm { call, types, compute, group_count, group_sizes }.submit()
             }
         }
     )*};

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
 use c_abi::{Registry, export};
-use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandle, driver};
+use emulated_blas::{Compute, Driver, InputRounding, PointerMode, Rejection, StreamHandle, driver};
 
 use crate::ffi::Out;
 
@@ -33,10 +33,10 @@ impl Settings {
     pub(crate) fn single(&self) -> Compute {
         match self.math_mode & !DISALLOW_REDUCED_PRECISION_REDUCTION {
             // CUBLAS_TENSOR_OP_MATH, which is CUBLAS_COMPUTE_32F_FAST_16F.
-            1 => Compute::F32(Inputs::F16),
+            1 => Compute::F32(InputRounding::F16),
             // CUBLAS_TF32_TENSOR_OP_MATH, which is CUBLAS_COMPUTE_32F_FAST_TF32.
-            3 => Compute::from_code(77).unwrap_or(Compute::F32(Inputs::Full)),
-            _ => Compute::F32(Inputs::Full),
+            3 => Compute::from_code(77).unwrap_or(Compute::F32(InputRounding::Full)),
+            _ => Compute::F32(InputRounding::Full),
         }
     }
 }
@@ -44,9 +44,9 @@ impl Settings {
 /// All handles; their numbers don't look like addresses.
 static HANDLES: Registry<Mutex<Settings>> = Registry::new(0x31a5_0000_0000_0000);
 
-fn unknown(handle: Handle) -> Rejection {
-    let what = if handle == 0 { "null" } else { "not a living one" };
-    Rejection::uninitialized(format!("the handle is {what}; make one with cublasCreate_v2"))
+fn unknown_handle(handle: Handle) -> Rejection {
+    let what = if handle == 0 { "null" } else { "not valid" };
+    Rejection::uninitialized(format!("the handle is {what}; create one with cublasCreate_v2"))
 }
 
 /// A copy of a handle's current settings.
@@ -66,7 +66,7 @@ pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Reject
 
 /// Changes the settings of a handle.
 pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Result<(), Rejection> {
-    let settings = HANDLES.get(handle).ok_or_else(|| unknown(handle))?;
+    let settings = HANDLES.get(handle).ok_or_else(|| unknown_handle(handle))?;
     change(&mut settings.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(())
 }
@@ -82,7 +82,7 @@ export! {
     /// Waits until the handle's work is done, and destroys it.
     fn cublasDestroy_v2(handle: Handle) {
         let settings = settings(handle)?;
-        HANDLES.remove(handle).ok_or_else(|| unknown(handle))?;
+        HANDLES.remove(handle).ok_or_else(|| unknown_handle(handle))?;
         // If earlier work failed, later calls on the stream report that; destroying the handle
         // succeeds.
         if let Ok(driver) = driver()

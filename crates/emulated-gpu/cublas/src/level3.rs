@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
-    Access, Compute, DataType, Door, Driver, Operation, Product, Refused, Rejection, Run, Scalar,
-    StreamHandle, Work, room,
+    Access, Compute, DataType, Door, Driver, MatrixOperation, Product, Refused, Rejection, RunWork,
+    Scalar, StreamHandle, StreamWork, vec_with_capacity,
 };
 
 use crate::handle::{Handle, Settings, open};
-use crate::operand::{BatchLocation, Checked, MakeAccess, Operand};
+use crate::operand::{BatchLocation, CheckedOperand, MakeAccess, Operand};
 
 /// The arguments of `C = alpha · op(A) · op(B) + beta · C`, for each matrix of a batch.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,9 @@ pub(crate) struct Gemm {
 }
 
 /// A product whose arguments have been checked.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedProduct {
     accesses: Vec<Access>,
-    products: Run,
+    products: RunWork,
 }
 
 impl Gemm {
@@ -58,13 +58,13 @@ impl Gemm {
         &self,
         settings: &Settings,
         driver: &Driver,
-    ) -> Result<Option<Prepared>, Rejection> {
+    ) -> Result<Option<PreparedProduct>, Rejection> {
         let (m, n, k) = self.sizes;
         for (value, what) in [(m, "m"), (n, "n"), (k, "k"), (self.batch, "batchCount")] {
             check_size(value, what)?;
         }
-        let op_a = Operation::from_code(self.operations.0, "transa")?;
-        let op_b = Operation::from_code(self.operations.1, "transb")?;
+        let op_a = MatrixOperation::from_code(self.operations.0, "transa")?;
+        let op_b = MatrixOperation::from_code(self.operations.1, "transb")?;
         let (rows, columns) = op_a.sizes((m, k));
         let a = self.a.matrix(rows, columns, self.batch);
         let (rows, columns) = op_b.sizes((k, n));
@@ -95,7 +95,7 @@ impl Gemm {
         }
         let c = self.c.check(driver, settings.stream, c)?;
         let no_product = k == 0 || alpha.is_known_zero();
-        let read = |operand: &Operand, matrix| -> Result<Checked, Rejection> {
+        let read = |operand: &Operand, matrix| -> Result<CheckedOperand, Rejection> {
             let checked = operand.check(driver, settings.stream, matrix)?;
             if checked.address().is_some() && checked.address() == c.address() {
                 return Err(Rejection::invalid(format!(
@@ -121,8 +121,10 @@ impl Gemm {
         let capability = driver.capability;
         let makes: &[MakeAccess] =
             if beta.is_known_zero() { &[Access::write] } else { &[Access::read, Access::write] };
-        let product = move |inputs: Option<(&Checked, &Checked)>, c: &Checked, index: u64| {
-            let c = c.view(Operation::None, index)?;
+        let product = move |inputs: Option<(&CheckedOperand, &CheckedOperand)>,
+                            c: &CheckedOperand,
+                            index: u64| {
+            let c = c.view(MatrixOperation::None, index)?;
             let (a, b) = match inputs {
                 Some((a, b)) => (a.view(op_a, index)?, b.view(op_b, index)?),
                 None => (c, c),
@@ -133,16 +135,17 @@ impl Gemm {
             Some(Product { alpha, beta, ..product })
         };
         if let Some(first) = product(inputs.as_ref().map(|(a, b)| (a, b)), &c, 0) {
-            first.check_room()?;
+            first.check_memory()?;
         }
         let products = move |door: &Door| -> Result<(), Refused> {
             let inputs = match &inputs {
-                Some((a, b)) => {
-                    Some((a.located(door, &[Access::read])?, b.located(door, &[Access::read])?))
-                }
+                Some((a, b)) => Some((
+                    a.with_addresses(door, &[Access::read])?,
+                    b.with_addresses(door, &[Access::read])?,
+                )),
                 None => None,
             };
-            let c = c.located(door, makes)?;
+            let c = c.with_addresses(door, makes)?;
             for index in 0..batch {
                 let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
                 // All views are known now, so this never continues.
@@ -152,15 +155,15 @@ impl Gemm {
             }
             Ok(())
         };
-        Ok(Some(Prepared { accesses, products: Box::new(products) }))
+        Ok(Some(PreparedProduct { accesses, products: Box::new(products) }))
     }
 
     fn check_types(&self) -> Result<(), Rejection> {
-        if self.a.ty == self.b.ty && self.compute.takes(self.a.ty, self.c.ty) {
+        if self.a.ty == self.b.ty && self.compute.supports(self.a.ty, self.c.ty) {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(
-            "Atype {}, Btype {} and Ctype {} do not go with {}",
+            "Atype {}, Btype {} and Ctype {} are not supported with {}",
             self.a.ty.name(),
             self.b.ty.name(),
             self.c.ty.name(),
@@ -174,10 +177,10 @@ pub(crate) fn launch(
     name: &'static str,
     driver: &Driver,
     stream: StreamHandle,
-    mut products: Vec<Prepared>,
+    mut products: Vec<PreparedProduct>,
 ) -> Result<(), Rejection> {
     let count = products.iter().map(|prepared| prepared.accesses.len()).sum();
-    let mut accesses = room(count)?;
+    let mut accesses = vec_with_capacity(count)?;
     for prepared in &mut products {
         accesses.append(&mut prepared.accesses);
     }
@@ -185,7 +188,7 @@ pub(crate) fn launch(
         products.iter().try_for_each(|prepared| (prepared.products)(door))
     });
     // SAFETY: all operands are among the accesses, or are located when the work runs.
-    unsafe { Work { name, accesses, run }.launch(driver, stream) }
+    unsafe { StreamWork { name, accesses, run }.launch(driver, stream) }
 }
 
 /// Checks a size or a count.
@@ -193,13 +196,13 @@ pub(crate) fn check_size(value: i64, what: &str) -> Result<(), Rejection> {
     if (0..=i64::from(i32::MAX)).contains(&value) {
         return Ok(());
     }
-    Err(Rejection::invalid(format!("{what} is {value}: it has to be from 0 to 2147483647")))
+    Err(Rejection::invalid(format!("{what} is {value}: it must be from 0 to 2147483647")))
 }
 
 /// Checks a leading dimension; the message includes the operation and the sizes.
 fn check_ld(
     matrix: &emulated_blas::Matrix,
-    operation: Operation,
+    operation: MatrixOperation,
     argument: &str,
     (m, n, k): (i64, i64, i64),
 ) -> Result<(), Rejection> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use c_abi::export;
 use emulated_blas::Rejection;
 
-use crate::ffi::{Out, REPORT, Text};
+use crate::ffi::{LOG, Out, Text};
 
 type LogCallback = Option<unsafe extern "C" fn(*const c_char)>;
 
@@ -18,7 +18,7 @@ export! {
     /// Sets a callback for every message; null removes it.
     fn cublasSetLoggerCallback(callback: LogCallback) {
         *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner) = callback;
-        REPORT.set_callback(callback.map(|callback| -> emulated_blas::Callback {
+        LOG.set_callback(callback.map(|callback| -> emulated_blas::Callback {
             Arc::new(move |_, message| {
                 // SAFETY: the program set this callback, and the text is valid during the call.
                 unsafe { callback(message.as_ptr()) };
@@ -42,11 +42,11 @@ export! {
     ) {
         let _ = (to_stdout, to_stderr);
         let Some(name) = file_name.bytes().ok().filter(|_| on != 0) else {
-            REPORT.set_file(None);
+            LOG.set_file(None);
             return Ok(());
         };
         let path = Path::new(OsStr::from_bytes(name));
-        REPORT.open_file(path).map_err(|error| {
+        LOG.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFileName {}: {error}", path.display()))
         })
     }

@@ -5,8 +5,8 @@ use std::array::from_fn;
 use std::borrow::Cow;
 
 use emulated_blas::{
-    Access, DataType, Door, Driver, Matrix, Operation, Order, Refused, Rejection, StreamHandle,
-    View, check_range,
+    Access, DataType, Door, Driver, Matrix, MatrixOperation, Order, Refused, Rejection,
+    StreamHandle, View, check_range,
 };
 
 /// The constructor of an access: [`Access::read`] or [`Access::write`].
@@ -50,7 +50,7 @@ pub(crate) fn operands(
 
 /// An operand whose arguments and memory have been checked.
 #[derive(Clone, Debug)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedOperand {
     /// The properties that all matrices of the batch share.
     matrix: Matrix,
     addresses: Addresses,
@@ -95,21 +95,21 @@ impl Operand {
         driver: &Driver,
         stream: StreamHandle,
         matrix: Matrix,
-    ) -> Result<Checked, Rejection> {
+    ) -> Result<CheckedOperand, Rejection> {
         let (array, anywhere) = match self.place {
             BatchLocation::Array(array) => (array, false),
             BatchLocation::ArrayAnywhere(array) => (array, true),
             BatchLocation::Strided(..) => {
                 matrix.check_address()?;
                 matrix.check_bounds(driver)?;
-                return Ok(Checked { matrix, addresses: Addresses::Strided });
+                return Ok(CheckedOperand { matrix, addresses: Addresses::Strided });
             }
         };
         let name = self.name;
-        let in_host = array != 0 && anywhere && driver.range_of(array)?.is_none();
+        let in_host = array != 0 && anywhere && driver.allocation_of(array)?.is_none();
         if array == 0 || !in_host && !array.is_multiple_of(8) {
             return Err(Rejection::invalid(format!(
-                "the array of pointers to {name} is at {array:#x}, which can't be one"
+                "the array of pointers to {name} is at {array:#x}, which is null or not a multiple of 8"
             )));
         }
         let count = matrix.batch;
@@ -124,7 +124,7 @@ impl Operand {
                 count.saturating_mul(8),
             )?;
             if driver.is_capturing(stream)? {
-                return Ok(Checked { matrix, addresses: Addresses::Array(array) });
+                return Ok(CheckedOperand { matrix, addresses: Addresses::Array(array) });
             }
             driver.addresses(stream, array, count as usize)?
         };
@@ -135,20 +135,20 @@ impl Operand {
                 Rejection { message, ..rejection }
             })?;
         }
-        Ok(Checked { matrix, addresses: Addresses::Known(addresses) })
+        Ok(CheckedOperand { matrix, addresses: Addresses::Known(addresses) })
     }
 }
 
-impl Checked {
+impl CheckedOperand {
     /// Matrix `index` with an operation applied; `None` if its address is only known when the work
     /// runs.
-    pub(crate) fn view(&self, operation: Operation, index: u64) -> Option<View> {
+    pub(crate) fn view(&self, operation: MatrixOperation, index: u64) -> Option<View> {
         match &self.addresses {
-            Addresses::Strided => Some(View::of(&self.matrix, operation, index)),
+            Addresses::Strided => Some(View::of_matrix(&self.matrix, operation, index)),
             Addresses::Known(addresses) => {
                 let address = *addresses.get(index as usize)?;
                 let one = Matrix { address, ..self.matrix.clone() };
-                Some(View::of(&one, operation, 0))
+                Some(View::of_matrix(&one, operation, 0))
             }
             Addresses::Array(_) => None,
         }
@@ -181,7 +181,7 @@ impl Checked {
     ///
     /// # Errors
     /// If access to the array, or to a matrix that it points to, is refused.
-    pub(crate) fn located(
+    pub(crate) fn with_addresses(
         &self,
         door: &Door,
         makes: &[MakeAccess],

@@ -19,14 +19,14 @@ fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result<(), Rejec
     if choices.contains(&value) {
         return Ok(());
     }
-    Err(Rejection::invalid(format!("{what} is {value}, which is none; there are {choices:?}")))
+    Err(Rejection::invalid(format!("{what} is {value}, which is not one of {choices:?}")))
 }
 
 export! {
     /// Sets the stream of later calls, and resets the workspace to the library's own.
     fn cublasSetStream_v2(handle: Handle, stream: StreamHandle) {
         let (_, driver) = open(handle)?;
-        reject_if!(!driver.knows(stream), invalid, "streamId {:#x} is no stream", stream.0);
+        reject_if!(!driver.is_valid_stream(stream), invalid, "streamId {:#x} is not a stream", stream.0);
         change(handle, |settings| settings.stream = stream)
     }
 
@@ -87,7 +87,7 @@ export! {
 
     /// Stores the number of multiprocessors to use; it has no effect.
     fn cublasSetSmCountTarget(handle: Handle, count: c_int) {
-        reject_if!(count < 0, invalid, "smCountTarget is {count}: it can't be negative");
+        reject_if!(count < 0, invalid, "smCountTarget is {count}: it must not be negative");
         change(handle, |settings| settings.sm_count_target = count)
     }
 

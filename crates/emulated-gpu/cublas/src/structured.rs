@@ -5,17 +5,17 @@ use std::ffi::{c_int, c_void};
 
 use c_abi::export;
 use emulated_blas::{
-    Access, Dense, Matrix, Operation, Product, Rejection, Run, Scalar, Structure, Triangle, View,
-    Work,
+    Access, Dense, Matrix, MatrixOperation, Product, Rejection, RunWork, Scalar, StreamWork,
+    Structure, Triangle, View,
 };
 
-use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
+use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, NamedType, SINGLE};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
 use crate::operand::{BatchLocation, operands};
 
 /// The arguments of `C = alpha · op(A) · B + beta · C`, or of the same with `op(A)` on the right.
-struct Structured {
+struct StructuredProduct {
     structure: Structure,
     side: c_int,
     uplo: c_int,
@@ -35,7 +35,7 @@ fn either(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection>
         0 => Ok(true),
         1 => Ok(false),
         _ => Err(Rejection::invalid(format!(
-            "{what} is {value}: it has to be {} (0) or {} (1)",
+            "{what} is {value}: it must be {} (0) or {} (1)",
             names[0], names[1]
         ))),
     }
@@ -52,21 +52,21 @@ fn triangular(diag: c_int) -> Result<Structure, Rejection> {
     Ok(Structure::Triangular { has_unit_diagonal: !is_stored })
 }
 
-impl Structured {
+impl StructuredProduct {
     /// # Safety
     /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     unsafe fn submit(
         &self,
         name: &'static str,
         handle: Handle,
-        typed: Typed,
+        typed: NamedType,
     ) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let is_left = is_left(self.side, "side")?;
         let fills = ["CUBLAS_FILL_MODE_LOWER", "CUBLAS_FILL_MODE_UPPER"];
         let is_lower = either(self.uplo, "uplo", fills)?;
-        let operation = Operation::from_code(self.operation, "trans")?;
+        let operation = MatrixOperation::from_code(self.operation, "trans")?;
         for (value, what) in [(m, "m"), (n, "n")] {
             check_size(value, what)?;
         }
@@ -100,7 +100,8 @@ impl Structured {
             matrix.check_bounds(driver)?;
         }
         let in_place = reads && self.check_aliases(&a, &b, &c)?;
-        let [a_view, b_view, c_view] = [&a, &b, &c].map(|one| View::of(one, Operation::None, 0));
+        let [a_view, b_view, c_view] =
+            [&a, &b, &c].map(|one| View::of_matrix(one, MatrixOperation::None, 0));
         let (order, structure) = (order as usize, self.structure);
         let triangle = Triangle { view: a_view, order, is_lower, structure };
         let mut accesses: Vec<Access> =
@@ -121,8 +122,8 @@ impl Structured {
             let product = Product::new([m, n, k], [a, b, c_view], compute, capability);
             Product { alpha, beta, ..product }
         };
-        product(a_view.under(operation), b_view).check_room()?;
-        let run: Run = Box::new(move |_| {
+        product(a_view.with_operation(operation), b_view).check_memory()?;
+        let run: RunWork = Box::new(move |_| {
             // SAFETY: the operands are among the accesses, and copies are host memory.
             unsafe {
                 if !reads {
@@ -131,12 +132,12 @@ impl Structured {
                 let dense = triangle.expanded()?;
                 let copy = if in_place { Some(Dense::copy_of(b_view, m, n)?) } else { None };
                 let other = copy.as_ref().map_or(b_view, Dense::view);
-                product(dense.under(operation), other).run(None)?;
+                product(dense.with_operation(operation), other).run(None)?;
             }
             Ok(())
         });
         // SAFETY: as above.
-        unsafe { Work { name, accesses, run }.launch(driver, settings.stream) }
+        unsafe { StreamWork { name, accesses, run }.launch(driver, settings.stream) }
     }
 
     fn is_triangular(&self) -> bool {
@@ -164,7 +165,7 @@ impl Structured {
 }
 
 /// Declares exported functions with a matrix of which only one triangle is stored: the arguments
-/// that not all of them have, and the fields of [`Structured`] that depend on these.
+/// that not all of them have, and the fields of [`StructuredProduct`] that depend on these.
 macro_rules! export_structured {
     ($(
         $(#[$meta:meta])*
@@ -188,7 +189,7 @@ macro_rules! export_structured {
             c: *mut c_void,
             ldc: $int,
         ) {
-            let product = Structured {
+            let product = StructuredProduct {
                 $($field: $value,)*
                 side,
                 uplo,

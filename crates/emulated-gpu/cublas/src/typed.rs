@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use emulated_blas::{Compute, DataType, Rejection, reject_if, scale_type};
 
-use crate::call::{Call, export_gemm};
+use crate::call::{GemmCall, export_gemm};
 use crate::operand::BatchLocation;
 
 /// Converts the type arguments of `A`, `B` and `C`.
@@ -17,16 +17,20 @@ pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3], Rejection> {
 }
 
 /// # Safety
-/// See [`Call::submit`].
+/// See [`GemmCall::submit`].
 unsafe fn submit<I: Copy + Into<i64>>(
-    call: &Call<c_int, I>,
+    call: &GemmCall<c_int, I>,
     codes: [c_int; 3],
     (compute_type, algo): (c_int, c_int),
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
 ) -> Result<(), Rejection> {
     // Valid are CUBLAS_GEMM_DEFAULT, ALGO0 to ALGO23, their tensor-core counterparts, and AUTOTUNE.
-    reject_if!(!matches!(algo, -1..=23 | 99..=115 | 999), invalid, "algo is {algo}, which is none");
+    reject_if!(
+        !matches!(algo, -1..=23 | 99..=115 | 999),
+        invalid,
+        "algo is {algo}, which is not a cublasGemmAlgo_t"
+    );
     let compute = Compute::from_code(compute_type)?;
     let types = types(codes)?;
     // SAFETY: the caller's promise.
@@ -38,7 +42,7 @@ macro_rules! gemm_ex {
         export_gemm! {
             /// Computes `C = alpha · op(A) · op(B) + beta · C`.
             fn $name(
-                call: Call<c_int, $int>, types a_type b_type c_type;
+                call: GemmCall<c_int, $int>, types a_type b_type c_type;
                 compute_type: c_int, algo: c_int
             ) {
                 let codes = [a_type, b_type, c_type];
@@ -47,7 +51,7 @@ macro_rules! gemm_ex {
 
             /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for a strided batch.
             fn $strided(
-                call: Call<c_int, $int>, types a_type b_type c_type, strides stride_a stride_b stride_c;
+                call: GemmCall<c_int, $int>, types a_type b_type c_type, strides stride_a stride_b stride_c;
                 batch_count: $int, compute_type: c_int, algo: c_int
             ) {
                 let (codes, strides) = ([a_type, b_type, c_type], [stride_a, stride_b, stride_c]);
@@ -56,7 +60,7 @@ macro_rules! gemm_ex {
 
             /// Computes `C[i] = alpha · op(A[i]) · op(B[i]) + beta · C[i]` for arrays of pointers.
             fn $batched(
-                call: Call<c_int, $int>, types a_type b_type c_type;
+                call: GemmCall<c_int, $int>, types a_type b_type c_type;
                 batch_count: $int, compute_type: c_int, algo: c_int
             ) {
                 let codes = [a_type, b_type, c_type];

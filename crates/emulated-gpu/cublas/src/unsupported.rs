@@ -6,7 +6,7 @@ use std::ffi::c_int;
 
 use emulated_blas::Rejection;
 
-use crate::ffi::REPORT;
+use crate::ffi::LOG;
 
 /// Defines functions that ignore their arguments and return an error. The parameters need not be
 /// declared, because the caller removes them (System V ABI, "The Stack Frame").
@@ -15,7 +15,7 @@ macro_rules! refuse {
         #[doc = concat!("Always fails: ", $what, " is not emulated.")]
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name() -> c_int {
-            REPORT.guard(stringify!($name), || {
+            LOG.guard(stringify!($name), || {
                 Err(Rejection::unsupported(concat!($what, " is not emulated")))
             })
         }

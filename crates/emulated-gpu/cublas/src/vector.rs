@@ -21,7 +21,7 @@ impl Vector {
     pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix, Rejection> {
         let Self { name, inc_name, address, ty, len, inc } = *self;
         check_size(len, &format!("the length of {name}"))?;
-        reject_if!(inc == 0, invalid, "{inc_name} is 0: it has to step");
+        reject_if!(inc == 0, invalid, "{inc_name} is 0: it must not be 0");
         let ld = i64::try_from(inc.unsigned_abs())
             .map_err(|_| Rejection::invalid(format!("{inc_name} is {inc}")))?;
         let matrix = Matrix {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_negative_increment_begins_at_the_far_end() {
+    fn negative_increments_start_at_the_end() {
         let vector = Vector {
             name: "x",
             inc_name: "incx",

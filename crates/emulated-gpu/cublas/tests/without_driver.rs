@@ -20,7 +20,7 @@ unsafe extern "C" fn hear(message: *const c_char) {
 
 /// On a machine with NVIDIA's driver, the message names the first device instead.
 #[test]
-fn there_is_no_handle_without_the_emulated_driver() {
+fn creating_a_handle_fails_without_the_emulated_driver() {
     // SAFETY: the signatures match NVIDIA's headers.
     unsafe {
         let library = Library::new(emulated_cublas::library_path().unwrap()).unwrap();
@@ -44,7 +44,7 @@ const CHILD: &str = "FINDS_THE_DRIVER_BY_ITS_WHOLE_NAME";
 /// A machine with a driver but without the toolkit has `libcuda.so.1` on its library path, and no
 /// `libcuda.so`.
 #[test]
-fn the_driver_is_found_by_its_whole_name() {
+fn the_driver_is_found_by_its_full_name() {
     if std::env::var_os(CHILD).is_some() {
         // SAFETY: the signature matches NVIDIA's header.
         let code = unsafe {
@@ -68,7 +68,7 @@ fn the_driver_is_found_by_its_whole_name() {
     let _ = std::fs::remove_file(&name);
     std::os::unix::fs::symlink(emulated_cuda::library_path().unwrap(), name).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_driver_is_found_by_its_whole_name"])
+        .args(["--exact", "the_driver_is_found_by_its_full_name"])
         .env(CHILD, "1")
         .env("LD_LIBRARY_PATH", &folder)
         .output()

@@ -22,17 +22,17 @@ const ID: c_int = 0;
 /// The available tiles: the `cublasLtMatmulTile_t` number, rows and columns.
 const TILES: [(i32, u64, u64); 4] = [(20, 128, 128), (15, 64, 64), (11, 32, 32), (5, 16, 16)];
 /// The number of parts of split sums.
-const PARTS: i32 = 4;
+const SPLIT_PARTS: i32 = 4;
 /// The number of terms from which splitting a sum is worth its overhead.
-const WORTH_SPLITTING: u64 = 256;
+const MIN_SPLIT_TERMS: u64 = 256;
 /// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: partial sums are added in the compute type.
 const REDUCTION: i32 = 2;
 /// The maximum number of parts.
-const MOST_PARTS: i32 = 256;
+const MAX_PARTS: i32 = 256;
 
 opaque! {
     /// An algorithm, which programs may copy as 64 bytes.
-    Algorithm: "algorithm of this library's", "CUBLASLT_ALGO_CONFIG_…", b"LtAl", 64;
+    Algorithm: "algorithm of this library", "CUBLASLT_ALGO_CONFIG_…", b"LtAl", 64;
     new(alignments: [u8; 6]);
     others: |_, _| None;
     id: i32 = ID, 0;
@@ -56,13 +56,13 @@ const _: () = assert!(size_of::<Algorithm>() == 64, "cublasLtMatmulAlgo_t has 64
 impl Algorithm {
     /// The number of parts of each sum.
     pub(crate) fn parts(&self) -> u64 {
-        self.split_k.clamp(1, MOST_PARTS).unsigned_abs().into()
+        self.split_k.clamp(1, MAX_PARTS).unsigned_abs().into()
     }
 
     /// The required workspace in bytes.
     pub(crate) fn workspace(&self, problem: &Problem) -> u64 {
         let (m, n, _) = problem.sizes;
-        let ty = problem.compute.sums_in(problem.a.ty);
+        let ty = problem.compute.sum_type(problem.a.ty);
         Split::workspace(self.parts(), m.saturating_mul(n), ty)
     }
 
@@ -94,31 +94,37 @@ impl Algorithm {
             let promised = u64::try_from(promised).unwrap_or(0);
             if promised < size {
                 return Err(Rejection::unsupported(format!(
-                    "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{}_BYTES is {promised}: no algorithm works \
-                     with elements of {size} bytes that are aligned to less",
+                    "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{}_BYTES is {promised}: every algorithm \
+                     needs elements of {size} bytes to be aligned",
                     matrix.name
                 )));
             }
             // If the product overflows, its lower 64 bits have the same alignment as the whole
             // product.
-            let apart = |elements: i64| alignment::of(elements.unsigned_abs().wrapping_mul(size));
-            let width =
-                alignment::of(promised).min(apart(matrix.ld)).min(apart(matrix.batch_stride));
+            let apart = |elements: i64| {
+                alignment::largest_power(elements.unsigned_abs().wrapping_mul(size))
+            };
+            let width = alignment::largest_power(promised)
+                .min(apart(matrix.ld))
+                .min(apart(matrix.batch_stride));
             alignments[index] = width.max(size) as u8;
         }
         let size = problem.d.ty.size();
         let descriptor = &problem.descriptor;
         if problem.epilogue.bias != Bias::None {
-            alignments[4] = alignment::of(descriptor.bias.cast_unsigned()).max(size) as u8;
+            alignments[4] =
+                alignment::largest_power(descriptor.bias.cast_unsigned()).max(size) as u8;
         }
         if problem.epilogue.has_aux() {
             let least = if problem.epilogue.has_mask() { 1 } else { size };
-            alignments[5] = alignment::of(descriptor.aux.cast_unsigned()).max(least) as u8;
+            alignments[5] =
+                alignment::largest_power(descriptor.aux.cast_unsigned()).max(least) as u8;
         }
         let plain = TILES.map(|(tile, ..)| Self { tile, ..Self::new(alignments) });
-        let split = plain.map(|one| Self { split_k: PARTS, reduction_scheme: REDUCTION, ..one });
+        let split =
+            plain.map(|one| Self { split_k: SPLIT_PARTS, reduction_scheme: REDUCTION, ..one });
         let allowed = |one: &Self| {
-            problem.sizes.2 >= WORTH_SPLITTING
+            problem.sizes.2 >= MIN_SPLIT_TERMS
                 && preference.allows(one.workspace(problem), REDUCTION)
         };
         Ok(plain.into_iter().chain(split.into_iter().filter(allowed)).collect())
@@ -153,7 +159,7 @@ fn capability(attribute: c_int) -> Option<u32> {
 }
 
 /// A capability of the algorithm with a list of values.
-fn list(attribute: c_int) -> Option<Vec<u32>> {
+fn list_capability(attribute: c_int) -> Option<Vec<u32>> {
     Some(match attribute {
         // TILE_IDS
         6 => TILES.map(|(tile, ..)| tile.unsigned_abs()).to_vec(),
@@ -167,7 +173,7 @@ fn list(attribute: c_int) -> Option<Vec<u32>> {
 ///
 /// # Safety
 /// The buffer must be null or have `size` writable bytes.
-unsafe fn put_list(
+unsafe fn write_list(
     list: &[u32],
     buf: Out<'_, u32>,
     size: usize,
@@ -196,7 +202,7 @@ fn check_types(
     let scale = DataType::from_code(scale, "scaleType")?;
     let (a, b) = (DataType::from_code(types.0, "Atype")?, DataType::from_code(types.1, "Btype")?);
     let (c, d) = (DataType::from_code(types.2, "Ctype")?, DataType::from_code(types.3, "Dtype")?);
-    Ok(scale == scale_type(compute, a) && a == b && c == d && compute.takes(a, c))
+    Ok(scale == scale_type(compute, a) && a == b && c == d && compute.supports(a, c))
 }
 
 export! {
@@ -235,9 +241,9 @@ export! {
         algorithm: Out<'_, Algorithm>,
     ) {
         open(handle)?;
-        reject_if!(id != ID, invalid, "algoId is {id}, which is none");
+        reject_if!(id != ID, invalid, "algoId is {id}, but the only algorithm is {ID}");
         if !check_types(compute_type, scale, (a, b, c, d))? {
-            return Err(Rejection::unsupported("these types do not go with the compute type"));
+            return Err(Rejection::unsupported("these types are not supported with the compute type"));
         }
         algorithm.set_as(Algorithm::new([1; 6]), "algo")
     }
@@ -273,11 +279,11 @@ export! {
         written: Out<'_, usize>,
     ) {
         attribute::read(algorithm, "algo")?;
-        if let Some(list) = list(attr) {
-            return put_list(&list, buf, size, written);
+        if let Some(list) = list_capability(attr) {
+            return write_list(&list, buf, size, written);
         }
         let value = capability(attr).ok_or_else(|| {
-            Rejection::invalid(format!("attr is {attr}, which is none that is known here"))
+            Rejection::invalid(format!("attr is {attr}, which the emulated library does not support"))
         })?;
         if size == 0 {
             return written.set_as(4, "sizeWritten");

@@ -5,7 +5,7 @@
 const WIDEST: u64 = 16;
 
 /// The largest power of two up to [`WIDEST`] that divides a number; for 0 it is [`WIDEST`].
-pub(crate) fn of(number: u64) -> u64 {
+pub(crate) fn largest_power(number: u64) -> u64 {
     if number == 0 { WIDEST } else { WIDEST.min(1 << number.trailing_zeros().min(63)) }
 }
 
@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn powers_of_two() {
-        assert_eq!([0, 1, 2, 12, 8, 16, 48, 4096].map(of), [16, 1, 2, 4, 8, 16, 16, 16]);
+    fn alignments_are_powers_of_two_up_to_the_widest_load() {
+        assert_eq!([0, 1, 2, 12, 8, 16, 48, 4096].map(largest_power), [16, 1, 2, 4, 8, 16, 16, 16]);
     }
 }

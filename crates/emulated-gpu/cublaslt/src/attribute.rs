@@ -16,11 +16,11 @@ use crate::ffi::Out;
 /// The first four bytes of the structure must be its magic number, and all its bytes plain numbers.
 pub(crate) unsafe trait Opaque: Copy {
     /// The structure's description in messages.
-    const WHAT: &'static str;
+    const DESCRIPTION: &'static str;
     /// The prefix of its attributes' names.
     const PREFIX: &'static str;
     /// The magic number that identifies the structure.
-    const MARK: u32;
+    const MAGIC: u32;
     /// The minimum number of bytes that NVIDIA's headers reserve for it.
     const SIZE: usize;
 
@@ -29,7 +29,7 @@ pub(crate) unsafe trait Opaque: Copy {
 }
 
 /// The address of a field, and its size in bytes.
-pub(crate) fn place_of<T>(field: &mut T) -> Option<(*mut u8, usize)> {
+pub(crate) fn field_pointer<T>(field: &mut T) -> Option<(*mut u8, usize)> {
     Some(((&raw mut *field).cast(), size_of::<T>()))
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn place_of<T>(field: &mut T) -> Option<(*mut u8, usize)> {
 macro_rules! opaque {
     (
         $(#[$meta:meta])*
-        $name:ident: $what:literal, $prefix:literal, $mark:literal, $size:literal;
+        $name:ident: $what:literal, $prefix:literal, $magic:literal, $size:literal;
         $(#[$new_meta:meta])*
         new($($argument:ident: $argument_type:ty),*);
         others: $others:expr;
@@ -55,24 +55,24 @@ macro_rules! opaque {
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[repr(C)]
         pub(crate) struct $name {
-            mark: u32,
+            magic: u32,
             $($(#[$field_meta])* $visibility $field: $type,)*
         }
 
         // SAFETY: the magic number is the first field, and all fields are numbers.
         unsafe impl $crate::attribute::Opaque for $name {
-            const WHAT: &'static str = $what;
+            const DESCRIPTION: &'static str = $what;
             const PREFIX: &'static str = $prefix;
-            const MARK: u32 = u32::from_be_bytes(*$mark);
+            const MAGIC: u32 = u32::from_be_bytes(*$magic);
             const SIZE: usize = $size;
 
             fn field(&mut self, attribute: std::ffi::c_int) -> Option<(*mut u8, usize)> {
                 $(
                     $(if attribute == $attribute {
-                        return $crate::attribute::place_of(&mut self.$field);
+                        return $crate::attribute::field_pointer(&mut self.$field);
                     })?
                     $(if let Some(index) = [$($of_element),*].iter().position(|own| *own == attribute) {
-                        return $crate::attribute::place_of(&mut self.$field[index]);
+                        return $crate::attribute::field_pointer(&mut self.$field[index]);
                     })?
                 )*
                 let others: fn(&mut Self, std::ffi::c_int) -> Option<(*mut u8, usize)> = $others;
@@ -83,7 +83,7 @@ macro_rules! opaque {
         impl $name {
             $(#[$new_meta])*
             pub(crate) fn new($($argument: $argument_type),*) -> Self {
-                Self { mark: <Self as $crate::attribute::Opaque>::MARK, $($field: $value),* }
+                Self { magic: <Self as $crate::attribute::Opaque>::MAGIC, $($field: $value),* }
             }
         }
     };
@@ -107,10 +107,10 @@ pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T,
 unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
     reject_if!(pointer.is_null(), invalid, "{name} is a null pointer");
     // SAFETY: the caller's promise.
-    if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MARK {
+    if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MAGIC {
         return Err(Rejection::invalid(format!(
-            "{name} is no {}: it was destroyed, or never made",
-            T::WHAT
+            "{name} is not a {}: it was destroyed, or never created",
+            T::DESCRIPTION
         )));
     }
     Ok(())
@@ -165,7 +165,7 @@ pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(
     unsafe { check(pointer, name)? };
     if !created().remove(&(pointer as usize)) {
         return Err(Rejection::invalid(format!(
-            "{name} is memory of the program's, which is not to be destroyed: forget it"
+            "{name} is in the program's memory and must not be destroyed"
         )));
     }
     // SAFETY: it has the magic number of its type, `create` allocated it, and it has not been freed.
@@ -189,8 +189,8 @@ pub(crate) unsafe fn set<T: Opaque>(
 ) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
-    let (field, own) = place(&mut copy, attribute)?;
-    check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
+    let (field, field_size) = place(&mut copy, attribute)?;
+    check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
     // SAFETY: both sides have `size` bytes, and the caller's promise.
     unsafe {
         field.copy_from(buffer.cast::<u8>(), size);
@@ -213,14 +213,14 @@ pub(crate) unsafe fn get<T: Opaque>(
 ) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
-    let (field, own) = place(&mut copy, attribute)?;
+    let (field, field_size) = place(&mut copy, attribute)?;
     if size == 0 {
-        return written.set_as(own, "sizeWritten");
+        return written.set_as(field_size, "sizeWritten");
     }
-    check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
+    check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
     // SAFETY: both sides have `size` bytes, and the caller's promise.
     unsafe { buffer.cast::<u8>().copy_from(field, size) };
-    written.set_if_wanted(own);
+    written.set_if_wanted(field_size);
     Ok(())
 }
 
@@ -228,14 +228,14 @@ fn check_buffer<T: Opaque>(
     attribute: c_int,
     is_null: bool,
     size: usize,
-    own: usize,
+    field_size: usize,
 ) -> Result<(), Rejection> {
     reject_if!(is_null, invalid, "buf is a null pointer");
-    if size == own {
+    if size == field_size {
         return Ok(());
     }
     Err(Rejection::invalid(format!(
-        "sizeInBytes is {size}: attribute {attribute} of {} has {own} bytes",
+        "sizeInBytes is {size}: attribute {attribute} of {} has {field_size} bytes",
         T::PREFIX
     )))
 }
@@ -243,7 +243,7 @@ fn check_buffer<T: Opaque>(
 fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize), Rejection> {
     value.field(attribute).ok_or_else(|| {
         Rejection::invalid(format!(
-            "attr is {attribute}, which the emulated library does not have among {}",
+            "attr is {attribute}, which the emulated library does not support among {}",
             T::PREFIX
         ))
     })

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::attribute::{export_structure, opaque, place_of};
+use crate::attribute::{export_structure, field_pointer, opaque};
 
 opaque! {
     /// A descriptor. The defaults are those of `cublasLtMatmulDescAttributes_t` in NVIDIA's header;
@@ -12,7 +12,7 @@ opaque! {
     new(compute_type: c_int, scale_type: c_int);
     others: |own, attribute| {
         let index = SCALES.iter().position(|(number, _)| *number == attribute)?;
-        place_of(&mut own.scales[index])
+        field_pointer(&mut own.scales[index])
     };
     pub(crate) compute_type: i32 = compute_type, 0;
     pub(crate) scale_type: i32 = scale_type, 1;

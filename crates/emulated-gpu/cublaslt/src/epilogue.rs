@@ -53,16 +53,16 @@ const EPILOGUES: [(i32, Epilogue); 16] = {
     [
         (1, epilogue("DEFAULT", None, Bias::None)),
         (2, epilogue("RELU", Relu, Bias::None)),
-        (130, epilogue("RELU_AUX", Relu, Bias::None).that_writes_aux()),
+        (130, epilogue("RELU_AUX", Relu, Bias::None).writing_aux()),
         (4, epilogue("BIAS", None, Added)),
         (6, epilogue("RELU_BIAS", Relu, Added)),
-        (134, epilogue("RELU_AUX_BIAS", Relu, Added).that_writes_aux()),
+        (134, epilogue("RELU_AUX_BIAS", Relu, Added).writing_aux()),
         (136, epilogue("DRELU", ReluGradient, Bias::None)),
         (152, epilogue("DRELU_BGRAD", ReluGradient, GradientOfResult)),
         (32, epilogue("GELU", Gelu, Bias::None)),
-        (160, epilogue("GELU_AUX", Gelu, Bias::None).that_writes_aux()),
+        (160, epilogue("GELU_AUX", Gelu, Bias::None).writing_aux()),
         (36, epilogue("GELU_BIAS", Gelu, Added)),
-        (164, epilogue("GELU_AUX_BIAS", Gelu, Added).that_writes_aux()),
+        (164, epilogue("GELU_AUX_BIAS", Gelu, Added).writing_aux()),
         (192, epilogue("DGELU", GeluGradient, Bias::None)),
         (208, epilogue("DGELU_BGRAD", GeluGradient, GradientOfResult)),
         (256, epilogue("BGRADA", None, GradientOfA)),
@@ -73,26 +73,26 @@ const EPILOGUES: [(i32, Epilogue); 16] = {
 /// The environment variable with a comma-separated list of epilogues that are treated as missing.
 /// Older versions of the library have fewer epilogues (`DRELU` came with 11.11.3, according to
 /// nvmath-python's tests), so a program's fallback can be tested.
-const WITHOUT: &str = "EMULATED_GPU_CUBLASLT_WITHOUT";
+const MISSING_EPILOGUES: &str = "EMULATED_GPU_CUBLASLT_WITHOUT";
 
 /// Whether a list of epilogues contains a name.
 ///
 /// # Errors
 /// `INVALID_VALUE` if the list contains a name that is not an epilogue.
-fn has_name(list: &str, name: &str) -> Result<bool, Rejection> {
+fn contains_name(list: &str, name: &str) -> Result<bool, Rejection> {
     let names = || list.split(',').map(str::trim).filter(|own| !own.is_empty());
     let is_known = |own: &str| EPILOGUES.iter().any(|(_, epilogue)| epilogue.name == own);
     match names().find(|own| !is_known(own)) {
         Some(own) => {
             let all = EPILOGUES.map(|(_, epilogue)| epilogue.name).join(", ");
-            Err(Rejection::invalid(format!("{WITHOUT}: `{own}` is none of {all}")))
+            Err(Rejection::invalid(format!("{MISSING_EPILOGUES}: `{own}` is not one of {all}")))
         }
         None => Ok(names().any(|own| own == name)),
     }
 }
 
 impl Epilogue {
-    const fn that_writes_aux(mut self) -> Self {
+    const fn writing_aux(mut self) -> Self {
         self.writes_aux = true;
         self
     }
@@ -101,8 +101,8 @@ impl Epilogue {
     ///
     /// # Errors
     /// `INVALID_VALUE` if it lists a name that is not an epilogue.
-    pub(crate) fn is_left_out(self) -> Result<bool, Rejection> {
-        std::env::var(WITHOUT).map_or(Ok(false), |list| has_name(&list, self.name))
+    pub(crate) fn is_missing(self) -> Result<bool, Rejection> {
+        std::env::var(MISSING_EPILOGUES).map_or(Ok(false), |list| contains_name(&list, self.name))
     }
 
     /// The epilogue with this number.
@@ -116,7 +116,7 @@ impl Epilogue {
             .map(|(_, epilogue)| epilogue)
             .ok_or_else(|| {
                 Rejection::invalid(format!(
-                    "CUBLASLT_MATMUL_DESC_EPILOGUE is {code}, which is none"
+                    "CUBLASLT_MATMUL_DESC_EPILOGUE is {code}, which is not a cublasLtEpilogue_t"
                 ))
             })
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_made_of_bits() {
+    fn epilogue_numbers_combine_bits() {
         // The bits in NVIDIA's header: RELU 2, BIAS 4, DRELU 8
         // AUX, BGRAD 16, GELU 32, DGELU 64
         // AUX, AUX 128.
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn those_that_are_left_out_are_named() {
-        assert!(!has_name("", "BIAS").unwrap());
-        assert!(has_name("DRELU_BGRAD, BIAS", "BIAS").unwrap());
-        assert!(!has_name("DRELU_BGRAD,BIAS", "DRELU").unwrap());
-        let wrong = has_name("BIAS,DRELU_BIAS", "BIAS").unwrap_err();
+    fn missing_epilogues_are_parsed_from_a_list() {
+        assert!(!contains_name("", "BIAS").unwrap());
+        assert!(contains_name("DRELU_BGRAD, BIAS", "BIAS").unwrap());
+        assert!(!contains_name("DRELU_BGRAD,BIAS", "DRELU").unwrap());
+        let wrong = contains_name("BIAS,DRELU_BIAS", "BIAS").unwrap_err();
         assert!(
-            wrong.message.contains("`DRELU_BIAS` is none of DEFAULT, RELU, "),
+            wrong.message.contains("`DRELU_BIAS` is not one of DEFAULT, RELU, "),
             "{}",
             wrong.message
         );

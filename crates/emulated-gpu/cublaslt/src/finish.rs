@@ -7,7 +7,7 @@ use crate::epilogue::{Activation, Bias, Epilogue};
 
 /// The memory that an epilogue accesses in addition to the result, for one matrix of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Surroundings {
+pub(crate) struct EpilogueMemory {
     pub(crate) epilogue: Epilogue,
     /// The element type of the result, which is also that of the bias and of an auxiliary matrix
     /// that is not a mask.
@@ -54,22 +54,22 @@ fn gelu_gradient(x: f64) -> f64 {
 pub(crate) struct Sums(Vec<f64>);
 
 impl Sums {
-    pub(crate) fn new(surroundings: &Surroundings, rows: usize) -> Result<Self, Rejection> {
-        let wanted = surroundings.epilogue.bias == Bias::GradientOfResult;
+    pub(crate) fn new(epilogue_memory: &EpilogueMemory, rows: usize) -> Result<Self, Rejection> {
+        let wanted = epilogue_memory.epilogue.bias == Bias::GradientOfResult;
         filled(0.0, if wanted { rows } else { 0 }).map(Self)
     }
 
     /// # Safety
     /// The bias must be writable.
-    pub(crate) unsafe fn store(&self, surroundings: &Surroundings) {
+    pub(crate) unsafe fn store(&self, epilogue_memory: &EpilogueMemory) {
         for (row, &sum) in self.0.iter().enumerate() {
             // SAFETY: the caller's promise.
-            unsafe { store(surroundings.bias, surroundings.ty, row as isize, sum) };
+            unsafe { store(epilogue_memory.bias, epilogue_memory.ty, row as isize, sum) };
         }
     }
 }
 
-impl Surroundings {
+impl EpilogueMemory {
     /// Applies the epilogue to a column of the result.
     ///
     /// # Safety
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gelu_is_what_tables_say() {
+    fn gelu_matches_known_values() {
         // Computed by hand from 0.5 x (1 + tanh(...)): for ±1, tanh(0.833…) = 0.6823…
         for (x, expected) in [(0.0, 0.0), (1.0, 0.841_192), (-1.0, -0.158_808), (3.0, 2.996_363)] {
             assert!((gelu(x) - expected).abs() < 1e-6, "{x}: {}", gelu(x));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn its_gradient_is_its_slope() {
+    fn gelu_gradient_matches_the_numerical_derivative() {
         for x in [-3.0, -0.75, -0.1, 0.0, 0.3, 1.0, 2.5] {
             let h = 1e-5;
             let slope = (gelu(x + h) - gelu(x - h)) / (2.0 * h);
@@ -219,8 +219,8 @@ mod tests {
         assert!(relu(f32::NAN).is_nan());
     }
 
-    fn surroundings(code: i32, bias: &mut [f32], aux: u64, aux_ld: u64) -> Surroundings {
-        Surroundings {
+    fn epilogue_memory(code: i32, bias: &mut [f32], aux: u64, aux_ld: u64) -> EpilogueMemory {
+        EpilogueMemory {
             epilogue: Epilogue::from_code(code).unwrap(),
             ty: DataType::F32,
             bias: bias.as_mut_ptr() as u64,
@@ -230,11 +230,11 @@ mod tests {
     }
 
     #[test]
-    fn the_mask_has_a_one_where_relu_lets_through_and_at_zero() {
+    fn relu_masks_have_ones_for_inputs_of_at_least_zero() {
         let mut bias = [0.0f32, 1.0, -5.0];
         // Two columns of 128 bits; the bits beyond the third row must stay unchanged.
         let mut mask = [0xaau8; 32];
-        let relu = surroundings(134, &mut bias, mask.as_mut_ptr() as u64, 128);
+        let relu = epilogue_memory(134, &mut bias, mask.as_mut_ptr() as u64, 128);
         let mut values = [[0.0f32, -2.0, 5.0], [-1.0, -1.0, f32::NAN]];
         let mut sums = Sums::new(&relu, 3).unwrap();
         for (column, values) in values.iter_mut().enumerate() {
@@ -246,7 +246,7 @@ mod tests {
         assert!(values[1][2].is_nan());
         assert_eq!((mask[0], mask[16]), (0b1010_1101, 0b1010_1010));
         assert!(mask[1..16].iter().chain(&mask[17..]).all(|&byte| byte == 0xaa));
-        let gradient = surroundings(152, &mut bias, mask.as_mut_ptr() as u64, 128);
+        let gradient = epilogue_memory(152, &mut bias, mask.as_mut_ptr() as u64, 128);
         let mut sums = Sums::new(&gradient, 3).unwrap();
         let mut gradients = [[1.0f32, 2.0, 3.0], [10.0, 20.0, 30.0]];
         for (column, values) in gradients.iter_mut().enumerate() {
@@ -262,12 +262,12 @@ mod tests {
     /// Under Miri or ThreadSanitizer, this fails if a byte of the mask is read or written by a
     /// plain access.
     #[test]
-    fn a_kernel_may_be_reading_the_mask_that_is_written_and_writing_the_one_that_is_read() {
+    fn masks_may_be_accessed_while_a_kernel_accesses_them() {
         let mut mask = [0u8; 16];
         let aux = mask.as_mut_ptr() as u64;
         let finish = |code, value: f32| {
             let (mut bias, mut values) = ([0.0f32], [value]);
-            let epilogue = surroundings(code, &mut bias, aux, 128);
+            let epilogue = epilogue_memory(code, &mut bias, aux, 128);
             let mut sums = Sums::new(&epilogue, 1).unwrap();
             // SAFETY: the bias has one element, and the mask a column of 16 bytes.
             unsafe { epilogue.finish(0, Column::F32(&mut values), &mut sums) };
@@ -288,17 +288,17 @@ mod tests {
     }
 
     #[test]
-    fn gelu_keeps_its_input_for_the_gradient() {
+    fn gelu_stores_its_input_for_the_gradient() {
         let mut bias = [0.5f32, -0.5];
         let mut aux = [9.0f32; 16];
-        let forward = surroundings(164, &mut bias, aux.as_mut_ptr() as u64, 8);
+        let forward = epilogue_memory(164, &mut bias, aux.as_mut_ptr() as u64, 8);
         let mut values = [1.0f32, 2.0];
         let mut sums = Sums::new(&forward, 2).unwrap();
         // SAFETY: the bias has two elements, and the auxiliary matrix two columns of 8.
         unsafe { forward.finish(1, Column::F32(&mut values), &mut sums) };
         assert_eq!(aux[8..11], [1.5, 1.5, 9.0]);
         assert_eq!(values, [gelu(1.5) as f32; 2]);
-        let backward = surroundings(208, &mut bias, aux.as_mut_ptr() as u64, 8);
+        let backward = epilogue_memory(208, &mut bias, aux.as_mut_ptr() as u64, 8);
         let mut values = [2.0f32, 4.0];
         let mut sums = Sums::new(&backward, 2).unwrap();
         // SAFETY: as above.
@@ -316,7 +316,7 @@ mod tests {
         // op(A) is 2 x 3: [[1, 3, 5], [2, 4, 6]].
         let a = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
         let mut bias = [0.0f32; 2];
-        let epilogue = surroundings(256, &mut bias, 0, 0);
+        let epilogue = epilogue_memory(256, &mut bias, 0, 0);
         let view = View::new(a.as_ptr() as u64, DataType::F32, (1, 2));
         // SAFETY: the operand has six elements, and there are two sums.
         unsafe { epilogue.store_operand_sums(view, 2, 3) }.unwrap();

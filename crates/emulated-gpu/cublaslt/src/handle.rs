@@ -19,14 +19,14 @@ const CUDART_VERSION: usize = 12090;
 /// All handles; their numbers don't look like addresses.
 static HANDLES: Registry<()> = Registry::new(0x31a6_0000_0000_0000);
 
-fn unknown(handle: Handle) -> Rejection {
-    let what = if handle == 0 { "null" } else { "not a living one" };
-    Rejection::uninitialized(format!("lightHandle is {what}; make one with cublasLtCreate"))
+fn unknown_handle(handle: Handle) -> Rejection {
+    let what = if handle == 0 { "null" } else { "not valid" };
+    Rejection::uninitialized(format!("lightHandle is {what}; create one with cublasLtCreate"))
 }
 
 /// Checks a handle, and returns the driver with a context for the calling thread.
 pub(crate) fn open(handle: Handle) -> Result<&'static Driver, Rejection> {
-    HANDLES.get(handle).ok_or_else(|| unknown(handle))?;
+    HANDLES.get(handle).ok_or_else(|| unknown_handle(handle))?;
     let driver = driver()?;
     driver.bind()?;
     Ok(driver)
@@ -42,7 +42,7 @@ export! {
 
     /// Destroys a handle; work that was enqueued with it continues.
     fn cublasLtDestroy(handle: Handle) {
-        HANDLES.remove(handle).map(drop).ok_or_else(|| unknown(handle))
+        HANDLES.remove(handle).map(drop).ok_or_else(|| unknown_handle(handle))
     }
 
     /// Returns a part of the version: 0 is major, 1 minor, 2 patch.

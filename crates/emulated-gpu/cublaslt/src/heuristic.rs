@@ -17,7 +17,7 @@ use crate::problem::Problem;
 /// `cublasLtMatmulHeuristicResult_t`
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Answer {
+pub(crate) struct HeuristicResult {
     algorithm: Algorithm,
     workspace_size: usize,
     state: c_int,
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
     reserved: [c_int; 4],
 }
 
-impl Answer {
+impl HeuristicResult {
     fn new(algorithm: Algorithm, problem: &Problem, multiprocessors: u32) -> Self {
         Self {
             algorithm,
@@ -66,19 +66,19 @@ impl ProblemPointers {
 
 /// # Safety
 /// See [`ProblemPointers::read`]; `answers` must have space for `requested` answers.
-unsafe fn ask(
+unsafe fn find_algorithms(
     handle: Handle,
     pointers: &ProblemPointers,
     preference: *const Preference,
     requested: c_int,
-    answers: Out<'_, Answer>,
+    answers: Out<'_, HeuristicResult>,
     returned: Out<'_, c_int>,
 ) -> Result<(), Rejection> {
     returned.set_as(0, "returnAlgoCount")?;
     let driver = open(handle)?;
     if requested < 1 {
         return Err(Rejection::invalid(format!(
-            "requestedAlgoCount is {requested}: it has to be at least 1"
+            "requestedAlgoCount is {requested}: it must be at least 1"
         )));
     }
     // SAFETY: the caller's promise.
@@ -87,7 +87,7 @@ unsafe fn ask(
     let mut algorithms = Algorithm::choose(&problem, &preference)?;
     algorithms.truncate(requested.unsigned_abs() as usize);
     for (index, &algorithm) in algorithms.iter().enumerate() {
-        let answer = Answer::new(algorithm, &problem, driver.multiprocessors);
+        let answer = HeuristicResult::new(algorithm, &problem, driver.multiprocessors);
         // SAFETY: as above; the array has space for `requested` answers.
         unsafe { answers.offset(index) }.set_as(answer, "heuristicResultsArray")?;
     }
@@ -95,31 +95,31 @@ unsafe fn ask(
 }
 
 /// # Safety
-/// See [`ask`].
-unsafe fn check(
+/// See [`find_algorithms`].
+unsafe fn check_algorithm(
     handle: Handle,
     pointers: &ProblemPointers,
     algorithm: *const Algorithm,
-    answer: Out<'_, Answer>,
+    answer: Out<'_, HeuristicResult>,
 ) -> Result<(), Rejection> {
     let driver = open(handle)?;
     // SAFETY: the caller's promise.
     unsafe {
         let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
         let problem = pointers.read()?;
-        answer.set_as(Answer::new(algorithm, &problem, driver.multiprocessors), "result")
+        answer.set_as(HeuristicResult::new(algorithm, &problem, driver.multiprocessors), "result")
     }
 }
 
 /// Declares exported functions that take a problem: their other arguments, and the function that
 /// implements them. Each is also exported under a second name with an additional stream argument.
-macro_rules! export_question {
+macro_rules! export_problem_functions {
     ($(
         $(#[$meta:meta])*
         fn $name:ident / $for_stream:ident($($argument:ident: $type:ty),*) = $answer:ident;
     )*) => {
-        $(export_question!(@one $(#[$meta])* $name, $answer, $($argument: $type),*);)*
-        $(export_question!(
+        $(export_problem_functions!(@one $(#[$meta])* $name, $answer, $($argument: $type),*);)*
+        $(export_problem_functions!(
             @one #[doc = concat!("See [`", stringify!($name), "`]; the stream is ignored.")]
             $for_stream, $answer, $($argument: $type),*; stream: *mut c_void
         );)*
@@ -147,15 +147,15 @@ macro_rules! export_question {
     };
 }
 
-export_question! {
+export_problem_functions! {
     /// Returns up to `requested` algorithms for a problem, or fails with
     /// `CUBLAS_STATUS_NOT_SUPPORTED` if there are none.
     fn cublasLtMatmulAlgoGetHeuristic / cublasLtMatmulAlgoGetHeuristicForStream(
-        preference: *const Preference, requested: c_int, answers: Out<'_, Answer>, returned: Out<'_, c_int>
-    ) = ask;
+        preference: *const Preference, requested: c_int, answers: Out<'_, HeuristicResult>, returned: Out<'_, c_int>
+    ) = find_algorithms;
 
     /// Checks that an algorithm supports a problem.
     fn cublasLtMatmulAlgoCheck / cublasLtMatmulAlgoCheckForStream(
-        algorithm: *const Algorithm, answer: Out<'_, Answer>
-    ) = check;
+        algorithm: *const Algorithm, answer: Out<'_, HeuristicResult>
+    ) = check_algorithm;
 }

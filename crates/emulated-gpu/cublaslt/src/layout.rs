@@ -36,7 +36,7 @@ impl Layout {
                 return Ok(value.unsigned_abs());
             }
             Err(Rejection::invalid(format!(
-                "{name} has {value} {what}: it has to be from 1 to 2147483647"
+                "{name} has {value} {what}: it must be from 1 to 2147483647"
             )))
         };
         let order = match self.order {
@@ -44,20 +44,20 @@ impl Layout {
             1 => Order::Row,
             order => {
                 return Err(Rejection::unsupported(format!(
-                    "{name} has CUBLASLT_MATRIX_LAYOUT_ORDER {order}: the emulated library has \
+                    "{name} has CUBLASLT_MATRIX_LAYOUT_ORDER {order}: the emulated library supports \
                      CUBLASLT_ORDER_COL (0) and CUBLASLT_ORDER_ROW (1)"
                 )));
             }
         };
         if self.plane_offset != 0 {
             return Err(Rejection::unsupported(format!(
-                "{name} has a CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET: the parts of complex numbers lie beside \
-                 each other here"
+                "{name} has a CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET: the emulated library only supports \
+                 interleaved complex numbers"
             )));
         }
         if self.batch < 1 {
             return Err(Rejection::invalid(format!(
-                "{name} has CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT {}: it has to be at least 1",
+                "{name} has CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT {}: it must be at least 1",
                 self.batch
             )));
         }

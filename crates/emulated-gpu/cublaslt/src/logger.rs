@@ -8,7 +8,7 @@ use std::sync::Arc;
 use c_abi::export;
 use emulated_blas::Rejection;
 
-use crate::ffi::{REPORT, Text};
+use crate::ffi::{LOG, Text};
 
 /// The arguments are the level, the name of the function, and the message.
 type LogCallback = Option<unsafe extern "C" fn(c_int, *const c_char, *const c_char)>;
@@ -19,7 +19,7 @@ const ERROR: c_int = 1;
 export! {
     /// Sets a callback for every message; null removes it.
     fn cublasLtLoggerSetCallback(callback: LogCallback) {
-        REPORT.set_callback(callback.map(|callback| -> emulated_blas::Callback {
+        LOG.set_callback(callback.map(|callback| -> emulated_blas::Callback {
             Arc::new(move |function, message| {
                 // SAFETY: the program set this callback, and both texts are valid during the call.
                 unsafe { callback(ERROR, function.as_ptr(), message.as_ptr()) };
@@ -32,7 +32,7 @@ export! {
     fn cublasLtLoggerOpenFile(log_file: Text<'_>) {
         log_file.required_as("logFile")?;
         let path = Path::new(OsStr::from_bytes(log_file.bytes()?));
-        REPORT.open_file(path).map_err(|error| {
+        LOG.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFile {}: {error}", path.display()))
         })
     }
@@ -41,10 +41,10 @@ export! {
     fn cublasLtLoggerSetFile(file: *mut c_void) {
         if !file.is_null() {
             return Err(Rejection::unsupported(
-                "messages are not written to a FILE: give cublasLtLoggerOpenFile a name",
+                "messages can't be written to a FILE: use cublasLtLoggerOpenFile",
             ));
         }
-        REPORT.set_file(None);
+        LOG.set_file(None);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ export! {
         if (0..=6).contains(&level) {
             return Ok(());
         }
-        Err(Rejection::invalid(format!("level is {level}: it has to be from 0 to 6")))
+        Err(Rejection::invalid(format!("level is {level}: it must be from 0 to 6")))
     }
 
     /// Ignored; see [`cublasLtLoggerSetLevel`].
@@ -64,8 +64,8 @@ export! {
 
     /// Removes the callback and closes the file.
     fn cublasLtLoggerForceDisable() {
-        REPORT.set_callback(None);
-        REPORT.set_file(None);
+        LOG.set_callback(None);
+        LOG.set_file(None);
         Ok(())
     }
 }

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 
 use c_abi::export;
 use emulated_blas::{
-    Column, Operation, Order, PointerMode, Product, Rejection, Run, Scalar, StreamHandle, View,
-    Work, check_range, scale_type,
+    Column, MatrixOperation, Order, PointerMode, Product, Rejection, RunWork, Scalar, StreamHandle,
+    StreamWork, View, check_range, scale_type,
 };
 
 use crate::algorithm::Algorithm;
@@ -24,10 +24,10 @@ impl Operands {
         let problem = &self.problem;
         let (m, n, k) = problem.sizes;
         let (m, n, k) = (m as usize, n as usize, k as usize);
-        let a = View::of(&problem.a, problem.operations.0, index);
-        let b = View::of(&problem.b, problem.operations.1, index);
-        let c = View::of(&problem.c, Operation::None, index);
-        let d = View::of(&problem.d, Operation::None, index);
+        let a = View::of_matrix(&problem.a, problem.operations.0, index);
+        let b = View::of_matrix(&problem.b, problem.operations.1, index);
+        let c = View::of_matrix(&problem.c, MatrixOperation::None, index);
+        let d = View::of_matrix(&problem.d, MatrixOperation::None, index);
         let (compute, capability, split) = (problem.compute, self.capability, self.split);
         let product = Product { m, n, k, a, b, c, d, alpha, beta, compute, capability, split };
         // A row-major result is a transposed column-major one. Only epilogues that treat all
@@ -49,9 +49,9 @@ impl Operands {
         let problem = &self.problem;
         let (m, n, k) = problem.sizes;
         let (m, n, k) = (m as usize, n as usize, k as usize);
-        let a = View::of(&problem.a, problem.operations.0, index);
-        let b = View::of(&problem.b, problem.operations.1, index);
-        let surroundings = self.surroundings(index);
+        let a = View::of_matrix(&problem.a, problem.operations.0, index);
+        let b = View::of_matrix(&problem.b, problem.operations.1, index);
+        let epilogue_memory = self.epilogue_memory(index);
         let product = self.product(index, scalars);
         let epilogue = problem.epilogue;
         let plain = epilogue.activation == Activation::None
@@ -60,19 +60,19 @@ impl Operands {
         unsafe {
             // Sum the operands before `D` is written.
             match epilogue.bias {
-                Bias::GradientOfA => surroundings.store_operand_sums(a, m, k)?,
-                Bias::GradientOfB => surroundings.store_operand_sums(b.transposed(), n, k)?,
+                Bias::GradientOfA => epilogue_memory.store_operand_sums(a, m, k)?,
+                Bias::GradientOfB => epilogue_memory.store_operand_sums(b.transposed(), n, k)?,
                 _ => {}
             }
             if plain {
                 return product.run(None);
             }
-            let mut sums = Sums::new(&surroundings, m)?;
+            let mut sums = Sums::new(&epilogue_memory, m)?;
             let mut finish = |column: usize, values: Column<'_>| {
-                surroundings.finish(column, values, &mut sums);
+                epilogue_memory.finish(column, values, &mut sums);
             };
             product.run(Some(&mut finish))?;
-            sums.store(&surroundings);
+            sums.store(&epilogue_memory);
         }
         Ok(())
     }
@@ -136,15 +136,15 @@ export! {
         if let Some(algorithm) = &algorithm {
             operands.split_sums(algorithm, (workspace as u64, workspace_size as u64))?;
         }
-        operands.product(0, scalars).check_room()?;
+        operands.product(0, scalars).check_memory()?;
         let accesses = std::mem::take(&mut operands.accesses);
-        let run: Run = Box::new(move |_| {
+        let run: RunWork = Box::new(move |_| {
             for index in 0..operands.problem.d.batch {
                 // SAFETY: everything that is touched is among the accesses.
                 unsafe { operands.run(index, scalars)? };
             }
             Ok(())
         });
-        Work { name: NAME, accesses, run }.launch(driver, stream)
+        StreamWork { name: NAME, accesses, run }.launch(driver, stream)
     }
 }

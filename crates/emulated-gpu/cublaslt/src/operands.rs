@@ -4,7 +4,7 @@ use emulated_blas::{Access, Driver, Matrix, Rejection, Scalar, Split, check_rang
 
 use crate::algorithm::Algorithm;
 use crate::epilogue::Bias;
-use crate::finish::Surroundings;
+use crate::finish::EpilogueMemory;
 use crate::problem::Problem;
 
 /// The addresses of a call's matrices.
@@ -115,13 +115,16 @@ impl Operands {
         }
         if !address.is_multiple_of(size) {
             return Err(Rejection::invalid(format!(
-                "{name} is at {address:#x}: elements have {size} bytes"
+                "{name} is at {address:#x}, which is not a multiple of the element size, {size} bytes"
             )));
         }
         let stride = i128::from(problem.descriptor.bias_batch_stride) * i128::from(size);
         let batch = (problem.d.batch, stride);
         let make = if bias == Bias::Added { Access::read } else { Access::write };
-        Access::add_all(accesses, batched(driver, name, make, address, (len * size, 1, 0), batch)?)
+        Access::add_all(
+            accesses,
+            batch_accesses(driver, name, make, address, (len * size, 1, 0), batch)?,
+        )
     }
 
     fn check_aux(&mut self, driver: &Driver) -> Result<(), Rejection> {
@@ -152,7 +155,7 @@ impl Operands {
         let name = "the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER";
         if !epilogue.has_mask() && !address.is_multiple_of(size) {
             return Err(Rejection::invalid(format!(
-                "{name} is at {address:#x}: elements have {size} bytes"
+                "{name} is at {address:#x}, which is not a multiple of the element size, {size} bytes"
             )));
         }
         // The problem's own checks ensure that neither columns nor matrices overlap.
@@ -161,7 +164,7 @@ impl Operands {
         let shape = (bytes(m.into()) as u64, n, pitch);
         let make = if epilogue.writes_aux { Access::write } else { Access::read };
         let batch = (problem.d.batch, stride);
-        Access::add_all(accesses, batched(driver, name, make, address, shape, batch)?)
+        Access::add_all(accesses, batch_accesses(driver, name, make, address, shape, batch)?)
     }
 
     /// Checks the alignments that the algorithm was chosen for.
@@ -199,7 +202,7 @@ impl Operands {
             if used && !address.is_multiple_of(u64::from(least).max(1)) {
                 return Err(Rejection::invalid(format!(
                     "{name} is at {address:#x}, but algo was chosen for multiples of {least} bytes: \
-                     set {argument} before the heuristic is asked"
+                     set {argument} before calling the heuristic"
                 )));
             }
         }
@@ -207,7 +210,7 @@ impl Operands {
     }
 
     /// The memory of the epilogue for matrix `index`.
-    pub(crate) fn surroundings(&self, index: u64) -> Surroundings {
+    pub(crate) fn epilogue_memory(&self, index: u64) -> EpilogueMemory {
         let problem = &self.problem;
         let descriptor = &problem.descriptor;
         let size = problem.d.ty.size();
@@ -219,7 +222,7 @@ impl Operands {
         } else {
             step(aux, stride, index, size)
         };
-        Surroundings {
+        EpilogueMemory {
             epilogue: problem.epilogue,
             ty: problem.d.ty,
             bias,
@@ -253,7 +256,7 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
     };
     if reads_c && problem.c.address == d.address && !same(&problem.c) {
         return Err(Rejection::invalid(
-            "C and D are the same memory with different layouts: give both the same, or two buffers",
+            "C and D are the same memory with different layouts: use the same layout, or two buffers",
         ));
     }
     Ok(())
@@ -264,7 +267,7 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
 ///
 /// # Errors
 /// `INVALID_VALUE` if the batch is not inside a single allocation.
-fn batched(
+fn batch_accesses(
     driver: &Driver,
     name: &str,
     make: fn(u64, u64, u64, u64) -> Access,
@@ -279,7 +282,7 @@ fn batched(
     let all = reach + pitch * u128::from(columns - 1) + u128::from(bytes);
     let first = u128::from(address).checked_sub(before).map(|first| first as u64);
     let (Some(first), Ok(all)) = (first, u64::try_from(all)) else {
-        return Err(Rejection::invalid(format!("{name} is larger than memory")));
+        return Err(Rejection::invalid(format!("{name} is larger than the address space")));
     };
     check_range(driver, name, first, all)?;
     // No overflow: anything inside an allocation has a size that fits into 64 bits.

@@ -1,6 +1,6 @@
 //! A problem: a descriptor and four layouts, checked before any address is known.
 
-use emulated_blas::{Compute, DataType, Matrix, Operation, Order, Rejection, scale_type};
+use emulated_blas::{Compute, DataType, Matrix, MatrixOperation, Order, Rejection, scale_type};
 
 use crate::descriptor::{Descriptor, SCALES};
 use crate::epilogue::{Bias, Epilogue};
@@ -15,7 +15,7 @@ const AUX_PADDING: i64 = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) descriptor: Descriptor,
-    pub(crate) operations: (Operation, Operation),
+    pub(crate) operations: (MatrixOperation, MatrixOperation),
     pub(crate) epilogue: Epilogue,
     pub(crate) compute: Compute,
     /// The rows and columns of the result, and the number of terms in its sums.
@@ -39,8 +39,8 @@ impl Problem {
         let (a, b, c, d) = layouts;
         let problem = Self {
             operations: (
-                Operation::from_code(descriptor.transa, "CUBLASLT_MATMUL_DESC_TRANSA")?,
-                Operation::from_code(descriptor.transb, "CUBLASLT_MATMUL_DESC_TRANSB")?,
+                MatrixOperation::from_code(descriptor.transa, "CUBLASLT_MATMUL_DESC_TRANSA")?,
+                MatrixOperation::from_code(descriptor.transb, "CUBLASLT_MATMUL_DESC_TRANSB")?,
             ),
             epilogue: Epilogue::from_code(descriptor.epilogue)?,
             compute: Compute::from_code(descriptor.compute_type)?,
@@ -77,7 +77,7 @@ impl Problem {
         let wanted = scale_type(self.compute, self.a.ty);
         if scale != wanted {
             return Err(Rejection::unsupported(format!(
-                "the scale type is {}: with {} and A of {} it has to be {}",
+                "the scale type is {}: with {} and A of {} it must be {}",
                 scale.name(),
                 self.compute.name(),
                 self.a.ty.name(),
@@ -86,25 +86,25 @@ impl Problem {
         }
         if !matches!(descriptor.pointer_mode, 0 | 1) {
             return Err(Rejection::unsupported(format!(
-                "CUBLASLT_MATMUL_DESC_POINTER_MODE is {}: the emulated library has \
+                "CUBLASLT_MATMUL_DESC_POINTER_MODE is {}: the emulated library supports \
                  CUBLASLT_POINTER_MODE_HOST (0) and CUBLASLT_POINTER_MODE_DEVICE (1)",
                 descriptor.pointer_mode
             )));
         }
         if descriptor.transc != 0 {
             return Err(Rejection::unsupported(
-                "CUBLASLT_MATMUL_DESC_TRANSC has to be CUBLAS_OP_N: cuBLASLt has no other",
+                "CUBLASLT_MATMUL_DESC_TRANSC must be CUBLAS_OP_N, the only one that cuBLASLt supports",
             ));
         }
         if descriptor.fill_mode != 2 {
             return Err(Rejection::unsupported(
-                "CUBLASLT_MATMUL_DESC_FILL_MODE has to be CUBLAS_FILL_MODE_FULL",
+                "CUBLASLT_MATMUL_DESC_FILL_MODE must be CUBLAS_FILL_MODE_FULL",
             ));
         }
         for ((_, name), value) in SCALES.iter().zip(descriptor.scales) {
             if value != 0 {
                 return Err(Rejection::invalid(format!(
-                    "CUBLASLT_MATMUL_DESC_{name} is set: it goes with 8-bit types, and A is {}",
+                    "CUBLASLT_MATMUL_DESC_{name} is set, but it is for 8-bit types, and A is {}",
                     self.a.ty.name()
                 )));
             }
@@ -113,20 +113,21 @@ impl Problem {
     }
 
     fn with_sizes(self) -> Result<Self, Rejection> {
-        let stored =
-            |matrix: &Matrix, operation: Operation| operation.sizes((matrix.rows, matrix.columns));
+        let stored = |matrix: &Matrix, operation: MatrixOperation| {
+            operation.sizes((matrix.rows, matrix.columns))
+        };
         let (m, k) = stored(&self.a, self.operations.0);
         let (k_of_b, n) = stored(&self.b, self.operations.1);
         let transposed = |operation| match operation {
-            Operation::None => "",
-            Operation::Transpose => "ᵀ",
-            Operation::ConjugateTranspose => "ᴴ",
+            MatrixOperation::None => "",
+            MatrixOperation::Transpose => "ᵀ",
+            MatrixOperation::ConjugateTranspose => "ᴴ",
         };
         let (ta, tb) = (transposed(self.operations.0), transposed(self.operations.1));
         if k != k_of_b {
             return Err(Rejection::invalid(format!(
-                "A{ta} is {m} x {k} and B{tb} is {k_of_b} x {n}: the columns of the one have to be \
-                 the rows of the other"
+                "A{ta} is {m} x {k} and B{tb} is {k_of_b} x {n}: the columns of op(A) must \
+                 match the rows of op(B)"
             )));
         }
         for matrix in [&self.c, &self.d] {
@@ -143,11 +144,11 @@ impl Problem {
 
     fn check_types(&self) -> Result<(), Rejection> {
         let (a, b, c, d) = (self.a.ty, self.b.ty, self.c.ty, self.d.ty);
-        if a == b && c == d && self.compute.takes(a, c) {
+        if a == b && c == d && self.compute.supports(a, c) {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(
-            "A is {}, B {}, C {} and D {}, which do not go with {}",
+            "A is {}, B {}, C {} and D {}, which are not supported with {}",
             a.name(),
             b.name(),
             c.name(),
@@ -161,8 +162,8 @@ impl Problem {
         for matrix in [&self.a, &self.b, &self.c] {
             if matrix.batch != batch {
                 return Err(Rejection::invalid(format!(
-                    "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT is {} for {} and {batch} for D: they have to \
-                     be the same; a stride of 0 repeats a matrix",
+                    "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT is {} for {} and {batch} for D: they must \
+                     be equal; a stride of 0 repeats a matrix",
                     matrix.batch, matrix.name
                 )));
             }
@@ -184,31 +185,31 @@ impl Problem {
         let refuse = |why: &str| {
             Err(Rejection::unsupported(format!("CUBLASLT_EPILOGUE_{name} {why}: no algorithm")))
         };
-        if epilogue.is_left_out()? {
-            return refuse("is one of those that EMULATED_GPU_CUBLASLT_WITHOUT names");
+        if epilogue.is_missing()? {
+            return refuse("is disabled by EMULATED_GPU_CUBLASLT_WITHOUT");
         }
         if self.d.ty.is_complex() && !epilogue.is_default() {
-            return refuse("does not take complex numbers");
+            return refuse("does not support complex numbers");
         }
         if epilogue.needs_column_order() && self.d.order == Order::Row {
             return refuse("needs D in CUBLASLT_ORDER_COL, as bias and mask follow its columns");
         }
         if epilogue.reads_aux() && k == 1 {
-            return refuse("does not take sums of one product, and K is 1");
+            return refuse("does not support sums of one product, and K is 1");
         }
         // The sums run along K; cuBLASLt needs the elements for the same K to be contiguous.
         let beside = |matrix: &Matrix, operation| {
-            (matrix.order == Order::Column) == (operation == Operation::None)
+            (matrix.order == Order::Column) == (operation == MatrixOperation::None)
         };
         match epilogue.bias {
-            Bias::GradientOfA if !beside(&self.a, self.operations.0) => refuse(
-                "needs the columns of op(A) in one piece: TRANSA of CUBLAS_OP_N in column order",
-            ),
-            Bias::GradientOfB if beside(&self.b, self.operations.1) => refuse(
-                "needs the rows of op(B) in one piece: TRANSB of CUBLAS_OP_T in column order",
-            ),
-            Bias::GradientOfA if m == 1 => refuse("does not take an A of one row"),
-            Bias::GradientOfB if n == 1 => refuse("does not take a B of one column"),
+            Bias::GradientOfA if !beside(&self.a, self.operations.0) => {
+                refuse("needs contiguous columns of op(A): TRANSA of CUBLAS_OP_N in column order")
+            }
+            Bias::GradientOfB if beside(&self.b, self.operations.1) => {
+                refuse("needs contiguous rows of op(B): TRANSB of CUBLAS_OP_T in column order")
+            }
+            Bias::GradientOfA if m == 1 => refuse("does not support an A with one row"),
+            Bias::GradientOfB if n == 1 => refuse("does not support a B with one column"),
             _ => Ok(()),
         }
     }
@@ -243,7 +244,7 @@ impl Problem {
         let least = i128::from(ld) * i128::from(n);
         if self.d.batch > 1 && (stride % padding != 0 || i128::from(stride) < least) {
             return Err(Rejection::invalid(format!(
-                "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE is {stride}: it has to be a multiple \
+                "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE is {stride}: it must be a multiple \
                  of {padding}, and at least {ld} · {n} elements"
             )));
         }
@@ -267,7 +268,7 @@ fn check_type(code: i32, d: DataType, name: &str) -> Result<(), Rejection> {
         return Ok(());
     }
     Err(Rejection::invalid(format!(
-        "{name} is {code}: it has to be {} ({}), the type of D",
+        "{name} is {code}: it must be {} ({}), the type of D",
         d.code(),
         d.name()
     )))

@@ -10,7 +10,7 @@ use libloading::os::unix::Library;
 /// The library is found by NVIDIA's name once it is loaded. The program has no second copy of it,
 /// although it links the crate for its path.
 #[test]
-fn there_is_no_handle_without_the_emulated_driver() {
+fn creating_a_handle_fails_without_the_emulated_driver() {
     // SAFETY: the signature matches NVIDIA's header.
     unsafe {
         let library = Library::new(emulated_cublaslt::library_path().unwrap()).unwrap();
@@ -25,7 +25,7 @@ fn there_is_no_handle_without_the_emulated_driver() {
     }
     let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     // A text of the library, in two pieces here so that the test does not find its own copy.
-    let text = ["make one with", "cublasLtCreate"].join(" ").into_bytes();
+    let text = ["create one with", "cublasLtCreate"].join(" ").into_bytes();
     let defines = program.windows(text.len()).any(|window| window == text);
     assert!(!defines, "the handles of the library are linked into the program too");
 }

@@ -62,8 +62,8 @@ pub(crate) fn check_buffer(address: u64, count: u64, data_type: DataType, what: 
         return Ok(());
     }
     let driver = driver()?;
-    if let Some(range) = driver.range_of(address)?
-        && (end <= range.end() || end <= driver.whole_of(range)?.end())
+    if let Some(range) = driver.allocation_of(address)?
+        && (end <= range.end() || end <= driver.with_adjacent_mappings(range)?.end())
     {
         return Ok(());
     }

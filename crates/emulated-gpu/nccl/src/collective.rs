@@ -287,7 +287,7 @@ pub(crate) fn report_failure(
             own.fail(&error);
             report(&own.describe_error(name, &error));
             // CUDA_ERROR_LAUNCH_FAILED
-            Err(Refused::with(719))
+            Err(Refused::with_code(719))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use emulated_blas::{Run, StreamHandle, Work};
+use emulated_blas::{RunWork, StreamHandle, StreamWork};
 
 use crate::collective::{Collective, report_failure};
 use crate::communicator::{Communicator, Handle};
@@ -250,14 +250,14 @@ fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Resul
     let captured = driver.is_capturing(StreamHandle(stream))?;
     let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));
     let done = Turn::new(own, ticket);
-    let run: Run = Box::new(move |door| {
+    let run: RunWork = Box::new(move |door| {
         let own = &done.own;
         let _turn = done.wait();
         let worked = own.error().map_or(Ok(()), Err).map_err(Into::into);
         let worked = worked.and_then(|()| work(&list, own, door));
         worked.or_else(|error| report_failure(own, name, error))
     });
-    let work = Work { name, accesses: Vec::new(), run };
+    let work = StreamWork { name, accesses: Vec::new(), run };
     // SAFETY: what is touched of device memory is call of the door.
     Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }

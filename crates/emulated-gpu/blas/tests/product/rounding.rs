@@ -1,7 +1,7 @@
 //! Single products for which every rounding is known.
 
 use emulated_blas::{
-    Compute, DataType, Inputs, Operation, Order, Product, Real, Scalar, View, store,
+    Compute, DataType, InputRounding, MatrixOperation, Order, Product, Real, Scalar, View, store,
 };
 
 use super::Buffer;
@@ -10,12 +10,12 @@ use super::Buffer;
 /// number between 2048 and 2050, and ties go to even, so each one is lost if the sum is kept in
 /// half precision. The exact sum, 2051, is a tie too, and is rounded to 2052.
 #[test]
-fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
+fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
     for (compute, capability, pad, expected) in [
         (Compute::F16, 70, 0, 2048.0),
         (Compute::F16, 80, 0, 2048.0),
         (Compute::F16, 90, 0, 2048.0),
-        (Compute::F32(Inputs::Full), 90, 0, 2052.0),
+        (Compute::F32(InputRounding::Full), 90, 0, 2052.0),
         // Without tensor cores: the card has none, or the row stride doesn't suit them.
         (Compute::F16, 61, 0, 2052.0),
         (Compute::F16, 90, 1, 2052.0),
@@ -35,8 +35,11 @@ fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
             buffer
         });
         let d = Buffer::new(DataType::F16, 1, 1, 0, Order::Column);
-        let views =
-            [a.view(Operation::Transpose), b.view(Operation::None), d.view(Operation::None)];
+        let views = [
+            a.view(MatrixOperation::Transpose),
+            b.view(MatrixOperation::None),
+            d.view(MatrixOperation::None),
+        ];
         let product = Product::new([1, 1, k], views, compute, capability);
         // SAFETY: the buffers live, are large enough, and do not overlap.
         unsafe { product.run(None) }.unwrap();
@@ -49,7 +52,7 @@ fn half_precision_sums_of_tensor_cores_are_rounded_from_group_to_group() {
 struct Aligned([f32; 5]);
 
 /// The product of two single elements, in lines of `ld` elements.
-fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize) -> f32 {
+fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: InputRounding, ld: isize) -> f32 {
     let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
     let view = |address: u64| View::new(address, DataType::F32, (1, ld));
     let views = [a.0.as_ptr(), b.0.as_ptr(), c.0.as_mut_ptr()].map(|first| view(first as u64));
@@ -63,43 +66,43 @@ fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: Inputs, ld: isize)
     c.0[0]
 }
 
-fn run_one(alpha: f64, beta: f64, a: f32, b: f32, c: f32, inputs: Inputs) -> f32 {
+fn run_one(alpha: f64, beta: f64, a: f32, b: f32, c: f32, inputs: InputRounding) -> f32 {
     run_lines(alpha, beta, [a, b, c], inputs, 4)
 }
 
 #[test]
-fn what_is_scaled_by_zero_is_not_read() {
-    assert_eq!(run_one(1.0, 0.0, 2.0, 3.0, f32::NAN, Inputs::Full), 6.0);
-    assert_eq!(run_one(0.0, 2.0, f32::NAN, 3.0, 4.0, Inputs::Full), 8.0);
-    assert_eq!(run_one(0.0, 0.0, f32::NAN, 3.0, f32::NAN, Inputs::Full), 0.0);
-    assert!(run_one(1.0, 0.0, f32::NAN, 3.0, 4.0, Inputs::Full).is_nan());
-    assert!(run_one(1.0, 0.5, 2.0, 3.0, f32::NAN, Inputs::Full).is_nan());
+fn operands_scaled_by_zero_are_not_read() {
+    assert_eq!(run_one(1.0, 0.0, 2.0, 3.0, f32::NAN, InputRounding::Full), 6.0);
+    assert_eq!(run_one(0.0, 2.0, f32::NAN, 3.0, 4.0, InputRounding::Full), 8.0);
+    assert_eq!(run_one(0.0, 0.0, f32::NAN, 3.0, f32::NAN, InputRounding::Full), 0.0);
+    assert!(run_one(1.0, 0.0, f32::NAN, 3.0, 4.0, InputRounding::Full).is_nan());
+    assert!(run_one(1.0, 0.5, 2.0, 3.0, f32::NAN, InputRounding::Full).is_nan());
 }
 
 #[test]
 fn tf32_rounds_both_inputs_and_not_the_product() {
     let (a, b) = (1.0 + 3.0 * 2f32.powi(-12), 1.0 - 2f32.powi(-13));
-    let exact = run_one(1.0, 0.0, a, b, 0.0, Inputs::Full);
-    let tf32 = run_one(1.0, 0.0, a, b, 0.0, Inputs::Tf32);
+    let exact = run_one(1.0, 0.0, a, b, 0.0, InputRounding::Full);
+    let tf32 = run_one(1.0, 0.0, a, b, 0.0, InputRounding::Tf32);
     assert_eq!(exact, a * b);
     // Rounded to 10 bits of the fraction: 1 + 2⁻¹⁰, and 1.
     assert_eq!(tf32, 1.0 + 2f32.powi(-10));
     assert_ne!(exact, tf32);
     // Lines of 5 elements don't suit tensor cores, so nothing is rounded.
-    assert_eq!(run_lines(1.0, 0.0, [a, b, 0.0], Inputs::Tf32, 5), exact);
+    assert_eq!(run_lines(1.0, 0.0, [a, b, 0.0], InputRounding::Tf32, 5), exact);
     // 1 + 2⁻¹⁰ squared has more bits than TF32, because products and sums stay in single precision.
     let ulp = 1.0 + 2f32.powi(-10);
-    assert_eq!(run_one(1.0, 0.0, ulp, ulp, 0.0, Inputs::Tf32), ulp * ulp);
+    assert_eq!(run_one(1.0, 0.0, ulp, ulp, 0.0, InputRounding::Tf32), ulp * ulp);
 }
 
 #[test]
-fn columns_are_finished_in_order_before_they_are_stored() {
+fn epilogues_receive_columns_in_order_before_they_are_stored() {
     let (a, b) = ([1f32, 2.0, 3.0], [10f32, 20.0]);
     let mut d = [half::f16::ZERO; 8];
     let view = |address: u64, column: isize| View::new(address, DataType::F32, (1, column));
     let target = View::new(d.as_mut_ptr() as u64, DataType::F16, (1, 4));
     let views = [view(a.as_ptr() as u64, 3), view(b.as_ptr() as u64, 1), target];
-    let product = Product::new([3, 2, 1], views, Compute::F32(Inputs::Full), 90);
+    let product = Product::new([3, 2, 1], views, Compute::F32(InputRounding::Full), 90);
     let mut seen = Vec::new();
     let mut finish = |column: usize, values: emulated_blas::Column<'_>| {
         let emulated_blas::Column::F32(values) = values else { panic!("computed in f32") };
@@ -116,21 +119,21 @@ fn columns_are_finished_in_order_before_they_are_stored() {
 /// If lines are multiples of 16 bytes, the product runs on tensor cores, which truncate: every
 /// element must equal the model's dot product, in order.
 #[test]
-fn sums_are_those_of_the_cards_tensor_cores() {
+fn sums_match_the_tensor_core_model_of_the_card() {
     use tensor_core::{Format, Rules, Sum, dot};
     let (m, n, k) = (24, 40, 200);
     for (ab, compute, format) in [
-        (DataType::F32, Compute::F32(Inputs::Tf32), Format::Tf32),
-        (DataType::F32, Compute::F32(Inputs::F16), Format::F16),
-        (DataType::F32, Compute::F32(Inputs::Bf16), Format::Bf16),
-        (DataType::F16, Compute::F32(Inputs::Full), Format::F16),
-        (DataType::Bf16, Compute::F32(Inputs::Full), Format::Bf16),
+        (DataType::F32, Compute::F32(InputRounding::Tf32), Format::Tf32),
+        (DataType::F32, Compute::F32(InputRounding::F16), Format::F16),
+        (DataType::F32, Compute::F32(InputRounding::Bf16), Format::Bf16),
+        (DataType::F16, Compute::F32(InputRounding::Full), Format::F16),
+        (DataType::Bf16, Compute::F32(InputRounding::Full), Format::Bf16),
     ] {
         for capability in [80, 90] {
             let a = Buffer::new(ab, m, k, 0, Order::Column);
             let b = Buffer::new(ab, k, n, 0, Order::Column);
             let d = Buffer::new(DataType::F32, m, n, 0, Order::Column);
-            let views = [&a, &b, &d].map(|buffer| buffer.view(Operation::None));
+            let views = [&a, &b, &d].map(|buffer| buffer.view(MatrixOperation::None));
             let product = Product::new([m, n, k], views, compute, capability);
             // SAFETY: the buffers live, are large enough, and do not overlap.
             unsafe { product.run(None) }.unwrap();

@@ -65,7 +65,7 @@ dgmm! {
 }
 
 #[test]
-fn what_depends_on_the_order_of_elements_is_refused() {
+fn aliases_whose_result_depends_on_the_order_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, x) = (blas.put(&[1.0_f32; 9]), blas.put(&[1.0_f32; 9]));

@@ -27,7 +27,7 @@ fn a_product_is_captured_and_replayed() {
 }
 
 #[test]
-fn a_result_for_the_host_can_not_be_captured() {
+fn host_results_can_not_be_captured() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let x = blas.put(&[1.0f32, -2.0]);

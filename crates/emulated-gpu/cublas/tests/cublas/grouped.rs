@@ -68,7 +68,7 @@ impl Groups {
 /// Two groups, of two products and of one, as in NVIDIA's sample. cudarc passes the arrays of
 /// pointers in host memory, and NVIDIA's documentation requires them in device memory; both work.
 #[test]
-fn groups_have_their_own_sizes() {
+fn each_group_has_its_own_sizes() {
     let blas = Blas::new();
     let a = blas.put(&[1.0f32, 3.0, 2.0, 4.0, 5.0, 7.0, 6.0, 8.0, 1.0, 2.0, 3.0]);
     let b = blas.put(&[5.0f32, 7.0, 6.0, 8.0, 9.0, 11.0, 10.0, 12.0, 4.0]);
@@ -100,7 +100,7 @@ fn groups_have_their_own_sizes() {
 
 /// A group of empty products has no work, but its pointers are still part of the arrays.
 #[test]
-fn arrays_that_go_beyond_the_last_address_are_refused() {
+fn arrays_beyond_the_address_space_are_refused() {
     let blas = Blas::new();
     let groups = Groups {
         shape: [[0, 1], [1, 1], [1, 1]],
@@ -125,7 +125,7 @@ fn odd<T: Copy, const N: usize>(numbers: [T; N]) -> Vec<u8> {
 
 /// Unaligned arrays, which NVIDIA's library accepts on x86.
 #[test]
-fn arrays_of_the_host_may_be_at_odd_addresses() {
+fn host_arrays_may_be_unaligned() {
     let blas = Blas::new();
     let a = blas.put(&[2.0f32, 3.0]);
     let result = blas.put(&[0.0f32; 2]);

@@ -39,7 +39,7 @@ fn two_pieces() -> Option<u64> {
 }
 
 #[test]
-fn a_matrix_may_go_through_several_mappings() {
+fn matrices_may_span_several_mappings() {
     const N: usize = 16;
     const BYTES: usize = N * N * 4;
     let blas = Blas::new();

@@ -5,7 +5,7 @@ use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 use crate::support::Blas;
 
 #[test]
-fn the_math_mode_decides_about_tf32() {
+fn the_math_mode_enables_tf32() {
     let blas = Blas::new();
     // A value with 12 bits after the binary point; TF32 keeps 10.
     let x = 1.0f32 + 2f32.powi(-12);

@@ -38,7 +38,7 @@ impl Call {
 }
 
 #[test]
-fn the_call_itself_is_right() {
+fn the_unchanged_call_succeeds() {
     assert_eq!(Call::default().run(&Blas::new()) as u32, 0);
 }
 
@@ -47,10 +47,7 @@ fn leading_dimensions_that_are_too_small() {
     let messages = Messages::listen();
     let blas = Blas::new();
     for (lds, said) in [
-        (
-            (2, 4, 3),
-            "lda is 2: A is stored as 3 x 4 in column-major order, so it has to be at least",
-        ),
+        ((2, 4, 3), "lda is 2: A is stored as 3 x 4 in column-major order, so it must be at least"),
         ((3, 3, 3), "ldb is 3: B is stored as 4 x 2"),
         ((3, 4, 2), "ldc is 2: C is stored as 3 x 2"),
     ] {
@@ -61,7 +58,7 @@ fn leading_dimensions_that_are_too_small() {
 
 /// The leading dimension suits the untransposed matrix but is too small for the transposed one.
 #[test]
-fn a_forgotten_transposition_is_named() {
+fn the_message_names_a_forgotten_transposition() {
     let messages = Messages::listen();
     let status = Call { operations: (T, N), ..Call::default() }.run(&Blas::new());
     messages.expect(
@@ -72,7 +69,7 @@ fn a_forgotten_transposition_is_named() {
 }
 
 #[test]
-fn operands_that_leave_their_allocation() {
+fn operands_outside_their_allocation_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let status = Call { lds: (4, 4, 3), ..Call::default() }.run(&blas);
@@ -83,18 +80,18 @@ fn operands_that_leave_their_allocation() {
     let status = Call { shifts: (0, 4, 0), ..Call::default() }.run(&blas);
     messages.expect(status, 7, &["B ends 4 bytes after it"]);
     let status = Call { shifts: (0, 0, 1 << 40), ..Call::default() }.run(&blas);
-    messages.expect(status, 7, &["C is at", "which no device allocation holds"]);
+    messages.expect(status, 7, &["C is at", "which is not inside a device allocation"]);
 }
 
 #[test]
-fn addresses_that_are_not_aligned() {
+fn misaligned_addresses_are_refused() {
     let messages = Messages::listen();
     let status = Call { shifts: (2, 0, 0), ..Call::default() }.run(&Blas::new());
     messages.expect(status, 7, &["A is at", "not a multiple of 4, the size of a CUDA_R_32F"]);
 }
 
 #[test]
-fn sizes_and_operations_that_are_none() {
+fn invalid_sizes_and_operations_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let status = Call { sizes: (3, -1, 4), ..Call::default() }.run(&blas);
@@ -105,7 +102,7 @@ fn sizes_and_operations_that_are_none() {
 }
 
 #[test]
-fn nothing_to_compute_is_right() {
+fn empty_products_succeed() {
     let blas = Blas::new();
     assert_eq!(Call { sizes: (0, 2, 4), lds: (1, 4, 1), ..Call::default() }.run(&blas) as u32, 0);
     assert_eq!(Call { sizes: (3, 0, 4), ..Call::default() }.run(&blas) as u32, 0);
@@ -113,7 +110,7 @@ fn nothing_to_compute_is_right() {
 }
 
 #[test]
-fn results_over_their_own_operands() {
+fn results_that_overlap_operands_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let a = blas.put(&[1.0f32; 4]);
@@ -124,7 +121,7 @@ fn results_over_their_own_operands() {
 }
 
 #[test]
-fn scalars_on_the_wrong_side() {
+fn scalars_in_the_wrong_memory_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let scalar = blas.put(&[1.0f32]);
@@ -150,7 +147,7 @@ fn scalars_on_the_wrong_side() {
 }
 
 #[test]
-fn batches_that_overlap() {
+fn overlapping_batches_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
@@ -170,7 +167,7 @@ fn batches_that_overlap() {
 }
 
 #[test]
-fn one_bad_matrix_of_a_batch_is_named() {
+fn the_message_names_the_bad_matrix_of_a_batch() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
@@ -190,7 +187,7 @@ fn one_bad_matrix_of_a_batch_is_named() {
 /// cuBLAS expects the arrays of pointers in device memory. An array outside every allocation, for
 /// example in freed memory or right after an allocation, is not read.
 #[test]
-fn arrays_of_pointers_that_no_allocation_holds_are_not_read() {
+fn arrays_of_pointers_outside_allocations_are_not_read() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 4]));
@@ -209,14 +206,14 @@ fn arrays_of_pointers_that_no_allocation_holds_are_not_read() {
     };
     for array in [host.as_mut_ptr(), gone, inputs.wrapping_add(1)] {
         let what = "the array of pointers to B";
-        messages.expect(gemm(array, 1), 7, &[what, "no device allocation holds"]);
+        messages.expect(gemm(array, 1), 7, &[what, "not inside a device allocation"]);
     }
     messages.expect(gemm(inputs, 2), 7, &["the array of pointers to C", "8 bytes after it"]);
     assert_eq!(blas.get(&c), [1.0; 4], "nothing was computed");
 }
 
 #[test]
-fn vectors_that_do_not_step_or_do_not_fit() {
+fn vectors_with_zero_increment_or_out_of_bounds_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, x, y) = (blas.put(&[1.0f32; 6]), blas.put(&[1.0f32; 3]), blas.put(&[1.0f32; 2]));
@@ -237,7 +234,7 @@ fn vectors_that_do_not_step_or_do_not_fit() {
 }
 
 #[test]
-fn handles_that_are_none() {
+fn invalid_handles_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let dead = {
@@ -250,15 +247,15 @@ fn handles_that_are_none() {
         let status = sys::cublasGetPointerMode_v2(std::ptr::null_mut(), &raw mut mode);
         messages.expect(status, 1, &["the handle is null"]);
         let status = sys::cublasGetPointerMode_v2(dead, &raw mut mode);
-        messages.expect(status, 1, &["the handle is not a living one"]);
+        messages.expect(status, 1, &["the handle is not valid"]);
         let status = sys::cublasDestroy_v2(dead);
-        messages.expect(status, 1, &["the handle is not a living one"]);
+        messages.expect(status, 1, &["the handle is not valid"]);
         assert_eq!(sys::cublasGetPointerMode_v2(blas.handle, &raw mut mode) as u32, 0);
     }
 }
 
 #[test]
-fn workspaces_are_aligned_and_inside_memory() {
+fn workspaces_must_be_aligned_and_inside_an_allocation() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let memory = blas.put(&[0u8; 1024]);
@@ -274,7 +271,7 @@ fn workspaces_are_aligned_and_inside_memory() {
 }
 
 #[test]
-fn what_is_not_emulated_is_there_and_refuses() {
+fn unsupported_functions_exist_and_return_an_error() {
     let blas = Blas::new();
     let messages = Messages::listen();
     let (one, null) = (1.0f32, std::ptr::null_mut());

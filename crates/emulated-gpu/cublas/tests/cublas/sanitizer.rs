@@ -43,7 +43,7 @@ fn planted(test: &str) -> String {
 }
 
 #[test]
-#[ignore = "run by `a_clean_product_is_not_flagged`"]
+#[ignore = "run by `valid_products_are_not_reported`"]
 fn clean() {
     let blas = Blas::new();
     let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), room(&blas));
@@ -54,12 +54,12 @@ fn clean() {
 }
 
 #[test]
-fn a_clean_product_is_not_flagged() {
+fn valid_products_are_not_reported() {
     assert!(!planted("clean").contains("emulated"));
 }
 
 #[test]
-#[ignore = "run by `an_uninitialised_operand_is_found`"]
+#[ignore = "run by `uninitialised_operands_are_detected`"]
 fn uninitialised() {
     let blas = Blas::new();
     let (a, b, c) = (put(&blas, 2.0), room(&blas), put(&blas, 0.0));
@@ -73,18 +73,18 @@ fn uninitialised() {
 }
 
 #[test]
-fn an_uninitialised_operand_is_found() {
+fn uninitialised_operands_are_detected() {
     let said = planted("uninitialised");
     for text in ["uninitialised memory", "library cublasSgemm_v2, operand 1, which it reads"] {
         assert!(said.contains(text), "{said}");
     }
     // The next product, whose failure is reported on standard error like every other.
-    let text = "emulated cuBLAS: cublasSgemm_v2: the driver does not take the work: CUDA error 719";
+    let text = "emulated cuBLAS: cublasSgemm_v2: the driver refused the work: CUDA error 719";
     assert!(said.contains(text), "{said}");
 }
 
 #[test]
-#[ignore = "run by `an_operand_that_was_freed_before_a_graph_is_launched_is_found`"]
+#[ignore = "run by `operands_freed_before_a_graph_launch_are_detected`"]
 fn freed() {
     let blas = Blas::new();
     let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), put(&blas, 0.0));
@@ -101,7 +101,7 @@ fn freed() {
 }
 
 #[test]
-fn an_operand_that_was_freed_before_a_graph_is_launched_is_found() {
+fn operands_freed_before_a_graph_launch_are_detected() {
     let said = planted("freed");
     for text in ["illegal address", "library cublasSgemm_v2, operand 0", "has been freed"] {
         assert!(said.contains(text), "{said}");

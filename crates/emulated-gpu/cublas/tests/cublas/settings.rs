@@ -7,7 +7,7 @@ use cudarc::cublas::sys;
 use crate::support::{Blas, Messages, install};
 
 #[test]
-fn settings_are_remembered() {
+fn settings_are_stored() {
     let blas = Blas::new();
     // SAFETY: the handle and the pointers are valid.
     unsafe {
@@ -30,12 +30,12 @@ fn settings_are_remembered() {
 }
 
 #[test]
-fn a_stream_that_is_none_is_refused() {
+fn invalid_streams_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     // SAFETY: the driver detects invalid streams without dereferencing them.
     let status = unsafe { sys::cublasSetStream_v2(blas.handle, 0x1234_5670usize as *mut _) };
-    messages.expect(status, 7, &["streamId 0x12345670 is no stream"]);
+    messages.expect(status, 7, &["streamId 0x12345670 is not a stream"]);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn version_and_texts() {
 /// The library is found by NVIDIA's name, and is the only one with its functions: the program
 /// doesn't contain them, although it links the crate for its path.
 #[test]
-fn the_program_has_no_second_copy() {
+fn the_program_contains_no_second_copy_of_the_library() {
     install();
     // SAFETY: only addresses are looked up.
     unsafe {
@@ -71,7 +71,7 @@ fn the_program_has_no_second_copy() {
         assert_eq!(address(&by_name), address(&by_path));
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         // A text of the library, in two pieces here so that the test does not find its own copy.
-        let text = ["make one with", "cublasCreate_v2"].join(" ").into_bytes();
+        let text = ["create one with", "cublasCreate_v2"].join(" ").into_bytes();
         let defines = program.windows(text.len()).any(|window| window == text);
         assert!(!defines, "the handles of the library are linked into the program too");
     }

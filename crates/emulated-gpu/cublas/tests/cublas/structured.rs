@@ -182,7 +182,7 @@ trmm! {
 }
 
 #[test]
-fn what_depends_on_the_order_of_elements_is_refused() {
+fn aliases_whose_result_depends_on_the_order_are_refused() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, b) = (blas.put(&[1.0_f32; 4]), blas.put(&[1.0_f32; 4]));

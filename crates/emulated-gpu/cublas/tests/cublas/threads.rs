@@ -22,7 +22,7 @@ fn multiply(handle: sys::cublasHandle_t, [a, b, c]: [usize; 3]) -> u32 {
 /// A call reads the handle's settings once when it begins, so that a thread that changes them only
 /// affects later calls.
 #[test]
-fn one_handle_serves_many_threads() {
+fn threads_may_share_a_handle() {
     let blas = Blas::new();
     let handle = blas.handle as usize;
     let stop = AtomicBool::new(false);
@@ -73,7 +73,7 @@ fn one_handle_serves_many_threads() {
 
 /// If another thread destroys a handle, each call either succeeds completely or fails.
 #[test]
-fn handles_that_other_threads_destroy_are_found_out() {
+fn handles_destroyed_by_other_threads_are_detected() {
     install();
     let blas = Blas::new();
     let (a, b) = (blas.put(&[1.0f32, 0.0, 0.0, 1.0]), blas.put(&[1.0f32, 2.0, 3.0, 4.0]));

@@ -35,7 +35,7 @@ fn multiply<A: DeviceRepr, C: DeviceRepr, S>(
 
 /// The combinations of types, compute type and scale type that `cublasGemmEx` must support.
 #[test]
-fn gemm_ex_takes_its_types() {
+fn gemm_ex_supports_its_types() {
     let _messages = Messages::listen();
     let blas = Blas::new();
     let (a, b) = ([1.0, 2.0, 3.0, 4.0], [0.5, -1.0, 2.0, 0.25]);
@@ -88,7 +88,7 @@ fn gemm_ex_takes_its_types() {
 }
 
 #[test]
-fn gemm_ex_takes_complex_types_and_their_scalars() {
+fn gemm_ex_supports_complex_types_and_scalars() {
     let messages = Messages::listen();
     let blas = Blas::new();
     let (a, b) = ([[1.0_f32, 2.0], [0.5, -1.0]], [[3.0_f32, -1.0], [2.0, 4.0]]);
@@ -105,5 +105,5 @@ fn gemm_ex_takes_complex_types_and_their_scalars() {
     // (1 + 2i)(3 - i) = 5 + 5i, (0.5 - i)(3 - i) = 0.5 - 3.5i, (1 + 2i)(2 + 4i) = -6 + 8i, (0.5 - i)(2 + 4i) = 5.
     assert_eq!(blas.get(&dc), [5.0, 5.0, 0.5, -3.5, -6.0, 8.0, 5.0, 0.0]);
     let status = call(cudaDataType_t::CUDA_R_32F);
-    messages.expect(status, 15, &["Ctype CUDA_R_32F", "do not go with CUBLAS_COMPUTE_32F"]);
+    messages.expect(status, 15, &["Ctype CUDA_R_32F", "are not supported with CUBLAS_COMPUTE_32F"]);
 }

@@ -60,7 +60,7 @@ gemv! {
 }
 
 #[test]
-fn gemv_walks_vectors_in_any_step() {
+fn gemv_supports_any_increment() {
     let blas = Blas::new();
     // Column-major 2 x 3, lda 4: [[1, 3, 5], [2, 4, 6]].
     let a = blas.put(&[1.0f32, 2.0, -1.0, -1.0, 3.0, 4.0, -1.0, -1.0, 5.0, 6.0]);
@@ -88,7 +88,7 @@ fn gemv_walks_vectors_in_any_step() {
 }
 
 #[test]
-fn asum_sums_magnitudes() {
+fn asum_sums_absolute_values() {
     let blas = Blas::new();
     let len = 1000;
     let x = blas.put(&(0..len).map(|i| if i % 2 == 0 { 0.5 } else { -0.25 }).collect::<Vec<f32>>());
@@ -112,7 +112,7 @@ fn asum_sums_magnitudes() {
 }
 
 #[test]
-fn of_no_elements_the_sum_is_zero_however_far_they_are_apart() {
+fn the_sum_of_an_empty_vector_is_zero_for_any_increment() {
     let blas = Blas::new();
     for (len, inc) in [(i64::MAX, i64::MIN), (i64::MIN, -1), (2, -1), (i64::MAX, -3), (0, 1)] {
         let (mut result, nowhere) = (7.0f64, usize::MAX as *const f64);
@@ -124,7 +124,7 @@ fn of_no_elements_the_sum_is_zero_however_far_they_are_apart() {
 }
 
 #[test]
-fn scalars_and_results_of_the_host_may_be_at_odd_addresses() {
+fn host_scalars_and_results_may_be_unaligned() {
     let blas = Blas::new();
     let x = blas.put(&[3.0f32, -4.0]);
     let y = blas.put(&[1.0f32, 2.0]);

@@ -77,7 +77,7 @@ fn value(index: usize) -> f64 {
 }
 
 #[test]
-fn every_candidate_computes_the_product() {
+fn all_candidates_compute_the_product() {
     let lt = Lt::new();
     let (m, n, k) = SIZES;
     let (a, b): (Vec<f64>, Vec<f64>) =
@@ -145,7 +145,7 @@ fn split_sums_without_a_workspace_are_refused() {
 }
 
 #[test]
-fn tiles_and_stages_are_listed() {
+fn capabilities_list_tiles_and_stages() {
     let lt = Lt::new();
     let shapes = [Shape::new(Type::F32, 4, 4); 4];
     let memory = lt.numbers(Type::F32, &[1.0; 32]);

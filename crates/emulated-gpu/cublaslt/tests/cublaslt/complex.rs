@@ -142,14 +142,14 @@ fn every_operation_in_both_precisions() {
 }
 
 #[test]
-fn what_does_not_go_with_complex_numbers_is_refused() {
+fn unsupported_complex_calls_are_refused() {
     let lt = Lt::new();
     let messages = Messages::listen();
     let untouched = vec![9.0; 2 * SIZES.0 * SIZES.1];
     let bias = Types { epilogue: 4, ..SINGLE };
     assert_eq!(multiply(&lt, bias, (0, 0), |x| x as f32), (15, untouched.clone()));
-    messages.expect(&["CUBLASLT_EPILOGUE_BIAS does not take complex numbers"]);
+    messages.expect(&["CUBLASLT_EPILOGUE_BIAS does not support complex numbers"]);
     let real = Types { scale: sys::cudaDataType_t::CUDA_R_32F, ..SINGLE };
     assert_eq!(multiply(&lt, real, (0, 0), |x| x as f32), (15, untouched));
-    messages.expect(&["the scale type is CUDA_R_32F", "it has to be CUDA_C_32F"]);
+    messages.expect(&["the scale type is CUDA_R_32F", "it must be CUDA_C_32F"]);
 }

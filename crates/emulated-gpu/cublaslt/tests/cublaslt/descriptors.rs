@@ -28,7 +28,7 @@ unsafe fn read<T: Default>(
 }
 
 #[test]
-fn attributes_have_nvidias_defaults_and_are_read_back() {
+fn attributes_have_nvidias_defaults_and_can_be_set() {
     let messages = Messages::listen();
     let mut descriptor = std::ptr::null_mut();
     use sys::cublasLtMatmulDescAttributes_t::*;
@@ -71,7 +71,7 @@ fn attributes_have_nvidias_defaults_and_are_read_back() {
 }
 
 #[test]
-fn structures_live_in_memory_of_the_programs_too() {
+fn structures_may_be_in_the_programs_memory() {
     let messages = Messages::listen();
     let mut layout = [0u64; 8];
     let place: sys::cublasLtMatrixLayout_t = layout.as_mut_ptr().cast();
@@ -97,7 +97,7 @@ fn structures_live_in_memory_of_the_programs_too() {
 }
 
 #[test]
-fn memory_of_the_programs_may_be_at_an_odd_address_and_is_not_freed() {
+fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
     let messages = Messages::listen();
     let mut bytes = [0u64; 9];
     // SAFETY: the layout's 64 bytes are inside the array, even from its second byte on.
@@ -123,12 +123,12 @@ fn memory_of_the_programs_may_be_at_an_odd_address_and_is_not_freed() {
             (0, [0, 6, 0, 0, 0, 0, 0, 0, 0], [0, 8, 0, 0, 0, 0, 0, 0, 0])
         );
         assert_eq!(sys::cublasLtMatrixLayoutDestroy(place) as u32, 7);
-        messages.expect(&["matLayout is memory of the program's"]);
+        messages.expect(&["matLayout is in the program's memory"]);
     }
 }
 
 #[test]
-fn structures_of_the_wrong_kind_are_named() {
+fn the_message_names_structures_of_the_wrong_kind() {
     let lt = Lt::new();
     let messages = Messages::listen();
     let mut preference = std::ptr::null_mut();
@@ -144,7 +144,7 @@ fn structures_of_the_wrong_kind_are_named() {
             ask(handle, wrong.cast(), [wrong.cast(); 4], preference, requested, answer, found)
         };
         assert_eq!(ask(lt.handle, 1) as u32, 7);
-        messages.expect(&["operationDesc is no matmul descriptor"]);
+        messages.expect(&["operationDesc is not a matmul descriptor"]);
         assert_eq!(ask(lt.handle, 0) as u32, 7);
         messages.expect(&["requestedAlgoCount is 0"]);
         assert_eq!(ask(std::ptr::null_mut(), 1) as u32, 1);
@@ -155,7 +155,7 @@ fn structures_of_the_wrong_kind_are_named() {
 }
 
 #[test]
-fn algorithms_are_listed_made_and_asked() {
+fn algorithms_are_listed_created_and_queried() {
     let lt = Lt::new();
     let f32 = sys::cudaDataType_t::CUDA_R_32F;
     let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;

@@ -133,7 +133,7 @@ fn bias_with_and_without_activation() {
 /// padded to multiples of 128 bits, and bits beyond the last row stay unchanged, as in cuBLASLt
 /// 13.0 on an RTX 3060. The gradient reads the mask.
 #[test]
-fn the_mask_of_relu_goes_to_its_gradient() {
+fn the_relu_mask_is_used_by_its_gradient() {
     for problem in problems() {
         let (m, n) = (problem.m, problem.n);
         let ld = m.next_multiple_of(128);
@@ -189,7 +189,7 @@ fn the_mask_of_relu_goes_to_its_gradient() {
 }
 
 #[test]
-fn the_input_of_gelu_goes_to_its_gradient() {
+fn the_gelu_input_is_used_by_its_gradient() {
     for problem in problems() {
         let (m, n) = (problem.m, problem.n);
         let ld = m.next_multiple_of(8);
@@ -245,7 +245,7 @@ fn the_input_of_gelu_goes_to_its_gradient() {
 
 /// Sums of the operands along K: neither scaled by `alpha` nor rounded like inputs.
 #[test]
-fn gradients_of_the_bias_from_operands() {
+fn bias_gradients_are_sums_of_operands() {
     for ty in TYPES {
         let lt = Lt::new();
         let (m, n, k) = (5, 4, 3);
@@ -286,7 +286,7 @@ fn gradients_of_the_bias_from_operands() {
 }
 
 #[test]
-fn tf32_is_used_only_where_it_is_asked_for() {
+fn tf32_is_only_used_on_request() {
     let lt = Lt::new();
     let x = 1.0 + 2f64.powi(-12);
     let (a, b) = (lt.numbers(Type::F32, &[x; 8]), lt.numbers(Type::F32, &[1.0; 8]));

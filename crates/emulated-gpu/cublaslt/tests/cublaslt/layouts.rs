@@ -58,7 +58,7 @@ fn every_order_and_transposition() {
 
 /// A batch that repeats a single `A`, with a bias and a mask for each matrix.
 #[test]
-fn batches_step_through_everything() {
+fn batches_apply_every_stride() {
     let lt = Lt::new();
     let (m, n, k, batch) = (5, 3, 2, 4);
     let (a, b) = (values(m * k, 1), values(k * n * batch, 2));
@@ -104,7 +104,7 @@ fn batches_step_through_everything() {
 
 /// With a smaller promised alignment, operands can be parts of a larger buffer.
 #[test]
-fn parts_of_buffers_with_their_alignment_promised() {
+fn a_smaller_alignment_can_be_promised() {
     let lt = Lt::new();
     let memory = lt.numbers(F32, &values(40, 1));
     let d = lt.numbers(F32, &[0.0; 9]);
@@ -125,7 +125,7 @@ fn parts_of_buffers_with_their_alignment_promised() {
 
 /// A leading dimension of 0 repeats one column of `C` (or one row, if row-major).
 #[test]
-fn one_column_of_c_for_all() {
+fn one_column_of_c_can_be_repeated() {
     let lt = Lt::new();
     let (m, n, k, batch) = (4, 3, 2, 2);
     let [va, vb, vc] = [m * k, k * n, 2 * m].map(|count| values(count, count));

@@ -45,14 +45,14 @@ impl Fixture {
 }
 
 #[test]
-fn the_call_itself_is_right() {
+fn the_unchanged_call_succeeds() {
     let fixture = Fixture::new();
     assert_eq!(fixture.call().run(&fixture.lt), (0, 0));
 }
 
 /// The statuses are those of cuBLASLt 13.0 on an RTX 3060, in single precision.
 #[test]
-fn masks_and_auxiliary_matrices() {
+fn invalid_masks_and_auxiliary_matrices_are_refused() {
     let fixture = Fixture::new();
     let spare = fixture.spare();
     let relu = Call { epilogue: 130, aux: spare, aux_ld: 128, ..fixture.call() };
@@ -73,7 +73,7 @@ fn masks_and_auxiliary_matrices() {
     let short = Call { aux_ld: 7, ..gelu.clone() };
     fixture.expect(&short, (INVALID, INVALID), &["EPILOGUE_AUX_LD is 7"]);
     let other_type = Call { aux_type: 2, ..gelu.clone() };
-    fixture.expect(&other_type, (INVALID, INVALID), &["AUX_DATA_TYPE is 2: it has to be 0"]);
+    fixture.expect(&other_type, (INVALID, INVALID), &["AUX_DATA_TYPE is 2: it must be 0"]);
     fixture.expect(&Call { aux: 0, ..gelu }, (0, UNSUPPORTED), &["CUBLASLT_EPILOGUE_GELU_AUX"]);
     let gradient = Call { epilogue: 192, ..fixture.call() };
     fixture.expect(&gradient, (0, INVALID), &["CUBLASLT_EPILOGUE_DGELU needs it"]);
@@ -100,10 +100,10 @@ fn gradients_of_biases() {
         shapes: turned(0, a),
         ..fixture.call()
     };
-    let said = "CUBLASLT_EPILOGUE_BGRADA needs the columns of op(A) in one piece";
+    let said = "CUBLASLT_EPILOGUE_BGRADA needs contiguous columns of op(A)";
     fixture.expect(&from_a, (UNSUPPORTED, UNSUPPORTED), &[said]);
     let from_b = Call { epilogue: 512, bias: spare, ..fixture.call() };
-    let said = "CUBLASLT_EPILOGUE_BGRADB needs the rows of op(B) in one piece";
+    let said = "CUBLASLT_EPILOGUE_BGRADB needs contiguous rows of op(B)";
     fixture.expect(&from_b, (UNSUPPORTED, UNSUPPORTED), &[said]);
     let null = Call { bias: 0, transposed: (false, true), shapes: turned(1, b), ..from_b };
     fixture.expect(&null, (0, INVALID), &["BIAS_POINTER is null"]);
@@ -128,7 +128,7 @@ fn shapes_without_an_algorithm() {
 }
 
 #[test]
-fn epilogues_along_columns_of_a_result_in_rows() {
+fn column_epilogues_refuse_row_major_results() {
     let fixture = Fixture::new();
     let mut call = Call { epilogue: 4, bias: fixture.spare(), ..fixture.call() };
     call.shapes[2] = Shape::in_rows(F32, 8, 4);
@@ -139,7 +139,7 @@ fn epilogues_along_columns_of_a_result_in_rows() {
 }
 
 #[test]
-fn leading_dimensions_and_shapes() {
+fn inconsistent_shapes_and_leading_dimensions_are_refused() {
     let fixture = Fixture::new();
     let with = |index: usize, shape: Shape| {
         let mut call = fixture.call();
@@ -168,7 +168,7 @@ fn leading_dimensions_and_shapes() {
 }
 
 #[test]
-fn types_that_do_not_go_together() {
+fn incompatible_types_are_refused() {
     let fixture = Fixture::new();
     let mut call = fixture.call();
     call.shapes[1].ty = Type::F16;
@@ -187,7 +187,7 @@ fn types_that_do_not_go_together() {
 
 /// The real library accepts these calls, and reads or writes out of bounds.
 #[test]
-fn memory_that_is_too_small() {
+fn operands_outside_their_allocations_are_refused() {
     let fixture = Fixture::new();
     let mut wide = fixture.call();
     wide.shapes[0].ld = 9;
@@ -202,7 +202,11 @@ fn memory_that_is_too_small() {
     fixture.expect(&mask, (0, INVALID), &[said, "ends 33 bytes after it"]);
     let mut nowhere = fixture.call();
     nowhere.addresses[1] = 0x1000;
-    fixture.expect(&nowhere, (0, INVALID), &["B is at 0x1000, which no device allocation holds"]);
+    fixture.expect(
+        &nowhere,
+        (0, INVALID),
+        &["B is at 0x1000, which is not inside a device allocation"],
+    );
     let mut null = fixture.call();
     null.addresses[3] = 0;
     fixture.expect(&null, (0, INVALID), &["D is a null pointer"]);
@@ -216,7 +220,7 @@ fn memory_that_is_too_small() {
 
 /// The heuristic assumes 256 bytes unless the preferences say otherwise.
 #[test]
-fn addresses_that_were_promised_better() {
+fn addresses_below_the_promised_alignment_are_refused() {
     let fixture = Fixture::new();
     let large = fixture.lt.numbers(F32, &[1.0; 64]);
     let mut call = fixture.call();
@@ -232,7 +236,7 @@ fn addresses_that_were_promised_better() {
 }
 
 #[test]
-fn bias_and_mask_that_moved_after_the_heuristic() {
+fn bias_and_mask_with_less_alignment_than_for_the_heuristic_are_refused() {
     let fixture = Fixture::new();
     let spare = fixture.spare();
     let bias = Call { epilogue: 4, bias: spare, ..fixture.call() };
@@ -248,7 +252,7 @@ fn bias_and_mask_that_moved_after_the_heuristic() {
 
 /// Sizes beyond the address space are refused, whether the operand is read or not.
 #[test]
-fn sizes_beyond_memory() {
+fn sizes_beyond_the_address_space_are_refused() {
     let fixture = Fixture::new();
     let spare = fixture.spare();
     for ld in [i64::MAX as usize, 1 << 62, (1 << 61) + 3] {
@@ -257,7 +261,7 @@ fn sizes_beyond_memory() {
             call.shapes[index].ld = ld;
             // C and D are the same memory with the same layout.
             call.shapes[3].ld = call.shapes[2].ld;
-            fixture.expect(&call, (0, INVALID), &["is larger than memory"]);
+            fixture.expect(&call, (0, INVALID), &["is larger than the address space"]);
         }
         let mut unread = Call { scalars: (0.0, 0.0), alignment: Some(4), ..fixture.call() };
         unread.shapes[0].ld = ld;
@@ -269,13 +273,13 @@ fn sizes_beyond_memory() {
         for shape in &mut batch.shapes {
             (shape.batch, shape.stride) = (2, stride);
         }
-        fixture.expect(&batch, (0, INVALID), &["is larger than memory"]);
+        fixture.expect(&batch, (0, INVALID), &["is larger than the address space"]);
         let mut bias = Call { epilogue: 4, bias_stride: stride, ..fixture.call() };
         (bias.bias, bias.addresses[2], bias.addresses[3]) = (bias.addresses[0], spare, spare);
         for (shape, apart) in bias.shapes.iter_mut().zip([0, 0, 32, 32]) {
             (shape.batch, shape.stride) = (2, apart);
         }
-        fixture.expect(&bias, (0, INVALID), &["BIAS_POINTER is larger than memory"]);
+        fixture.expect(&bias, (0, INVALID), &["BIAS_POINTER is larger than the address space"]);
     }
     let mask = Call { epilogue: 130, aux: spare, aux_ld: i64::MAX & !127, ..fixture.call() };
     fixture.expect(
@@ -285,7 +289,7 @@ fn sizes_beyond_memory() {
     );
     let sums =
         Call { epilogue: 164, aux: spare, aux_ld: i64::MAX & !7, bias: spare, ..fixture.call() };
-    fixture.expect(&sums, (0, INVALID), &["AUX_POINTER is larger than memory"]);
+    fixture.expect(&sums, (0, INVALID), &["AUX_POINTER is larger than the address space"]);
     let mut batch = Call { aux_stride: i64::MAX & !127, ..mask.clone() };
     batch.shapes.iter_mut().for_each(|shape| (shape.batch, shape.stride) = (2, 32));
     fixture.expect(&batch, (INVALID, INVALID), &["EPILOGUE_AUX_BATCH_STRIDE is"]);

@@ -9,7 +9,7 @@ const ROUNDS: usize = 20;
 
 /// A cuBLASLt handle has no settings: every call describes all of its work.
 #[test]
-fn one_handle_serves_many_threads() {
+fn threads_may_share_a_handle() {
     let lt = Lt::new();
     let ty = Type::F32;
     let handle = lt.handle as usize;

@@ -14,10 +14,10 @@ pub type Callback = Arc<dyn Fn(&CStr, &CStr) + Send + Sync>;
 
 /// The maximum number of different messages on standard error. A program that continues after every
 /// error can produce an endless number, because addresses differ.
-const SHOWN: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 /// The destinations of one library's messages.
-pub struct Report {
+pub struct MessageLog {
     library: &'static str,
     state: Mutex<Option<State>>,
 }
@@ -26,18 +26,18 @@ pub struct Report {
 struct State {
     /// The messages printed so far, so that a training loop that ignores errors prints each one
     /// once.
-    said: HashSet<String>,
+    printed: HashSet<String>,
     callback: Option<Callback>,
     file: Option<File>,
 }
 
-impl std::fmt::Debug for Report {
+impl std::fmt::Debug for MessageLog {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Report").field("library", &self.library).finish_non_exhaustive()
+        formatter.debug_struct("MessageLog").field("library", &self.library).finish_non_exhaustive()
     }
 }
 
-impl Report {
+impl MessageLog {
     /// The messages of the library with this name.
     #[must_use]
     pub const fn new(library: &'static str) -> Self {
@@ -66,12 +66,12 @@ impl Report {
     /// Runs the body of an exported function and returns its status; an error is reported.
     pub fn guard(&self, function: &str, body: impl FnOnce() -> Result<(), Rejection>) -> i32 {
         let Err(rejection) = c_abi::guard(body) else { return Status::Success.code() };
-        self.say(function, &rejection.to_string());
+        self.report(function, &rejection.to_string());
         rejection.status.code()
     }
 
     /// Reports a message: once on standard error, every time to the callback and the file.
-    pub fn say(&self, function: &str, message: &str) {
+    pub fn report(&self, function: &str, message: &str) {
         let line = format!("{function}: {message}");
         let mut guard = self.lock();
         let state = guard.get_or_insert_default();
@@ -80,10 +80,10 @@ impl Report {
             let _ = writeln!(file, "[Error][{function}] {message}");
         }
         let callback = state.callback.clone();
-        if state.said.len() < SHOWN && state.said.insert(line.clone()) {
+        if state.printed.len() < MAX_SHOWN && state.printed.insert(line.clone()) {
             c_abi::report(self.library, &line);
-            if state.said.len() == SHOWN {
-                c_abi::report(self.library, "further messages are not shown here");
+            if state.printed.len() == MAX_SHOWN {
+                c_abi::report(self.library, "further messages are not printed here");
             }
         }
         // The callback may call the library again.
@@ -106,25 +106,25 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_rejection_becomes_its_status_and_is_said() {
-        let report = Report::new("emulated test");
+    fn rejections_return_their_status_and_are_reported() {
+        let log = MessageLog::new("emulated test");
         let (sender, receiver) = mpsc::channel();
         let sender = Mutex::new(sender);
-        report.set_callback(Some(Arc::new(move |function, message| {
+        log.set_callback(Some(Arc::new(move |function, message| {
             let both = (function.to_owned(), message.to_owned());
-            sender.lock().expect("nobody panics").send(both).expect("the test waits for it");
+            sender.lock().expect("no thread panics").send(both).expect("the test waits for it");
         })));
         let refuse = || Err(Rejection::invalid("lda is 3"));
-        assert_eq!(report.guard("cublasSgemm_v2", refuse), 7);
+        assert_eq!(log.guard("cublasSgemm_v2", refuse), 7);
         let (function, message) = receiver.recv().expect("one message");
         assert_eq!(function.as_c_str(), c"cublasSgemm_v2");
         assert_eq!(message.as_c_str(), c"lda is 3 (CUBLAS_STATUS_INVALID_VALUE)");
-        assert_eq!(report.guard("cublasSgemm_v2", || Ok(())), 0);
+        assert_eq!(log.guard("cublasSgemm_v2", || Ok(())), 0);
     }
 
     #[test]
-    fn a_panic_stays_inside() {
-        let report = Report::new("emulated test");
-        assert_eq!(report.guard("cublasCreate_v2", || panic!("on purpose")), 14);
+    fn panics_become_an_internal_error() {
+        let log = MessageLog::new("emulated test");
+        assert_eq!(log.guard("cublasCreate_v2", || panic!("on purpose")), 14);
     }
 }

@@ -6,12 +6,12 @@ use crate::Rejection;
 ///
 /// # Errors
 /// `ALLOC_FAILED` if the host is out of memory.
-pub fn room<T>(count: usize) -> Result<Vec<T>, Rejection> {
+pub fn vec_with_capacity<T>(count: usize) -> Result<Vec<T>, Rejection> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count).map_err(|_| {
         let size = (count as u64).saturating_mul(size_of::<T>() as u64);
         Rejection::out_of_memory(format!(
-            "the host has not the room for {size} bytes of intermediate results: multiply smaller \
+            "the host is out of memory for {size} bytes of intermediate results: multiply smaller \
              matrices, or fewer at once"
         ))
     })?;
@@ -23,7 +23,7 @@ pub fn room<T>(count: usize) -> Result<Vec<T>, Rejection> {
 /// # Errors
 /// `ALLOC_FAILED` if the host is out of memory.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, Rejection> {
-    let mut vector = room(count)?;
+    let mut vector = vec_with_capacity(count)?;
     vector.resize(count, value);
     Ok(vector)
 }
