@@ -45,7 +45,8 @@ macro_rules! complex {
                 let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
                 let (alpha, beta) = ([alpha.re, alpha.im], [beta.re, beta.im]);
                 let (a, b, c) = (a.cast(), b.cast(), c.cast());
-                // SAFETY: the caller's promise; a complex number is its two parts, one after the other.
+                // SAFETY: the caller's promise; a complex number is its two parts, one after the
+                // other.
                 unsafe {
                     matrixmultiply::$multiply(
                         Standard, Standard, m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc,

@@ -66,8 +66,8 @@ impl Door {
     /// Wraps the handle that the driver passes to running work.
     ///
     /// # Safety
-    /// The driver has passed `door` to that work, which must not end before this value; `access_function` is
-    /// its `emulatedGpuAccess`.
+    /// The driver has passed `door` to that work, which must not end before this value; `access_function`
+    /// is its `emulatedGpuAccess`.
     pub(crate) unsafe fn new(access_function: AccessFunction, door: *const c_void) -> Self {
         Self { access_function, door }
     }

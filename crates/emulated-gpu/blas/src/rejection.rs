@@ -4,8 +4,8 @@ use c_abi::Fault;
 
 use crate::Status;
 
-/// The status for the caller, and a message for the user: which argument is wrong, why, and what
-/// would be right.
+/// The status for the caller, and a message for the user: which argument is wrong, why, and how
+/// to correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({})", .status.name().to_string_lossy())]
 pub struct Rejection {

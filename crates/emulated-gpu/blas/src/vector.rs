@@ -268,7 +268,8 @@ macro_rules! kernels {
                         let mut sums = [$splat(0.0); TOGETHER];
                         let (blocks, rest) = x.as_chunks::<{ TOGETHER * LANES }>();
                         let mut lanes = [0.0; LANES];
-                        // SAFETY: the row is as long as `x`, and the arrays consist of whole vectors.
+                        // SAFETY: the row is as long as `x`, and the arrays consist of whole
+                        // vectors.
                         unsafe {
                             for (index, block) in blocks.iter().enumerate() {
                                 let (row, x) = (row.add(index * block.len()), block.as_ptr());

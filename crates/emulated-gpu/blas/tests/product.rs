@@ -124,11 +124,8 @@ fn check(case: &Case) {
         }
         _ => x,
     };
-    // The error of a sum is at most γ_k Σ
-    // a
-    //
-    // b
-    // , times 2.5 if digits are truncated; storing adds a rounding to the result's type.
+    // The error of a sum is at most γ_k Σ|a||b|, times 2.5 if digits are truncated; storing adds a
+    // rounding to the result's type.
     let unit = match compute {
         Compute::F64 => 2f64.powi(-53),
         // Rounded to half once per group of at least four products.

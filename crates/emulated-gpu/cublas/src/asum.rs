@@ -84,30 +84,22 @@ unsafe fn sum<T: Real>(x: View, first: usize, len: usize) -> T {
 }
 
 export! {
-    /// Computes `result = Σ
-    /// x
-    /// `.
+    /// Computes `result = Σ |x|`.
     fn cublasSasum_v2(handle: Handle, n: c_int, x: *const c_void, incx: c_int, result: *mut c_void) {
         submit::<f32>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
     }
 
-    /// Computes `result = Σ
-    /// x
-    /// `.
+    /// Computes `result = Σ |x|`.
     fn cublasDasum_v2(handle: Handle, n: c_int, x: *const c_void, incx: c_int, result: *mut c_void) {
         submit::<f64>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
     }
 
-    /// Computes `result = Σ
-    /// x
-    /// `.
+    /// Computes `result = Σ |x|`.
     fn cublasSasum_v2_64(handle: Handle, n: i64, x: *const c_void, incx: i64, result: *mut c_void) {
         submit::<f32>(NAME, handle, n, x as u64, incx, result as u64)
     }
 
-    /// Computes `result = Σ
-    /// x
-    /// `.
+    /// Computes `result = Σ |x|`.
     fn cublasDasum_v2_64(handle: Handle, n: i64, x: *const c_void, incx: i64, result: *mut c_void) {
         submit::<f64>(NAME, handle, n, x as u64, incx, result as u64)
     }

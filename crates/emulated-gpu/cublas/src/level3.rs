@@ -1,4 +1,4 @@
-//! The product behind all `gemm` functions: its checks and its work.
+//! The matrix product that all `gemm` functions share: its checks and its work.
 
 use std::ffi::{c_int, c_void};
 
@@ -150,7 +150,8 @@ impl Gemm {
                 let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
                 // All views are known now, so this never continues.
                 let Some(product) = product(inputs, &c, index) else { continue };
-                // SAFETY: the operands are among the accesses, or access was granted by `located`.
+                // SAFETY: the operands are among the accesses, or access was granted by
+                // `with_addresses`.
                 unsafe { product.run(None)? };
             }
             Ok(())

@@ -114,7 +114,8 @@ impl Operand {
         }
         let count = matrix.batch;
         let addresses = if in_host {
-            // SAFETY: the array is in host memory, and the caller of the C function keeps it readable.
+            // SAFETY: the array is in host memory, and the caller of the C function keeps it
+            // readable.
             unsafe { driver.addresses_of_host(array, count as usize) }?
         } else {
             check_range(

@@ -10,12 +10,12 @@ use std::sync::Mutex;
 
 use libloading::os::unix::Library;
 
-static HEARD: Mutex<String> = Mutex::new(String::new());
+static RECEIVED: Mutex<String> = Mutex::new(String::new());
 
-unsafe extern "C" fn hear(message: *const c_char) {
+unsafe extern "C" fn record(message: *const c_char) {
     // SAFETY: the library passes a valid text.
     let message = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
-    *HEARD.lock().unwrap() = message;
+    *RECEIVED.lock().unwrap() = message;
 }
 
 /// On a machine with NVIDIA's driver, the message names the first device instead.
@@ -28,14 +28,14 @@ fn creating_a_handle_fails_without_the_emulated_driver() {
             *library.get(b"cublasSetLoggerCallback\0").unwrap();
         let create: extern "C" fn(*mut *mut c_void) -> c_int =
             *library.get(b"cublasCreate_v2\0").unwrap();
-        assert_eq!(listen(hear), 0);
+        assert_eq!(listen(record), 0);
         let mut handle = std::ptr::null_mut();
         assert_eq!(create(&raw mut handle), 1);
         assert!(handle.is_null());
     }
-    let heard = HEARD.lock().unwrap().clone();
-    assert!(heard.contains("CUDA driver"), "{heard}");
-    assert!(heard.contains("CUBLAS_STATUS_NOT_INITIALIZED"), "{heard}");
+    let received = RECEIVED.lock().unwrap().clone();
+    assert!(received.contains("CUDA driver"), "{received}");
+    assert!(received.contains("CUBLAS_STATUS_NOT_INITIALIZED"), "{received}");
 }
 
 /// Set in the child process, which finds the driver.

@@ -168,7 +168,8 @@ pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(
             "{name} is in the program's memory and must not be destroyed"
         )));
     }
-    // SAFETY: it has the magic number of its type, `create` allocated it, and it has not been freed.
+    // SAFETY: it has the magic number of its type, `create` allocated it, and it has not been
+    // freed.
     unsafe {
         pointer.cast::<u32>().write(0);
         drop(Box::from_raw(pointer));

@@ -32,7 +32,7 @@ pub(crate) enum Bias {
     GradientOfB,
 }
 
-/// An epilogue: its name, and what it does.
+/// An epilogue: its name, and its operations on the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Epilogue {
     pub(crate) name: &'static str,
@@ -154,9 +154,8 @@ mod tests {
 
     #[test]
     fn epilogue_numbers_combine_bits() {
-        // The bits in NVIDIA's header: RELU 2, BIAS 4, DRELU 8
-        // AUX, BGRAD 16, GELU 32, DGELU 64
-        // AUX, AUX 128.
+        // The bits in NVIDIA's header: RELU 2, BIAS 4, DRELU 8 | AUX, BGRAD 16, GELU 32,
+        // DGELU 64 | AUX, AUX 128.
         for code in [1, 2, 4, 6, 32, 36, 130, 134, 136, 152, 160, 164, 192, 208, 256, 512] {
             let epilogue = Epilogue::from_code(code).unwrap();
             assert_eq!(epilogue.has_aux(), code & 128 != 0, "{}", epilogue.name);

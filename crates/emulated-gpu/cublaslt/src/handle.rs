@@ -48,7 +48,7 @@ export! {
     /// Returns a part of the version: 0 is major, 1 minor, 2 patch.
     fn cublasLtGetProperty(property: c_int, value: Out<'_, c_int>) {
         let part = usize::try_from(property).ok().and_then(|part| VERSION.get(part));
-        let part = part.ok_or_else(|| Rejection::invalid(format!("type is {property}, which is none")));
+        let part = part.ok_or_else(|| Rejection::invalid(format!("type is {property}, which is not a libraryPropertyType")));
         value.set_as(*part?, "value")
     }
 

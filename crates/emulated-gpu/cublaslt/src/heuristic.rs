@@ -149,7 +149,7 @@ macro_rules! export_problem_functions {
 
 export_problem_functions! {
     /// Returns up to `requested` algorithms for a problem, or fails with
-    /// `CUBLAS_STATUS_NOT_SUPPORTED` if there are none.
+    /// `CUBLAS_STATUS_NOT_SUPPORTED` if no algorithm supports it.
     fn cublasLtMatmulAlgoGetHeuristic / cublasLtMatmulAlgoGetHeuristicForStream(
         preference: *const Preference, requested: c_int, answers: Out<'_, HeuristicResult>, returned: Out<'_, c_int>
     ) = find_algorithms;

@@ -103,7 +103,7 @@ unsafe fn join(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) -
 fn close(comm: Handle, abort: bool) -> Result {
     // As in NCCL, destroying a null communicator is a no-op.
     if comm != 0 {
-        find(comm)?.forget(abort);
+        find(comm)?.release(abort);
     }
     Ok(())
 }
@@ -228,7 +228,7 @@ export! {
         rank.set_as(find(comm)?.rank() as c_int, "rank")
     }
 
-    /// Checks the buffer. Registering it has no other effect: it makes nothing faster here.
+    /// Checks the buffer. Registering it has no other effect.
     fn ncclCommRegister / pncclCommRegister(
         comm: Handle, buffer: *mut c_void, size: usize, handle: Out<'_, *mut c_void>
     ) {
@@ -353,7 +353,7 @@ export! {
         Ok(())
     }
 
-    /// WorkError a group; the outermost one starts the calls made in it.
+    /// Ends a group; the outermost one starts the calls made in it.
     fn ncclGroupEnd / pncclGroupEnd() {
         group::end()
     }

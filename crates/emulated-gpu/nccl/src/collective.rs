@@ -1,15 +1,15 @@
 //! Collective operations.
 //!
 //! A buffer is processed in pieces. For each piece, every rank copies its elements to shared
-//! memory, all ranks meet, and each rank reads what it needs. For a sum, the piece is cut into
-//! segments, each rank adds up its own segment, and all meet once more. So a rank moves about twice
-//! the bytes of its buffer, as in a ring algorithm.
+//! memory, all ranks wait at a barrier, and each rank reads what it needs. For a sum, the piece is
+//! cut into segments, each rank adds up its own segment, and all wait at a second barrier. So a
+//! rank moves about twice the bytes of its buffer, as in a ring algorithm.
 
 use emulated_blas::{Access, Door, Refused, words};
 
 use crate::communicator::Communicator;
 use crate::ffi::{Error, Result, report};
-use crate::meeting::MeetingKind;
+use crate::membership::BarrierKind;
 use crate::operation::{CollectiveParameters, NcclCollective};
 use crate::reduction::{Factor, Reduction, multiply};
 use crate::region::PIECE;
@@ -84,13 +84,13 @@ impl Collective {
         accesses.retain(|access| access.width > 0);
         // On a refusal, the communicator fails for all ranks, so that the others don't wait.
         if let Err(refused) = door.admit(&accesses) {
-            own.seat.fail(crate::ffi::Code::UnhandledCuda, own.rank());
+            own.membership.fail(crate::ffi::Code::UnhandledCuda, own.rank());
             return Err(refused.into());
         }
-        own.seat
+        own.membership
             .region
             .reserve_pieces(own.rank())
-            .inspect_err(|_| own.seat.fail(crate::ffi::Code::System, own.rank()))?;
+            .inspect_err(|_| own.membership.fail(crate::ffi::Code::System, own.rank()))?;
         self.agree(own, number)?;
         // SAFETY: both buffers and the factor were admitted.
         unsafe {
@@ -107,17 +107,17 @@ impl Collective {
 
     /// Publishes what this rank is about to do, and compares it with the other ranks.
     fn agree(&self, own: &Communicator, number: u64) -> Result {
-        let region = &own.seat.region;
-        self.parameters.show(&region.slot(own.rank()).call);
-        own.seat.meet(MeetingKind::Work)?;
+        let region = &own.membership.region;
+        self.parameters.publish(&region.slot(own.rank()).call);
+        own.membership.barrier(BarrierKind::Work)?;
         for rank in 0..own.ranks() {
             if let Some(difference) = self.parameters.difference(&region.slot(rank).call) {
                 let why = format!("rank {rank} {difference}, in operation {number} of both");
-                return Err(own.seat.fail_mismatch(rank, why));
+                return Err(own.membership.fail_mismatch(rank, why));
             }
         }
         // No rank may publish its next call before all ranks have compared this one.
-        own.seat.meet(MeetingKind::Work)
+        own.membership.barrier(BarrierKind::Work)
     }
 
     /// The number of elements that fit into a piece for each of `parts` equal parts.
@@ -158,9 +158,10 @@ impl Collective {
     /// The driver has admitted what this rank sends and receives.
     unsafe fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let CollectiveParameters { kind, data_type, count, root, .. } = self.parameters;
-        let (region, ranks, rank) = (&own.seat.region, own.ranks(), own.rank());
+        let (region, ranks, rank) = (&own.membership.region, own.ranks(), own.rank());
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
-        let shown: Vec<*const u8> = (0..ranks).map(|r| region.offered(r).cast_const()).collect();
+        let published: Vec<*const u8> =
+            (0..ranks).map(|r| region.offered(r).cast_const()).collect();
         let mut begin = 0;
         while begin < count {
             let len = most.min(count - begin);
@@ -169,19 +170,20 @@ impl Collective {
                 let from = (each * rank).min(len);
                 (from, (from + each).min(len) - from)
             };
-            // SAFETY: the caller's promise; until the meeting no other rank reads this rank's
-            // piece, and after it no rank writes there before the next; each rank has its own result.
+            // SAFETY: the caller's promise; until the barrier no other rank reads this rank's
+            // piece, and after it no rank writes there before the next; each rank has its own
+            // result.
             unsafe {
                 self.copy(self.sent(begin), region.offered(rank), len * size, factor);
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
                 self.reduction.reduce_ring(
                     data_type,
-                    &shown,
+                    &published,
                     rank,
                     segment(rank),
                     region.result(rank),
                 );
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
                 if kind == NcclCollective::AllReduce || root as usize == rank {
                     for other in 0..ranks {
                         let (from, len) = segment(other);
@@ -192,7 +194,7 @@ impl Collective {
             }
             begin += len;
         }
-        // The next operation begins with a meeting before any rank writes to a result.
+        // The next operation begins with a barrier before any rank writes to a result.
         Ok(())
     }
 
@@ -200,7 +202,7 @@ impl Collective {
     /// The driver has admitted what this rank sends and receives.
     unsafe fn broadcast(&self, own: &Communicator) -> Result {
         let CollectiveParameters { data_type, count, root, .. } = self.parameters;
-        let region = &own.seat.region;
+        let region = &own.membership.region;
         let (size, count, most, root) =
             (data_type.size(), count as usize, self.max_elements(1), root as usize);
         let mut begin = 0;
@@ -211,9 +213,9 @@ impl Collective {
                 if root == own.rank() {
                     self.copy(self.sent(begin), region.offered(root), len * size, None);
                 }
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
                 self.copy(region.offered(root), self.received(begin), len * size, None);
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
         }
@@ -224,7 +226,7 @@ impl Collective {
     /// The driver has admitted what this rank sends and receives.
     unsafe fn gather(&self, own: &Communicator) -> Result {
         let CollectiveParameters { data_type, count, .. } = self.parameters;
-        let region = &own.seat.region;
+        let region = &own.membership.region;
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
         let mut begin = 0;
         while begin < count {
@@ -233,12 +235,12 @@ impl Collective {
             // is copied before its place is written.
             unsafe {
                 self.copy(self.sent(begin), region.offered(own.rank()), len * size, None);
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
                 for rank in 0..own.ranks() {
                     let to = self.received(rank * count + begin);
                     self.copy(region.offered(rank), to, len * size, None);
                 }
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
         }
@@ -249,23 +251,24 @@ impl Collective {
     /// The driver has admitted what this rank sends and receives.
     unsafe fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let CollectiveParameters { data_type, count, .. } = self.parameters;
-        let (region, ranks) = (&own.seat.region, own.ranks());
+        let (region, ranks) = (&own.membership.region, own.ranks());
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(ranks));
-        let shown: Vec<*const u8> = (0..ranks).map(|r| region.offered(r).cast_const()).collect();
+        let published: Vec<*const u8> =
+            (0..ranks).map(|r| region.offered(r).cast_const()).collect();
         let mut begin = 0;
         while begin < count {
             let len = most.min(count - begin);
-            // SAFETY: as in `reduce`; a piece has room for `len` elements of each rank.
+            // SAFETY: as in `reduce`; a piece has space for `len` elements of each rank.
             unsafe {
                 let offered = region.offered(own.rank());
                 for rank in 0..ranks {
                     let to = offered.add(rank * len * size);
                     self.copy(self.sent(rank * count + begin), to, len * size, factor);
                 }
-                own.seat.meet(MeetingKind::Work)?;
+                own.membership.barrier(BarrierKind::Work)?;
                 let (from, to) = ((own.rank() * len, len), self.received(begin));
-                self.reduction.reduce_ring(data_type, &shown, own.rank(), from, to);
-                own.seat.meet(MeetingKind::Work)?;
+                self.reduction.reduce_ring(data_type, &published, own.rank(), from, to);
+                own.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
         }
@@ -273,7 +276,7 @@ impl Collective {
     }
 }
 
-/// Reports once why work has report_failure, and returns the error for the driver.
+/// Reports once why work has ended, and returns the error for the driver.
 pub(crate) fn report_failure(
     own: &Communicator,
     name: &str,

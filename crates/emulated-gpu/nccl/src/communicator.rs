@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use crate::driver::Context;
 use crate::ffi::{Code, Error, Result};
 use crate::id::UniqueId;
-use crate::meeting::Seat;
+use crate::membership::Membership;
 use crate::reduction::{FIRST_CUSTOM_OP, Factor, Reduction};
 use crate::region::{MAX_RANKS, Region};
 
@@ -20,7 +20,7 @@ pub(crate) type Handle = usize;
 #[derive(Debug)]
 pub(crate) struct Communicator {
     pub(crate) handle: Handle,
-    pub(crate) seat: Seat,
+    pub(crate) membership: Membership,
     pub(crate) device: i32,
     pub(crate) context: Context,
     /// The number of pieces of work enqueued and finished. They run one after another in the order
@@ -91,12 +91,12 @@ impl Communicator {
     ) -> Result<Arc<Self>> {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let region = Region::open(&id.name()?, (ranks, rank))?;
-        let seat = Seat::take(region, rank, device)?;
+        let membership = Membership::join(region, rank, device)?;
         let counts = || (0..ranks).map(|_| AtomicU64::new(0)).collect();
         let handle = NEXT.fetch_add(1, Relaxed) << 4;
         let communicator = Arc::new(Self {
             handle,
-            seat,
+            membership,
             device,
             context,
             tickets: AtomicU64::new(0),
@@ -115,11 +115,11 @@ impl Communicator {
     }
 
     pub(crate) fn ranks(&self) -> usize {
-        self.seat.region.ranks
+        self.membership.region.ranks
     }
 
     pub(crate) fn rank(&self) -> usize {
-        self.seat.rank
+        self.membership.rank
     }
 
     /// Checks that the communicator can still be used.
@@ -139,7 +139,7 @@ impl Communicator {
     /// The error that has ended the communicator, on this rank or on another.
     pub(crate) fn error(&self) -> Option<Error> {
         let own = self.error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        own.or_else(|| self.seat.failure())
+        own.or_else(|| self.membership.failure())
     }
 
     /// Records an error; the first one is kept.
@@ -150,7 +150,7 @@ impl Communicator {
 
     /// Whether this rank has aborted the communicator.
     pub(crate) fn is_aborted(&self) -> bool {
-        self.seat.aborted.load(Relaxed)
+        self.membership.aborted.load(Relaxed)
     }
 
     /// Refuses further calls. The rank leaves when its work in streams has finished, because no
@@ -158,7 +158,7 @@ impl Communicator {
     pub(crate) fn finalize(&self) {
         self.finalized.store(true, SeqCst);
         if self.pieces.load(SeqCst) == 0 {
-            self.seat.leave();
+            self.membership.leave();
         }
     }
 
@@ -170,15 +170,15 @@ impl Communicator {
     /// Records that a piece of work has finished, or will never run.
     pub(crate) fn end_piece(&self) {
         if self.pieces.fetch_sub(1, SeqCst) == 1 && self.finalized.load(SeqCst) {
-            self.seat.leave();
+            self.membership.leave();
         }
     }
 
     /// Invalidates the handle. Work in streams continues, unless `abort` is set.
-    pub(crate) fn forget(&self, abort: bool) {
+    pub(crate) fn release(&self, abort: bool) {
         if abort {
-            self.seat.aborted.store(true, Relaxed);
-            self.seat.leave();
+            self.membership.aborted.store(true, Relaxed);
+            self.membership.leave();
         }
         registry().remove(&self.handle);
     }
@@ -190,10 +190,10 @@ impl Communicator {
         FIRST_CUSTOM_OP + list.len() as u32 - 1
     }
 
-    /// Takes it back.
+    /// Removes a custom reduction.
     ///
     /// # Errors
-    /// `ncclInvalidArgument`
+    /// `ncclInvalidArgument` if there is no such custom reduction.
     pub(crate) fn remove_reduction(&self, number: u32) -> Result {
         let mut list = self.reductions.lock().unwrap_or_else(PoisonError::into_inner);
         let own =
@@ -206,10 +206,10 @@ impl Communicator {
         }
     }
 
-    /// The operation of a number.
+    /// The reduction with this number.
     ///
     /// # Errors
-    /// `ncclInvalidArgument`
+    /// `ncclInvalidArgument` if there is no such reduction.
     pub(crate) fn reduction(&self, number: u32) -> Result<Reduction> {
         let Some(index) = number.checked_sub(FIRST_CUSTOM_OP) else {
             return Reduction::built_in(number);

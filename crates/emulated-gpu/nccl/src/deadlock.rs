@@ -10,7 +10,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Acquire;
 
-use crate::meeting::MeetingKind;
+use crate::membership::BarrierKind;
 use crate::region::{MAILBOX, Region};
 
 /// Reads counters and records their values, so that two passes can be compared.
@@ -29,8 +29,8 @@ impl CounterReader {
     /// work.
     fn waits_for(&mut self, region: &Region, rank: usize, other: usize) -> bool {
         let mut arrived =
-            |rank: usize| self.load(&region.slot(rank).arrived[MeetingKind::Work as usize]);
-        // `rank` is at a meeting that `other` has not reached.
+            |rank: usize| self.load(&region.slot(rank).arrived[BarrierKind::Work as usize]);
+        // `rank` is at a barrier that `other` has not reached.
         if arrived(rank) > arrived(other) {
             return true;
         }

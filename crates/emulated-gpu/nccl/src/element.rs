@@ -72,7 +72,7 @@ impl DataType {
     }
 
     /// Whether it is an integer type.
-    pub(crate) fn is_whole(self) -> bool {
+    pub(crate) fn is_integer(self) -> bool {
         (self as u32) < Self::Float16 as u32
     }
 }
@@ -99,9 +99,9 @@ pub(crate) unsafe trait Element: Copy {
     fn reciprocal(n: usize) -> Self;
 }
 
-macro_rules! whole {
+macro_rules! integer {
     ($($type:ty),*) => {$(
-        // SAFETY: it is a whole number.
+        // SAFETY: every bit pattern is a valid integer.
         unsafe impl Element for $type {
             fn combine(how: Combine, a: Self, b: Self) -> Self {
                 match how {
@@ -120,11 +120,11 @@ macro_rules! whole {
         }
     )*};
 }
-whole!(i8, u8, i32, u32, i64, u64);
+integer!(i8, u8, i32, u32, i64, u64);
 
 macro_rules! float {
     ($($type:ty: $from:expr, $to:expr, $wide:ty;)*) => {$(
-        // SAFETY: it is a floating-point number, or the bits of one.
+        // SAFETY: every bit pattern is a valid floating-point number.
         unsafe impl Element for $type {
             fn combine(how: Combine, a: Self, b: Self) -> Self {
                 let (x, y): ($wide, $wide) = ($to(a), $to(b));

@@ -12,7 +12,7 @@ use crate::communicator::{Communicator, Handle};
 use crate::driver::{self, Context};
 use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
-use crate::meeting::back_off;
+use crate::membership::back_off;
 use crate::point::{self, Transfer};
 use crate::split::split;
 
@@ -258,7 +258,7 @@ fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Resul
         worked.or_else(|error| report_failure(own, name, error))
     });
     let work = StreamWork { name, accesses: Vec::new(), run };
-    // SAFETY: what is touched of device memory is call of the door.
+    // SAFETY: `work` only touches device memory to which the door has granted access.
     Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }
 
@@ -290,7 +290,7 @@ struct Turn {
     ticket: Option<u64>,
 }
 
-/// TurnGuard while it is this work's turn; dropping it lets the next piece of work run.
+/// Held while it is this work's turn; dropping it lets the next piece of work run.
 struct TurnGuard<'turn> {
     _lock: std::sync::MutexGuard<'turn, ()>,
     turn: &'turn Turn,

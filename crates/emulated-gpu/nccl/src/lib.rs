@@ -2,9 +2,9 @@
 //!
 //! The ranks of a communicator are threads of one process, processes on one machine, or both. They
 //! exchange data through shared memory (`region`); they wait for each other there, and detect when
-//! a rank has gone (`meeting`). Operations are work on streams of the emulated driver, so they run
-//! in order with kernels and copies, can be captured into graphs, and request access to the device
-//! memory that they touch.
+//! a rank has gone (`membership`). Operations are work on streams of the emulated driver, so they
+//! run in order with kernels and copies, can be captured into graphs, and request access to the
+//! device memory that they touch.
 //!
 //! Where the real library would hang, this one ends with an error on every rank, and a line on
 //! standard error that names the ranks: when a rank ends or aborts, when one never joins, when two
@@ -33,7 +33,7 @@ mod ffi;
 mod fp8;
 mod group;
 mod id;
-mod meeting;
+mod membership;
 mod operation;
 mod point;
 mod reduction;

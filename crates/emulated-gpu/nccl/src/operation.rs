@@ -77,7 +77,7 @@ pub(crate) struct CollectiveParameters {
 
 impl CollectiveParameters {
     /// Publishes the parameters for the other ranks.
-    pub(crate) fn show(&self, call: &Call) {
+    pub(crate) fn publish(&self, call: &Call) {
         call.kind.store(self.kind as u32, Relaxed);
         call.data_type.store(self.data_type as u32, Relaxed);
         call.count.store(self.count, Relaxed);

@@ -66,8 +66,8 @@ impl Transfer {
     }
 
     /// Publishes the transfer as this rank's current call.
-    fn show(&self, own: &Communicator) {
-        let call = &own.seat.region.slot(own.rank()).call;
+    fn publish(&self, own: &Communicator) {
+        let call = &own.membership.region.slot(own.rank()).call;
         call.kind.store(if self.sends { SEND } else { RECEIVE }, Relaxed);
         call.data_type.store(self.data_type as u32, Relaxed);
         call.count.store(self.count, Relaxed);
@@ -77,7 +77,7 @@ impl Transfer {
     fn mailbox<'a>(&self, own: &'a Communicator) -> &'a Mailbox {
         let (rank, peer) = (own.rank(), self.peer);
         let (from, to) = if self.sends { (rank, peer) } else { (peer, rank) };
-        own.seat.region.mailbox(from, to)
+        own.membership.region.mailbox(from, to)
     }
 
     /// The number of bytes in the mailbox, and the totals put in and taken out so far.
@@ -91,7 +91,7 @@ impl Transfer {
         if filled <= MAILBOX as u64 {
             return Ok((filled, put, taken));
         }
-        own.seat.fail(Code::Internal, self.peer);
+        own.membership.fail(Code::Internal, self.peer);
         Err(Error::new(
             Code::Internal,
             format!(
@@ -105,7 +105,7 @@ impl Transfer {
     /// # Safety
     /// See `advance`.
     unsafe fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
+        let (rank, peer, region) = (own.rank(), self.peer, &own.membership.region);
         let mailbox = self.mailbox(own);
         let (filled, put, _) = self.filled(own)?;
         if !progress.begun {
@@ -116,7 +116,7 @@ impl Transfer {
             }
             region
                 .reserve_mailbox(rank, peer)
-                .inspect_err(|_| own.seat.fail(Code::System, rank))?;
+                .inspect_err(|_| own.membership.fail(Code::System, rank))?;
             mailbox.count.store(self.count, Relaxed);
             mailbox.data_type.store(self.data_type as u32, Relaxed);
             mailbox.end.store(put.wrapping_add(self.bytes()), Relaxed);
@@ -140,7 +140,7 @@ impl Transfer {
     /// # Safety
     /// See `advance`.
     unsafe fn receive(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        let (rank, peer, region) = (own.rank(), self.peer, &own.seat.region);
+        let (rank, peer, region) = (own.rank(), self.peer, &own.membership.region);
         let mailbox = self.mailbox(own);
         if !progress.begun {
             let number = own.received[peer].load(Relaxed) + 1;
@@ -150,7 +150,7 @@ impl Transfer {
             own.received[peer].store(number, Relaxed);
             let (count, data_type) = (mailbox.count.load(Relaxed), mailbox.data_type.load(Relaxed));
             if (count, data_type) != (self.count, self.data_type as u32) {
-                self.show(own);
+                self.publish(own);
                 let theirs =
                     DataType::from_number(data_type as i32).map_or("another type", DataType::name);
                 let why = format!(
@@ -158,7 +158,7 @@ impl Transfer {
                     self.count,
                     self.data_type.name()
                 );
-                return Err(own.seat.fail_mismatch(peer, why));
+                return Err(own.membership.fail_mismatch(peer, why));
             }
             progress.begun = true;
         }
@@ -221,7 +221,7 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
     let accesses: Vec<Access> =
         all.iter().map(Transfer::access).filter(|access| access.width > 0).collect();
     if let Err(refused) = door.admit(&accesses) {
-        own.seat.fail(Code::UnhandledCuda, own.rank());
+        own.membership.fail(Code::UnhandledCuda, own.rank());
         return Err(refused.into());
     }
     announce(all, own);
@@ -250,7 +250,7 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
 /// wait for each other.
 fn announce(all: &[Transfer], own: &Communicator) {
     if let Some(first) = all.first() {
-        first.show(own);
+        first.publish(own);
     }
     for (index, one) in all.iter().enumerate() {
         let alike = |other: &&Transfer| (other.sends, other.peer) == (one.sends, one.peer);
@@ -268,9 +268,9 @@ fn wait(all: &[Transfer], progress: &[Progress], own: &Communicator) -> Result<(
     let open = || all.iter().zip(progress).filter(|(_, progress)| !progress.done);
     let stuck = open().find(|(one, progress)| !one.can_advance(own, progress));
     if let Some((one, _)) = stuck {
-        one.show(own);
+        one.publish(own);
     }
-    own.seat.wait(|| {
+    own.membership.wait(|| {
         if open().any(|(transfer, progress)| transfer.can_advance(own, progress)) {
             return Vec::new();
         }
@@ -315,7 +315,7 @@ mod tests {
             count: 8,
             data_type: DataType::Uint8,
         };
-        let mailbox = own.seat.region.mailbox(0, 0);
+        let mailbox = own.membership.region.mailbox(0, 0);
         for (put, taken) in [(0, 1), (u64::MAX, 5), (MAILBOX as u64 + 1, 0)] {
             mailbox.put.store(put, Relaxed);
             mailbox.taken.store(taken, Relaxed);
@@ -339,6 +339,6 @@ mod tests {
             assert!(one(false).advance(&own, &mut received).unwrap() && received.done);
         }
         assert_eq!(source, target);
-        own.forget(false);
+        own.release(false);
     }
 }

@@ -79,7 +79,7 @@ impl Reduction {
     /// A factor in device memory must be readable.
     pub(crate) unsafe fn factor(self, data_type: DataType, ranks: usize) -> Option<[u8; 8]> {
         match self {
-            Self::Average if !data_type.is_whole() => {
+            Self::Average if !data_type.is_integer() => {
                 let mut bytes = [0; 8];
                 for_element_type!(data_type, T => put(&mut bytes, T::reciprocal(ranks)));
                 Some(bytes)
@@ -99,12 +99,12 @@ impl Reduction {
     /// and ends with it.
     ///
     /// # Safety
-    /// Each of `shown` must be readable for these elements of the type, and `to` writable for
+    /// Each of `published` must be readable for these elements of the type, and `to` writable for
     /// `count`.
     pub(crate) unsafe fn reduce_ring(
         self,
         data_type: DataType,
-        shown: &[*const u8],
+        published: &[*const u8],
         rank: usize,
         (from, count): (usize, usize),
         to: *mut u8,
@@ -113,8 +113,8 @@ impl Reduction {
             Self::Plain(how) => how,
             Self::Scaled(_) | Self::Average => Combine::Sum,
         };
-        let divides = self == Self::Average && data_type.is_whole();
-        let (size, ranks) = (data_type.size(), shown.len());
+        let divides = self == Self::Average && data_type.is_integer();
+        let (size, ranks) = (data_type.size(), published.len());
         let (mut sum, mut next) = ([0; BLOCK], [0; BLOCK]);
         for begin in (0..count * size).step_by(BLOCK) {
             let len = BLOCK.min(count * size - begin);
@@ -122,7 +122,9 @@ impl Reduction {
             for step in 1..=ranks {
                 let into = if step == 1 { &mut *sum } else { &mut *next };
                 // SAFETY: the caller's promise.
-                unsafe { words::read(shown[(rank + step) % ranks].add(from * size + begin), into) };
+                unsafe {
+                    words::read(published[(rank + step) % ranks].add(from * size + begin), into)
+                };
                 if step > 1 {
                     for_element_type!(data_type, T => combine::<T>(how, sum, next));
                 }
@@ -191,10 +193,10 @@ mod tests {
                 multiply(data_type, own, factor);
             }
         }
-        let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
+        let published: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
         let mut to = vec![0; count * data_type.size()];
         // SAFETY: as above.
-        unsafe { reduction.reduce_ring(data_type, &shown, rank, (0, count), to.as_mut_ptr()) };
+        unsafe { reduction.reduce_ring(data_type, &published, rank, (0, count), to.as_mut_ptr()) };
         to
     }
 
@@ -220,12 +222,18 @@ mod tests {
         let count = 3 * BLOCK / 8 + 5;
         let of = |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
         let ranks = [of_f32(&of(0)), of_f32(&of(1))];
-        let shown: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
+        let published: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
         let mut found = vec![0xee; (count + 1) * 4];
         let sum = Reduction::Plain(Combine::Sum);
         // SAFETY: elements 3.. of each rank, and the result has space for them.
         unsafe {
-            sum.reduce_ring(DataType::Float32, &shown, 0, (3, count - 3), found.as_mut_ptr().add(4))
+            sum.reduce_ring(
+                DataType::Float32,
+                &published,
+                0,
+                (3, count - 3),
+                found.as_mut_ptr().add(4),
+            )
         };
         let expected: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| a + b).skip(3).collect();
         assert_eq!(found[4..][..expected.len() * 4], of_f32(&expected));

@@ -29,7 +29,7 @@ const PAGE: usize = 4096;
 pub(crate) struct Header {
     /// The number of ranks; the first rank writes it.
     pub(crate) ranks: AtomicU32,
-    /// The failure that has ended the communicator, packed by `meeting::Failure`, or 0.
+    /// The failure that has ended the communicator, packed by `membership::Failure`, or 0.
     pub(crate) failed: AtomicU64,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Slot {
     /// 0 before the rank has joined, then `JOINED`, `LEFT` or `ABORTED`.
     pub(crate) state: AtomicU32,
     pub(crate) device: AtomicI32,
-    /// How many meetings it has arrived at: for work on streams, and for calls.
+    /// How many barriers it has arrived at: for work on streams, and for calls.
     pub(crate) arrived: [AtomicU64; 2],
     /// The call that it is running or waiting in.
     pub(crate) call: Call,
@@ -137,8 +137,8 @@ impl Region {
             SharedFile::open(name, mailbox_bytes_at(ranks, ranks, 0), piece_at(ranks, 0), rank)?;
         let region = Self { file: ManuallyDrop::new(file), ranks, reserved: Mutex::default() };
         let own = ranks as u32;
-        let parameters = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
-        match parameters {
+        let previous = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
+        match previous {
             Err(others) if others != own => Err(Error::usage(format!(
                 "rank {rank} passed nranks {ranks}, but another rank passed {others}"
             ))),

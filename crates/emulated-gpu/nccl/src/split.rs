@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::communicator::Communicator;
 use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
-use crate::meeting::MeetingKind;
+use crate::membership::BarrierKind;
 use crate::region::Slot;
 
 /// `NCCL_SPLIT_NOCOLOR`
@@ -27,23 +27,23 @@ pub(crate) fn split(
             "color is {color}: it must be at least 0, or NCCL_SPLIT_NOCOLOR"
         )));
     }
-    let region = &whole.seat.region;
+    let region = &whole.membership.region;
     let own = region.slot(whole.rank());
     own.color.store(color, Relaxed);
     own.key.store(key, Relaxed);
-    whole.seat.meet(MeetingKind::Call)?;
+    whole.membership.barrier(BarrierKind::Call)?;
     let slot = |rank: usize| region.slot(rank);
     let mut members: Vec<usize> =
         (0..whole.ranks()).filter(|rank| slot(*rank).color.load(Relaxed) == color).collect();
     members.sort_by_key(|rank| (slot(*rank).key.load(Relaxed), *rank));
     let first = members.first().copied().unwrap_or(whole.rank());
     if first == whole.rank() {
-        show(own, &UniqueId::new()?);
+        publish_id(own, &UniqueId::new()?);
     }
-    whole.seat.meet(MeetingKind::Call)?;
-    let id = shown(slot(first));
+    whole.membership.barrier(BarrierKind::Call)?;
+    let id = read_id(slot(first));
     // No rank may split again before all ranks have read the id.
-    whole.seat.meet(MeetingKind::Call)?;
+    whole.membership.barrier(BarrierKind::Call)?;
     if color == NO_COLOR {
         return Ok(None);
     }
@@ -52,14 +52,14 @@ pub(crate) fn split(
     Communicator::join(&id, (members.len(), rank), place).map(Some)
 }
 
-fn show(slot: &Slot, id: &UniqueId) {
+fn publish_id(slot: &Slot, id: &UniqueId) {
     for (word, bytes) in slot.id.iter().zip(id.0.chunks_exact(8)) {
         let bytes = bytes.try_into().unwrap_or_default();
         word.store(u64::from_le_bytes(bytes), Relaxed);
     }
 }
 
-fn shown(slot: &Slot) -> UniqueId {
+fn read_id(slot: &Slot) -> UniqueId {
     let mut bytes = [0; 128];
     for (word, bytes) in slot.id.iter().zip(bytes.chunks_exact_mut(8)) {
         bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());

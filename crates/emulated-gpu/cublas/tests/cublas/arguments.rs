@@ -109,7 +109,7 @@ fn check(blas: &Blas, arguments: Arguments) {
 
 #[test]
 fn any_arguments() {
-    let _messages = Messages::listen();
+    let _messages = Messages::capture();
     let blas = Blas::new();
     proptest!(ProptestConfig::with_cases(2000), |(arguments in arguments())| {
         check(&blas, arguments);

@@ -66,7 +66,7 @@ dgmm! {
 
 #[test]
 fn aliases_whose_result_depends_on_the_order_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, x) = (blas.put(&[1.0_f32; 9]), blas.put(&[1.0_f32; 9]));
     let [pa, px] = [&a, &x].map(|slice| blas.address::<_, f32>(slice));

@@ -35,7 +35,7 @@ struct Call {
 fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
     let blas = Blas::new();
     let (m, n, k) = SIZES;
-    let scalars = [ALPHA, BETA].map(T::of);
+    let scalars = [ALPHA, BETA].map(T::from_parts);
     for (ta, tb) in (0..3).flat_map(|ta| (0..3).map(move |tb| (ta, tb))) {
         // Leading dimensions larger than necessary.
         let lds = [if ta == 0 { m } else { k } + 1, if tb == 0 { k } else { n } + 2, m + 3];

@@ -28,7 +28,7 @@ fn a_product_is_captured_and_replayed() {
 
 #[test]
 fn host_results_can_not_be_captured() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let x = blas.put(&[1.0f32, -2.0]);
     let px = blas.address::<_, f32>(&x);

@@ -137,7 +137,8 @@ fn host_arrays_may_be_unaligned() {
     let (operations, ones, scalars) =
         (at(&operations).cast(), at(&ones).cast(), at(&scalars).cast());
     let (a, c) = (at(&a).cast(), at(&c).cast());
-    // SAFETY: there are two groups of one product with one element per matrix, and every array has two values.
+    // SAFETY: there are two groups of one product with one element per matrix, and every array has
+    // two values.
     let status = unsafe {
         function()(
             blas.handle,

@@ -43,7 +43,7 @@ fn matrices_may_span_several_mappings() {
     const N: usize = 16;
     const BYTES: usize = N * N * 4;
     let blas = Blas::new();
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let Some(address) = two_pieces() else { return };
     // The first matrix spans both pieces, and the last one ends with the second piece.
     let first = address + (PIECE - BYTES / 2) as u64;

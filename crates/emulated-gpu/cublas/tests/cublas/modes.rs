@@ -39,7 +39,8 @@ fn scalars_in_device_memory_are_read_when_the_work_runs() {
     let (a, b, c) = (blas.put(&[3.0f64]), blas.put(&[5.0f64]), blas.put(&[100.0f64]));
     let mut scalars = blas.put(&[0.0f64, 0.0]);
     let n = cublasOperation_t::CUBLAS_OP_N;
-    // SAFETY: every operand has one element; the scalars are in device memory, as the mode requires.
+    // SAFETY: every operand has one element; the scalars are in device memory, as the mode
+    // requires.
     unsafe {
         let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);

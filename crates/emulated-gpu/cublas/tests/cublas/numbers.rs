@@ -22,14 +22,14 @@ pub(crate) const BETA: Complex = [-2.0, 0.25];
 
 /// An element type; a real type ignores imaginary parts.
 pub(crate) trait Number: DeviceRepr + Copy + Default + Debug {
-    fn of(parts: Complex) -> Self;
+    fn from_parts(parts: Complex) -> Self;
     fn parts(self) -> Complex;
 }
 
 macro_rules! numbers {
     ($($part:ident)*) => {$(
         impl Number for $part {
-            fn of([real, _]: Complex) -> Self {
+            fn from_parts([real, _]: Complex) -> Self {
                 real as Self
             }
 
@@ -39,7 +39,7 @@ macro_rules! numbers {
         }
 
         impl Number for [$part; 2] {
-            fn of(parts: Complex) -> Self {
+            fn from_parts(parts: Complex) -> Self {
                 parts.map(|part| part as $part)
             }
 
@@ -70,7 +70,7 @@ pub(crate) fn sum_of_products(pairs: impl Iterator<Item = (Complex, Complex)>) -
 
 /// Computes `alpha · sum + beta · old` with the scalars of type `T`.
 pub(crate) fn scaled<T: Number>(sum: Complex, old: Complex) -> Complex {
-    plus(times(T::of(ALPHA).parts(), sum), times(T::of(BETA).parts(), old))
+    plus(times(T::from_parts(ALPHA).parts(), sum), times(T::from_parts(BETA).parts(), old))
 }
 
 /// An element of `op(matrix)`, where `matrix` is in column order.
@@ -91,11 +91,11 @@ pub(crate) fn element(
 /// Values that a `T` represents exactly.
 pub(crate) fn values<T: Number>(count: usize, seed: usize) -> Vec<Complex> {
     let part = |i: usize| ((i * 37 + seed * 101) % 64) as f64 / 16.0 - 2.0;
-    (0..count).map(|i| T::of([part(2 * i), part(2 * i + 1)]).parts()).collect()
+    (0..count).map(|i| T::from_parts([part(2 * i), part(2 * i + 1)]).parts()).collect()
 }
 
 pub(crate) fn put<T: Number>(blas: &Blas, values: &[Complex]) -> CudaSlice<T> {
-    blas.put(&values.iter().map(|&value| T::of(value)).collect::<Vec<T>>())
+    blas.put(&values.iter().map(|&value| T::from_parts(value)).collect::<Vec<T>>())
 }
 
 pub(crate) fn get<T: Number>(blas: &Blas, slice: &CudaSlice<T>) -> Vec<Complex> {

@@ -44,22 +44,22 @@ fn the_unchanged_call_succeeds() {
 
 #[test]
 fn leading_dimensions_that_are_too_small() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
-    for (lds, said) in [
+    for (lds, message) in [
         ((2, 4, 3), "lda is 2: A is stored as 3 x 4 in column-major order, so it must be at least"),
         ((3, 3, 3), "ldb is 3: B is stored as 4 x 2"),
         ((3, 4, 2), "ldc is 2: C is stored as 3 x 2"),
     ] {
         let status = Call { lds, ..Call::default() }.run(&blas);
-        messages.expect(status, 7, &["CUBLAS_STATUS_INVALID_VALUE", said]);
+        messages.expect(status, 7, &["CUBLAS_STATUS_INVALID_VALUE", message]);
     }
 }
 
 /// The leading dimension suits the untransposed matrix but is too small for the transposed one.
 #[test]
 fn the_message_names_a_forgotten_transposition() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let status = Call { operations: (T, N), ..Call::default() }.run(&Blas::new());
     messages.expect(
         status,
@@ -70,11 +70,11 @@ fn the_message_names_a_forgotten_transposition() {
 
 #[test]
 fn operands_outside_their_allocation_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let status = Call { lds: (4, 4, 3), ..Call::default() }.run(&blas);
-    let said = "A is 3 x 4 CUDA_R_32F with lda 4: 60 bytes";
-    messages.expect(status, 7, &[said, "has 48 bytes", "A ends 12 bytes after it"]);
+    let message = "A is 3 x 4 CUDA_R_32F with lda 4: 60 bytes";
+    messages.expect(status, 7, &[message, "has 48 bytes", "A ends 12 bytes after it"]);
     let status = Call { sizes: (3, 3, 4), ..Call::default() }.run(&blas);
     messages.expect(status, 7, &["C is 3 x 3", "C ends 12 bytes after it"]);
     let status = Call { shifts: (0, 4, 0), ..Call::default() }.run(&blas);
@@ -85,14 +85,14 @@ fn operands_outside_their_allocation_are_refused() {
 
 #[test]
 fn misaligned_addresses_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let status = Call { shifts: (2, 0, 0), ..Call::default() }.run(&Blas::new());
     messages.expect(status, 7, &["A is at", "not a multiple of 4, the size of a CUDA_R_32F"]);
 }
 
 #[test]
 fn invalid_sizes_and_operations_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let status = Call { sizes: (3, -1, 4), ..Call::default() }.run(&blas);
     messages.expect(status, 7, &["n is -1"]);
@@ -111,7 +111,7 @@ fn empty_products_succeed() {
 
 #[test]
 fn results_that_overlap_operands_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let a = blas.put(&[1.0f32; 4]);
     let (pa, one) = (blas.address::<_, f32>(&a), 1.0f32);
@@ -122,7 +122,7 @@ fn results_that_overlap_operands_are_refused() {
 
 #[test]
 fn scalars_in_the_wrong_memory_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let scalar = blas.put(&[1.0f32]);
     let (a, c) = (blas.put(&[1.0f32]), blas.put(&[1.0f32]));
@@ -133,22 +133,22 @@ fn scalars_in_the_wrong_memory_are_refused() {
         // SAFETY: every operand has one element, and the library checks the scalars.
         unsafe { blas.sgemm([N; 2], [1; 3], [alpha, beta], [(pa, 1), (pa, 1), (pc, 1)]) }
     };
-    let said = "beta points to device memory, but the pointer mode is CUBLAS_POINTER_MODE_HOST";
-    messages.expect(gemm(&raw const host, device), 7, &[said]);
+    let message = "beta points to device memory, but the pointer mode is CUBLAS_POINTER_MODE_HOST";
+    messages.expect(gemm(&raw const host, device), 7, &[message]);
     messages.expect(gemm(std::ptr::null(), &raw const host), 7, &["alpha is a null pointer"]);
     // SAFETY: the handle is valid.
     unsafe {
         let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
     }
-    let said = "alpha is at";
-    messages.expect(gemm(&raw const host, device), 7, &[said, "CUBLAS_POINTER_MODE_DEVICE"]);
+    let message = "alpha is at";
+    messages.expect(gemm(&raw const host, device), 7, &[message, "CUBLAS_POINTER_MODE_DEVICE"]);
     assert_eq!(gemm(device, device) as u32, 0);
 }
 
 #[test]
 fn overlapping_batches_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
     let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
@@ -168,7 +168,7 @@ fn overlapping_batches_are_refused() {
 
 #[test]
 fn the_message_names_the_bad_matrix_of_a_batch() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 8]));
     let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
@@ -188,7 +188,7 @@ fn the_message_names_the_bad_matrix_of_a_batch() {
 /// example in freed memory or right after an allocation, is not read.
 #[test]
 fn arrays_of_pointers_outside_allocations_are_not_read() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, c) = (blas.put(&[1.0f32; 4]), blas.put(&[1.0f32; 4]));
     let (pa, pc, one) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&c), 1.0f32);
@@ -214,7 +214,7 @@ fn arrays_of_pointers_outside_allocations_are_not_read() {
 
 #[test]
 fn vectors_with_zero_increment_or_out_of_bounds_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, x, y) = (blas.put(&[1.0f32; 6]), blas.put(&[1.0f32; 3]), blas.put(&[1.0f32; 2]));
     let (pa, px, py) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&x), blas.address(&y));
@@ -235,7 +235,7 @@ fn vectors_with_zero_increment_or_out_of_bounds_are_refused() {
 
 #[test]
 fn invalid_handles_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let dead = {
         let other = Blas::new();
@@ -256,7 +256,7 @@ fn invalid_handles_are_refused() {
 
 #[test]
 fn workspaces_must_be_aligned_and_inside_an_allocation() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let memory = blas.put(&[0u8; 1024]);
     let address = blas.address::<_, std::ffi::c_void>(&memory);
@@ -273,7 +273,7 @@ fn workspaces_must_be_aligned_and_inside_an_allocation() {
 #[test]
 fn unsupported_functions_exist_and_return_an_error() {
     let blas = Blas::new();
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let (one, null) = (1.0f32, std::ptr::null_mut());
     // SAFETY: the arguments are ignored.
     let status = unsafe { sys::cublasSaxpy_v2(blas.handle, 1, &raw const one, null, 1, null, 1) };

@@ -31,15 +31,15 @@ fn multiply(blas: &Blas, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
 
 /// Runs one of the ignored tests in a separate process, with every byte tracked; returns what it
 /// printed on standard error.
-fn planted(test: &str) -> String {
+fn provoke(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("sanitizer::{test}"), "--ignored", "--nocapture"])
         .env("EMULATED_GPU_CHECKS", "initialisation")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    said
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{message}");
+    message
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn clean() {
 
 #[test]
 fn valid_products_are_not_reported() {
-    assert!(!planted("clean").contains("emulated"));
+    assert!(!provoke("clean").contains("emulated"));
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn uninitialised() {
 
 #[test]
 fn uninitialised_operands_are_detected() {
-    let said = planted("uninitialised");
+    let message = provoke("uninitialised");
     for text in ["uninitialised memory", "library cublasSgemm_v2, operand 1, which it reads"] {
-        assert!(said.contains(text), "{said}");
+        assert!(message.contains(text), "{message}");
     }
     // The next product, whose failure is reported on standard error like every other.
     let text = "emulated cuBLAS: cublasSgemm_v2: the driver refused the work: CUDA error 719";
-    assert!(said.contains(text), "{said}");
+    assert!(message.contains(text), "{message}");
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn freed() {
 
 #[test]
 fn operands_freed_before_a_graph_launch_are_detected() {
-    let said = planted("freed");
+    let message = provoke("freed");
     for text in ["illegal address", "library cublasSgemm_v2, operand 0", "has been freed"] {
-        assert!(said.contains(text), "{said}");
+        assert!(message.contains(text), "{message}");
     }
 }
 
@@ -158,17 +158,17 @@ fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresu
 }
 
 macro_rules! wrong_pointers {
-    ($($name:ident, $planted:ident: $grouped:expr, $operand:expr, $pointer:ident, $code:ident, $said:expr;)*) => {$(
+    ($($name:ident, $child:ident: $grouped:expr, $operand:expr, $pointer:ident, $code:ident, $message:expr;)*) => {$(
         #[test]
         #[ignore = "run by the test of the same name"]
-        fn $planted() {
+        fn $child() {
             wrong_pointer($grouped, $operand, Pointer::$pointer, CUresult::$code);
         }
 
         #[test]
         fn $name() {
-            let said = planted(stringify!($planted));
-            assert!(said.contains($said), "{said}");
+            let message = provoke(stringify!($child));
+            assert!(message.contains($message), "{message}");
         }
     )*};
 }

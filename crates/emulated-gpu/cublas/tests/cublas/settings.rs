@@ -31,7 +31,7 @@ fn settings_are_stored() {
 
 #[test]
 fn invalid_streams_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     // SAFETY: the driver detects invalid streams without dereferencing them.
     let status = unsafe { sys::cublasSetStream_v2(blas.handle, 0x1234_5670usize as *mut _) };

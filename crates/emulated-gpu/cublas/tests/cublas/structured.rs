@@ -115,7 +115,7 @@ fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) 
         let (a, b) = (put::<T>(&blas, &stored), put::<T>(&blas, &b));
         let c = if in_place { b.clone() } else { put(&blas, &c) };
         let target = if in_place { &b } else { &c };
-        let (alpha, beta) = (T::of(ALPHA), T::of(BETA));
+        let (alpha, beta) = (T::from_parts(ALPHA), T::from_parts(BETA));
         let pointers = [
             (&raw const alpha).cast(),
             blas.address::<_, c_void>(&a).cast_const(),
@@ -183,7 +183,7 @@ trmm! {
 
 #[test]
 fn aliases_whose_result_depends_on_the_order_are_refused() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, b) = (blas.put(&[1.0_f32; 4]), blas.put(&[1.0_f32; 4]));
     let (one, [pa, pb]) = (1.0_f32, [&a, &b].map(|slice| blas.address::<_, f32>(slice)));

@@ -136,34 +136,34 @@ impl Drop for Blas {
 pub(crate) struct Messages(());
 
 thread_local! {
-    static HEARD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    static RECEIVED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-unsafe extern "C" fn hear(message: *const c_char) {
+unsafe extern "C" fn record(message: *const c_char) {
     // SAFETY: the library passes a valid text.
     let message = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
-    HEARD.with_borrow_mut(|heard| heard.push(message));
+    RECEIVED.with_borrow_mut(|received| received.push(message));
 }
 
 impl Messages {
-    pub(crate) fn listen() -> Self {
+    pub(crate) fn capture() -> Self {
         static REGISTERED: Once = Once::new();
         install();
         REGISTERED.call_once(|| {
             // SAFETY: the function has the documented type.
-            unsafe { sys::cublasSetLoggerCallback(Some(hear)) };
+            unsafe { sys::cublasSetLoggerCallback(Some(record)) };
         });
-        HEARD.take();
+        RECEIVED.take();
         Self(())
     }
 
     /// Asserts a status, and that the only message contains all these texts.
-    pub(crate) fn expect(&self, status: sys::cublasStatus_t, wanted: c_int, said: &[&str]) {
-        let heard = HEARD.take();
-        assert_eq!(status as c_int, wanted, "{heard:?}");
-        assert_eq!(heard.len(), 1, "{heard:?}");
-        for text in said {
-            assert!(heard[0].contains(text), "`{text}` is missing: {}", heard[0]);
+    pub(crate) fn expect(&self, status: sys::cublasStatus_t, wanted: c_int, texts: &[&str]) {
+        let received = RECEIVED.take();
+        assert_eq!(status as c_int, wanted, "{received:?}");
+        assert_eq!(received.len(), 1, "{received:?}");
+        for text in texts {
+            assert!(received[0].contains(text), "`{text}` is missing: {}", received[0]);
         }
     }
 }

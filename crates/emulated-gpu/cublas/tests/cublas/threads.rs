@@ -13,7 +13,8 @@ const ROUNDS: usize = 25;
 fn multiply(handle: sys::cublasHandle_t, [a, b, c]: [usize; 3]) -> u32 {
     let (n, one, zero) = (cublasOperation_t::CUBLAS_OP_N, 1.0f32, 0.0f32);
     let (a, b, c) = (a as *const f32, b as *const f32, c as *mut f32);
-    // SAFETY: every operand has four elements, which are valid until the work is done; the library checks the handle.
+    // SAFETY: every operand has four elements, which are valid until the work is done; the library
+    // checks the handle.
     let status =
         unsafe { sys::cublasSgemm_v2(handle, n, n, 2, 2, 2, &one, a, 2, b, 2, &zero, c, 2) };
     status as u32

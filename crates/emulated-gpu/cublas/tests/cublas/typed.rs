@@ -36,7 +36,7 @@ fn multiply<A: DeviceRepr, C: DeviceRepr, S>(
 /// The combinations of types, compute type and scale type that `cublasGemmEx` must support.
 #[test]
 fn gemm_ex_supports_its_types() {
-    let _messages = Messages::listen();
+    let _messages = Messages::capture();
     let blas = Blas::new();
     let (a, b) = ([1.0, 2.0, 3.0, 4.0], [0.5, -1.0, 2.0, 0.25]);
     // Column-major 2 x 2: [[1, 3], [2, 4]] · [[0.5, 2], [-1, 0.25]].
@@ -89,7 +89,7 @@ fn gemm_ex_supports_its_types() {
 
 #[test]
 fn gemm_ex_supports_complex_types_and_scalars() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let blas = Blas::new();
     let (a, b) = ([[1.0_f32, 2.0], [0.5, -1.0]], [[3.0_f32, -1.0], [2.0, 4.0]]);
     let (da, db, dc) =
@@ -102,7 +102,8 @@ fn gemm_ex_supports_complex_types_and_scalars() {
         multiply(&blas, [2, 2, 1], scalars, operands, (&dc, c_type), compute)
     };
     assert_eq!(call(complex) as u32, 0);
-    // (1 + 2i)(3 - i) = 5 + 5i, (0.5 - i)(3 - i) = 0.5 - 3.5i, (1 + 2i)(2 + 4i) = -6 + 8i, (0.5 - i)(2 + 4i) = 5.
+    // (1 + 2i)(3 - i) = 5 + 5i, (0.5 - i)(3 - i) = 0.5 - 3.5i, (1 + 2i)(2 + 4i) = -6 + 8i, (0.5 -
+    // i)(2 + 4i) = 5.
     assert_eq!(blas.get(&dc), [5.0, 5.0, 0.5, -3.5, -6.0, 8.0, 5.0, 0.0]);
     let status = call(cudaDataType_t::CUDA_R_32F);
     messages.expect(status, 15, &["Ctype CUDA_R_32F", "are not supported with CUBLAS_COMPUTE_32F"]);

@@ -19,7 +19,7 @@ type Call<'a> = &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c
 fn check<T: Number>(call: Call<'_>) {
     let blas = Blas::new();
     let (m, n, ld) = SHAPE;
-    let scalars = [ALPHA, BETA].map(T::of);
+    let scalars = [ALPHA, BETA].map(T::from_parts);
     for (operation, code) in OPERATIONS.into_iter().enumerate() {
         let (rows, columns) = if operation == 0 { (m, n) } else { (n, m) };
         let (a, x, y) = (values::<T>(ld * n, 1), values::<T>(2 * columns, 2), values::<T>(rows, 3));

@@ -129,7 +129,7 @@ fn all_candidates_compute_the_product() {
 #[test]
 fn split_sums_without_a_workspace_are_refused() {
     let lt = Lt::new();
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let (m, n, k) = SIZES;
     let shapes = [(m, k), (k, n), (m, n), (m, n)].map(|(r, c)| Shape::new(Type::F32, r, c));
     let memory: Vec<_> =

@@ -83,7 +83,8 @@ fn multiply<T: DeviceRepr + Copy + Default + Into<f64>>(
     let layouts = [stored(ta, m, k), stored(tb, k, n), layout(m, n), layout(m, n)];
     let mut descriptor = std::ptr::null_mut();
     use sys::cublasLtMatmulDescAttributes_t::*;
-    // SAFETY: the pointers are valid, attributes have the given sizes, and operands are large enough.
+    // SAFETY: the pointers are valid, attributes have the given sizes, and operands are large
+    // enough.
     let status = unsafe {
         sys::cublasLtMatmulDescCreate(&raw mut descriptor, types.compute, types.scale);
         for (attribute, value) in [
@@ -144,7 +145,7 @@ fn every_operation_in_both_precisions() {
 #[test]
 fn unsupported_complex_calls_are_refused() {
     let lt = Lt::new();
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let untouched = vec![9.0; 2 * SIZES.0 * SIZES.1];
     let bias = Types { epilogue: 4, ..SINGLE };
     assert_eq!(multiply(&lt, bias, (0, 0), |x| x as f32), (15, untouched.clone()));

@@ -29,7 +29,7 @@ unsafe fn read<T: Default>(
 
 #[test]
 fn attributes_have_nvidias_defaults_and_can_be_set() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let mut descriptor = std::ptr::null_mut();
     use sys::cublasLtMatmulDescAttributes_t::*;
     // SAFETY: the pointers are valid, and attributes have the given sizes.
@@ -72,7 +72,7 @@ fn attributes_have_nvidias_defaults_and_can_be_set() {
 
 #[test]
 fn structures_may_be_in_the_programs_memory() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let mut layout = [0u64; 8];
     let place: sys::cublasLtMatrixLayout_t = layout.as_mut_ptr().cast();
     let ty = sys::cudaDataType_t::CUDA_R_32F;
@@ -98,7 +98,7 @@ fn structures_may_be_in_the_programs_memory() {
 
 #[test]
 fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let mut bytes = [0u64; 9];
     // SAFETY: the layout's 64 bytes are inside the array, even from its second byte on.
     unsafe {
@@ -130,7 +130,7 @@ fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
 #[test]
 fn the_message_names_structures_of_the_wrong_kind() {
     let lt = Lt::new();
-    let messages = Messages::listen();
+    let messages = Messages::capture();
     let mut preference = std::ptr::null_mut();
     let mut nothing = [0u64; 32];
     let mut answer = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
@@ -204,7 +204,7 @@ fn algorithms_are_listed_created_and_queried() {
 
 #[test]
 fn versions_and_levels() {
-    let _messages = Messages::listen();
+    let _messages = Messages::capture();
     // SAFETY: the texts end with 0.
     unsafe {
         assert_eq!(sys::cublasLtGetVersion(), 120_901);

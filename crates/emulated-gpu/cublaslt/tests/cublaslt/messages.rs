@@ -12,19 +12,19 @@ pub(crate) struct Messages(
     #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
 );
 
-static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static RECEIVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-unsafe extern "C" fn hear(_level: c_int, function: *const c_char, message: *const c_char) {
+unsafe extern "C" fn record(_level: c_int, function: *const c_char, message: *const c_char) {
     // SAFETY: the library passes valid texts.
     let text = |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     let line = format!("{}: {}", text(function), text(message));
-    HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).push(line);
 }
 
 type Hear = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
 
 impl Messages {
-    pub(crate) fn listen() -> Self {
+    pub(crate) fn capture() -> Self {
         static ONE: Mutex<()> = Mutex::new(());
         static REGISTERED: Once = Once::new();
         install();
@@ -35,23 +35,23 @@ impl Messages {
                 let library = Library::new("libcublasLt.so").unwrap();
                 let set: extern "C" fn(Hear) -> c_int =
                     *library.get(b"cublasLtLoggerSetCallback\0").unwrap();
-                assert_eq!(set(hear), 0);
+                assert_eq!(set(record), 0);
             }
         });
-        HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Self(guard)
     }
 
     /// The messages since the last call.
-    pub(crate) fn heard(&self) -> Vec<String> {
-        std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn received(&self) -> Vec<String> {
+        std::mem::take(&mut *RECEIVED.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Asserts that one of the messages since the last call contains all these texts; the others
     /// may come from other tests.
-    pub(crate) fn expect(&self, said: &[&str]) {
-        let heard = self.heard();
-        let says_all = |message: &String| said.iter().all(|text| message.contains(text));
-        assert!(heard.iter().any(says_all), "{said:?} is missing in {heard:?}");
+    pub(crate) fn expect(&self, texts: &[&str]) {
+        let received = self.received();
+        let has_all = |message: &String| texts.iter().all(|text| message.contains(text));
+        assert!(received.iter().any(has_all), "{texts:?} is missing in {received:?}");
     }
 }

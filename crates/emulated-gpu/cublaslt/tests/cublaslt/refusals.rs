@@ -21,7 +21,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        let messages = Messages::listen();
+        let messages = Messages::capture();
         let lt = Lt::new();
         let memory = [24, 12, 32].map(|count| lt.numbers(F32, &vec![1.0; count]));
         let spare = lt.numbers(F32, &[0.0; 64]);
@@ -38,9 +38,9 @@ impl Fixture {
         self.lt.address(&self.spare)
     }
 
-    fn expect(&self, call: &Call, statuses: (i32, i32), said: &[&str]) {
-        assert_eq!(call.run(&self.lt), statuses, "{call:?}: {:?}", self.messages.heard());
-        self.messages.expect(said);
+    fn expect(&self, call: &Call, statuses: (i32, i32), message: &[&str]) {
+        assert_eq!(call.run(&self.lt), statuses, "{call:?}: {:?}", self.messages.received());
+        self.messages.expect(message);
     }
 }
 
@@ -58,16 +58,16 @@ fn invalid_masks_and_auxiliary_matrices_are_refused() {
     let relu = Call { epilogue: 130, aux: spare, aux_ld: 128, ..fixture.call() };
     assert_eq!(relu.run(&fixture.lt), (0, 0));
     let unpadded = Call { aux_ld: 8, ..relu.clone() };
-    let said = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD is 8: the auxiliary bit mask has 8 rows, and \
+    let message = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD is 8: the auxiliary bit mask has 8 rows, and \
                 its columns are padded to a multiple of 128 elements: 128 or more";
-    fixture.expect(&unpadded, (INVALID, INVALID), &[said]);
+    fixture.expect(&unpadded, (INVALID, INVALID), &[message]);
     let half = Call { aux_ld: 64, ..relu.clone() };
     fixture.expect(&half, (INVALID, INVALID), &["EPILOGUE_AUX_LD is 64"]);
     let none = Call { aux_ld: 0, ..relu.clone() };
     fixture.expect(&none, (INVALID, INVALID), &["EPILOGUE_AUX_LD is 0"]);
     let null = Call { aux: 0, aux_ld: 0, ..relu };
-    let said = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER is null: CUBLASLT_EPILOGUE_RELU_AUX";
-    fixture.expect(&null, (0, UNSUPPORTED), &[said]);
+    let message = "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER is null: CUBLASLT_EPILOGUE_RELU_AUX";
+    fixture.expect(&null, (0, UNSUPPORTED), &[message]);
     let gelu = Call { epilogue: 160, aux: spare, aux_ld: 8, ..fixture.call() };
     assert_eq!(gelu.run(&fixture.lt), (0, 0));
     let short = Call { aux_ld: 7, ..gelu.clone() };
@@ -85,8 +85,9 @@ fn gradients_of_biases() {
     let fixture = Fixture::new();
     let spare = fixture.spare();
     let gradient = Call { epilogue: 152, aux: spare, aux_ld: 128, ..fixture.call() };
-    let said = "CUBLASLT_MATMUL_DESC_BIAS_POINTER is null: CUBLASLT_EPILOGUE_DRELU_BGRAD needs it";
-    fixture.expect(&gradient, (0, INVALID), &[said]);
+    let message =
+        "CUBLASLT_MATMUL_DESC_BIAS_POINTER is null: CUBLASLT_EPILOGUE_DRELU_BGRAD needs it";
+    fixture.expect(&gradient, (0, INVALID), &[message]);
     let [a, b, c, d] = fixture.call().shapes;
     let turned = |index: usize, shape: Shape| {
         let mut shapes = [a, b, c, d];
@@ -100,11 +101,11 @@ fn gradients_of_biases() {
         shapes: turned(0, a),
         ..fixture.call()
     };
-    let said = "CUBLASLT_EPILOGUE_BGRADA needs contiguous columns of op(A)";
-    fixture.expect(&from_a, (UNSUPPORTED, UNSUPPORTED), &[said]);
+    let message = "CUBLASLT_EPILOGUE_BGRADA needs contiguous columns of op(A)";
+    fixture.expect(&from_a, (UNSUPPORTED, UNSUPPORTED), &[message]);
     let from_b = Call { epilogue: 512, bias: spare, ..fixture.call() };
-    let said = "CUBLASLT_EPILOGUE_BGRADB needs contiguous rows of op(B)";
-    fixture.expect(&from_b, (UNSUPPORTED, UNSUPPORTED), &[said]);
+    let message = "CUBLASLT_EPILOGUE_BGRADB needs contiguous rows of op(B)";
+    fixture.expect(&from_b, (UNSUPPORTED, UNSUPPORTED), &[message]);
     let null = Call { bias: 0, transposed: (false, true), shapes: turned(1, b), ..from_b };
     fixture.expect(&null, (0, INVALID), &["BIAS_POINTER is null"]);
     assert_eq!(Call { bias: spare, ..null }.run(&fixture.lt), (0, 0));
@@ -133,8 +134,8 @@ fn column_epilogues_refuse_row_major_results() {
     let mut call = Call { epilogue: 4, bias: fixture.spare(), ..fixture.call() };
     call.shapes[2] = Shape::in_rows(F32, 8, 4);
     call.shapes[3] = call.shapes[2];
-    let said = "CUBLASLT_EPILOGUE_BIAS needs D in CUBLASLT_ORDER_COL";
-    fixture.expect(&call, (UNSUPPORTED, UNSUPPORTED), &[said]);
+    let message = "CUBLASLT_EPILOGUE_BIAS needs D in CUBLASLT_ORDER_COL";
+    fixture.expect(&call, (UNSUPPORTED, UNSUPPORTED), &[message]);
     assert_eq!(Call { epilogue: 2, ..call }.run(&fixture.lt), (0, 0));
 }
 
@@ -147,8 +148,8 @@ fn inconsistent_shapes_and_leading_dimensions_are_refused() {
         call
     };
     let short = with(0, Shape { ld: 7, ..Shape::new(F32, 8, 3) });
-    let said = "the leading dimension of Adesc is 7: A is stored as 8 x 3 in column-major order";
-    fixture.expect(&short, (INVALID, INVALID), &[said]);
+    let message = "the leading dimension of Adesc is 7: A is stored as 8 x 3 in column-major order";
+    fixture.expect(&short, (INVALID, INVALID), &[message]);
     let rows = with(1, Shape { ld: 3, ..Shape::in_rows(F32, 3, 4) });
     fixture.expect(&rows, (INVALID, INVALID), &["Bdesc is 3", "at least its number of columns, 4"]);
     let inner = with(1, Shape::new(F32, 4, 3));
@@ -195,11 +196,11 @@ fn operands_outside_their_allocations_are_refused() {
     let small = fixture.lt.numbers(F32, &[0.0; 4]);
     let small = fixture.lt.address(&small);
     let bias = Call { epilogue: 4, bias: small, ..fixture.call() };
-    let said = "the vector at CUBLASLT_MATMUL_DESC_BIAS_POINTER: 32 bytes";
-    fixture.expect(&bias, (0, INVALID), &[said, "ends 16 bytes after it"]);
+    let message = "the vector at CUBLASLT_MATMUL_DESC_BIAS_POINTER: 32 bytes";
+    fixture.expect(&bias, (0, INVALID), &[message, "ends 16 bytes after it"]);
     let mask = Call { epilogue: 130, aux: small, aux_ld: 128, ..fixture.call() };
-    let said = "the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: 49 bytes";
-    fixture.expect(&mask, (0, INVALID), &[said, "ends 33 bytes after it"]);
+    let message = "the matrix at CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER: 49 bytes";
+    fixture.expect(&mask, (0, INVALID), &[message, "ends 33 bytes after it"]);
     let mut nowhere = fixture.call();
     nowhere.addresses[1] = 0x1000;
     fixture.expect(
@@ -225,9 +226,9 @@ fn addresses_below_the_promised_alignment_are_refused() {
     let large = fixture.lt.numbers(F32, &[1.0; 64]);
     let mut call = fixture.call();
     call.addresses[0] = fixture.lt.address(&large) + 4;
-    let said = "algo was chosen for multiples of 16 bytes: set \
-                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES before the heuristic is asked";
-    fixture.expect(&call, (0, INVALID), &[said]);
+    let message = "algo was chosen for multiples of 16 bytes: set \
+                CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES before calling the heuristic";
+    fixture.expect(&call, (0, INVALID), &[message]);
     assert_eq!(Call { alignment: Some(4), ..call.clone() }.run(&fixture.lt), (0, 0));
     let none = Call { alignment: Some(2), ..fixture.call() };
     fixture.expect(&none, (UNSUPPORTED, 0), &["MIN_ALIGNMENT_A_BYTES is 2"]);

@@ -313,7 +313,7 @@ impl Call {
         descriptor
     }
 
-    /// Calls the heuristic, and multiplies with its algorithm, or without one if there is none.
+    /// Calls the heuristic, and multiplies with its algorithm, or without one if it offers none.
     /// Returns both statuses.
     pub(crate) fn run(&self, lt: &Lt) -> (i32, i32) {
         self.run_with(lt, |_| ())

@@ -156,7 +156,8 @@ fn premultiplied_sums_and_split_communicators() {
                 // Rank r multiplies by 10^r.
                 let factor = 10f32.powi(rank);
                 let mut op = std::mem::MaybeUninit::<ncclRedOp_t>::uninit();
-                // SAFETY: the pointers are valid during the calls, and the memory until the stream has finished.
+                // SAFETY: the pointers are valid during the calls, and the memory until the stream
+                // has finished.
                 unsafe {
                     let made = sys::ncclRedOpCreatePreMulSum(
                         op.as_mut_ptr(),

@@ -21,7 +21,7 @@ const JOIN_TIMEOUT_SECONDS: u64 = 8;
 
 /// A rank's membership in a communicator.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Membership {
     pub(crate) region: Region,
     pub(crate) rank: usize,
     /// Set by `ncclCommAbort`.
@@ -57,9 +57,9 @@ impl Failure {
     }
 }
 
-/// The kind of a meeting; each rank counts the two kinds separately: work on streams, and calls.
+/// The kind of a barrier; each rank counts the two kinds separately: work on streams, and calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MeetingKind {
+pub(crate) enum BarrierKind {
     Work = 0,
     Call = 1,
 }
@@ -80,7 +80,7 @@ pub(crate) fn join_timeout() -> Result<Duration> {
     })
 }
 
-impl Seat {
+impl Membership {
     fn ranks(&self) -> usize {
         self.region.ranks
     }
@@ -89,13 +89,13 @@ impl Seat {
         (0..self.ranks()).filter(|rank| *rank != self.rank)
     }
 
-    /// WorkError the communicator for all ranks; the first failure is kept.
+    /// Ends the communicator for all ranks; the first failure is kept.
     pub(crate) fn fail(&self, code: Code, culprit: usize) {
         let failure = Failure { code, culprit, finder: self.rank }.pack();
         let _ = self.region.header().failed.compare_exchange(0, failure, AcqRel, Acquire);
     }
 
-    /// WorkError the communicator because another rank calls a different operation.
+    /// Ends the communicator because another rank calls a different operation.
     pub(crate) fn fail_mismatch(&self, other: usize, why: String) -> Error {
         self.fail(Code::InvalidUsage, other);
         Error::usage(why)
@@ -122,8 +122,8 @@ impl Seat {
         let is_rank = rank < self.ranks();
         let call = if is_rank { describe(&self.region.slot(rank).call) } else { None };
         let calls =
-            |rank: usize| self.region.slot(rank).arrived[MeetingKind::Call as usize].load(Acquire);
-        // The first meeting of this kind belongs to `ncclCommInitRank`.
+            |rank: usize| self.region.slot(rank).arrived[BarrierKind::Call as usize].load(Acquire);
+        // The first barrier of this kind belongs to `ncclCommInitRank`.
         let splits =
             is_rank && calls(rank) > 1 && (0..self.ranks()).any(|other| calls(other) < calls(rank));
         match call {
@@ -223,11 +223,11 @@ impl Seat {
         }
     }
 
-    /// Waits until every rank has arrived at as many meetings as this one.
+    /// Waits until every rank has arrived at as many barriers as this one.
     ///
     /// # Errors
     /// See [`wait`](Self::wait).
-    pub(crate) fn meet(&self, kind: MeetingKind) -> Result {
+    pub(crate) fn barrier(&self, kind: BarrierKind) -> Result {
         let count = |rank: usize| &self.region.slot(rank).arrived[kind as usize];
         let own = count(self.rank).fetch_add(1, AcqRel) + 1;
         self.wait(|| self.others().filter(|&rank| count(rank).load(Acquire) < own).collect())
@@ -239,7 +239,7 @@ impl Seat {
     /// `ncclInvalidUsage` if the rank has joined before, or a rank of the same process uses the
     /// same device; `ncclSystemError` if a rank does not join in time; and those of
     /// [`wait`](Self::wait).
-    pub(crate) fn take(region: Region, rank: usize, device: i32) -> Result<Self> {
+    pub(crate) fn join(region: Region, rank: usize, device: i32) -> Result<Self> {
         let own = region.slot(rank);
         if own.state.load(Acquire) != 0 {
             return Err(Error::usage(format!("rank {rank} has joined before, and has left")));
@@ -247,21 +247,21 @@ impl Seat {
         own.device.store(device, Relaxed);
         own.state.store(JOINED, Release);
         let process = std::process::id();
-        let seat = Self { region, rank, aborted: AtomicBool::new(false), process };
-        seat.await_others()?;
-        seat.region.unlink();
-        let region = &seat.region;
+        let membership = Self { region, rank, aborted: AtomicBool::new(false), process };
+        membership.await_others()?;
+        membership.region.unlink();
+        let region = &membership.region;
         let same = |rank: &usize| {
             region.is_local(*rank) && region.slot(*rank).device.load(Relaxed) == device
         };
-        if let Some(other) = seat.others().find(same) {
+        if let Some(other) = membership.others().find(same) {
             return Err(Error::usage(format!(
                 "ranks {rank} and {other} of one process are both on device {device}: each needs its \
                  own (EMULATED_GPU_DEVICES sets their number)"
             )));
         }
-        seat.meet(MeetingKind::Call)?;
-        Ok(seat)
+        membership.barrier(BarrierKind::Call)?;
+        Ok(membership)
     }
 
     fn await_others(&self) -> Result {
@@ -304,7 +304,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Membership {
     fn drop(&mut self) {
         self.leave();
     }
@@ -332,43 +332,44 @@ mod tests {
     #[test]
     fn the_first_failure_is_kept() {
         let region = Region::open(&UniqueId::new().unwrap().name().unwrap(), (1, 0)).unwrap();
-        let seat = Seat::take(region, 0, 0).unwrap();
-        assert!(seat.failure().is_none());
-        seat.fail(Code::Remote, 3);
-        seat.fail(Code::UnhandledCuda, 5);
-        let failure = seat.failure().unwrap();
+        let membership = Membership::join(region, 0, 0).unwrap();
+        assert!(membership.failure().is_none());
+        membership.fail(Code::Remote, 3);
+        membership.fail(Code::UnhandledCuda, 5);
+        let failure = membership.failure().unwrap();
         assert_eq!(
             (failure.code, &*failure.why),
             (Code::Remote, "rank 3 is gone: its process has ended")
         );
         // A garbage value from another process still names a valid rank.
-        seat.region.header().failed.store(u64::MAX, Relaxed);
-        assert!(seat.failure().unwrap().why.contains("has failed"));
+        membership.region.header().failed.store(u64::MAX, Relaxed);
+        assert!(membership.failure().unwrap().why.contains("has failed"));
     }
 
     #[test]
     fn the_description_of_a_rank_names_a_pending_split() {
         let region = Region::open(&UniqueId::new().unwrap().name().unwrap(), (2, 0)).unwrap();
         region.unlink();
-        let seat = Seat { region, rank: 1, aborted: AtomicBool::new(false), process: 0 };
+        let membership =
+            Membership { region, rank: 1, aborted: AtomicBool::new(false), process: 0 };
         let [other, own] =
-            [0, 1].map(|rank| &seat.region.slot(rank).arrived[MeetingKind::Call as usize]);
+            [0, 1].map(|rank| &membership.region.slot(rank).arrived[BarrierKind::Call as usize]);
         other.store(1, Relaxed);
         assert_eq!(
-            seat.describe_rank(0),
+            membership.describe_rank(0),
             "rank 0 has not begun an operation (its stream may still have earlier work)"
         );
         own.store(1, Relaxed);
         other.store(2, Relaxed);
-        assert_eq!(seat.describe_rank(0), "rank 0 calls ncclCommSplit");
+        assert_eq!(membership.describe_rank(0), "rank 0 calls ncclCommSplit");
         let data_type = DataType::Float32;
         let kind = NcclCollective::AllReduce;
         let parameters = CollectiveParameters { kind, data_type, count: 4, reduction: 0, root: 0 };
-        parameters.show(&seat.region.slot(0).call);
+        parameters.publish(&membership.region.slot(0).call);
         let call = "rank 0 calls ncclAllReduce of 4 ncclFloat32";
-        assert_eq!(seat.describe_rank(0), format!("{call}, and ncclCommSplit"));
+        assert_eq!(membership.describe_rank(0), format!("{call}, and ncclCommSplit"));
         own.store(2, Relaxed);
-        assert_eq!(seat.describe_rank(0), call);
+        assert_eq!(membership.describe_rank(0), call);
     }
 
     #[test]
