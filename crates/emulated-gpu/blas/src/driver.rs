@@ -140,7 +140,7 @@ impl Driver {
     ///
     /// # Errors
     /// If the driver provides no context.
-    pub fn bind(&self) -> Result<(), Rejection> {
+    pub fn ensure_context(&self) -> Result<(), Rejection> {
         let mut context = 0;
         cuCtxGetCurrent(&mut context)
             .and_then(|()| {

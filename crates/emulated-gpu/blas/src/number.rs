@@ -61,14 +61,14 @@ pub unsafe trait Number:
 }
 
 /// Views numbers as words.
-pub(crate) fn words_of<T: Number>(numbers: &[T]) -> &[T::Part] {
+pub(crate) fn as_words<T: Number>(numbers: &[T]) -> &[T::Part] {
     let count = size_of_val(numbers) / size_of::<T::Part>();
     // SAFETY: numbers consist of their parts, as the trait requires.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), count) }
 }
 
 /// Views numbers as mutable words.
-pub(crate) fn words_of_mut<T: Number>(numbers: &mut [T]) -> &mut [T::Part] {
+pub(crate) fn as_words_mut<T: Number>(numbers: &mut [T]) -> &mut [T::Part] {
     let count = size_of_val(numbers) / size_of::<T::Part>();
     // SAFETY: as above; every combination of parts is a valid number.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), count) }

@@ -4,7 +4,7 @@
 pub const TF32_UNIT_ROUNDOFF: f64 = 1.0 / 2048.0;
 
 /// The number of bits of an `f32`'s fraction that TF32 drops.
-const DROPPED: u32 = 13;
+const DROPPED_BITS: u32 = 13;
 
 /// Rounds to the nearest TF32 number (1 sign bit, 8 exponent bits, 10 fraction bits), as an `f32`;
 /// ties go away from zero. This is how `cvt.rna.tf32.f32` rounds (PTX ISA, "Data Movement and
@@ -15,8 +15,8 @@ pub(crate) fn to_tf32(x: f32) -> f32 {
         return x;
     }
     // A carry out of the fraction increments the exponent, which gives the right result.
-    let half = 1 << (DROPPED - 1);
-    f32::from_bits((x.to_bits() + half) & !((1 << DROPPED) - 1))
+    let half = 1 << (DROPPED_BITS - 1);
+    f32::from_bits((x.to_bits() + half) & !((1 << DROPPED_BITS) - 1))
 }
 
 #[cfg(test)]

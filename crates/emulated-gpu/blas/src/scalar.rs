@@ -40,7 +40,7 @@ impl Scalar {
     ///
     /// # Safety
     /// In host mode, a non-null pointer must be readable.
-    pub unsafe fn take(
+    pub unsafe fn from_pointer(
         driver: &Driver,
         pointer: *const c_void,
         mode: PointerMode,
@@ -80,7 +80,7 @@ impl Scalar {
         match self {
             Self::Value(value) => T::from_f64(value),
             Self::Complex(real, imaginary) => T::from_parts(real, imaginary),
-            // SAFETY: the caller's promise; alignment was checked by `take`.
+            // SAFETY: the caller's promise; alignment was checked by `from_pointer`.
             Self::Device(address, ty) => unsafe { load(address, ty, 0) },
         }
     }

@@ -240,13 +240,13 @@ macro_rules! kernels {
                     const LANES: usize = size_of::<$vector>() / size_of::<$ty>();
                     /// The number of independent sums of a row, and of vectors in a column tile: an
                     /// addition takes four cycles.
-                    const TOGETHER: usize = 4;
+                    const UNROLL: usize = 4;
 
                     /// # Safety
                     /// A whole vector of elements must be readable.
                     $(#[target_feature(enable = $has)])+
                     #[inline]
-                    unsafe fn device(at: *const $ty) -> $vector {
+                    unsafe fn load_vector(at: *const $ty) -> $vector {
                         let vector;
                         // SAFETY: the caller's promise; the instruction touches nothing else.
                         unsafe {
@@ -265,18 +265,18 @@ macro_rules! kernels {
                     /// features.
                     $(#[target_feature(enable = $has)])+
                     pub(super) unsafe fn dot(row: *const $ty, x: &[$ty]) -> $ty {
-                        let mut sums = [$splat(0.0); TOGETHER];
-                        let (blocks, rest) = x.as_chunks::<{ TOGETHER * LANES }>();
+                        let mut sums = [$splat(0.0); UNROLL];
+                        let (blocks, rest) = x.as_chunks::<{ UNROLL * LANES }>();
                         let mut lanes = [0.0; LANES];
                         // SAFETY: the row is as long as `x`, and the arrays consist of whole
                         // vectors.
                         unsafe {
                             for (index, block) in blocks.iter().enumerate() {
                                 let (row, x) = (row.add(index * block.len()), block.as_ptr());
-                                sums[0] = $fma(device(row), $load(x), sums[0]);
-                                sums[1] = $fma(device(row.add(LANES)), $load(x.add(LANES)), sums[1]);
-                                sums[2] = $fma(device(row.add(2 * LANES)), $load(x.add(2 * LANES)), sums[2]);
-                                sums[3] = $fma(device(row.add(3 * LANES)), $load(x.add(3 * LANES)), sums[3]);
+                                sums[0] = $fma(load_vector(row), $load(x), sums[0]);
+                                sums[1] = $fma(load_vector(row.add(LANES)), $load(x.add(LANES)), sums[1]);
+                                sums[2] = $fma(load_vector(row.add(2 * LANES)), $load(x.add(2 * LANES)), sums[2]);
+                                sums[3] = $fma(load_vector(row.add(3 * LANES)), $load(x.add(3 * LANES)), sums[3]);
                             }
                             let sum = $add($add(sums[0], sums[1]), $add(sums[2], sums[3]));
                             $store(lanes.as_mut_ptr(), sum);
@@ -310,11 +310,11 @@ macro_rules! kernels {
                             while row < rows {
                                 let (a, target) = ((a.add(row), step), target.after_rows(row));
                                 let left = rows - row;
-                                row += match (left >= TOGETHER * LANES, target.columns) {
+                                row += match (left >= UNROLL * LANES, target.columns) {
                                     // For a single column, skip the multiplications by the padding
                                     // of `b`.
-                                    (true, 1) => tile::<TOGETHER, 1>(a, b, target, LANES),
-                                    (true, _) => tile::<TOGETHER, COLUMNS>(a, b, target, LANES),
+                                    (true, 1) => tile::<UNROLL, 1>(a, b, target, LANES),
+                                    (true, _) => tile::<UNROLL, COLUMNS>(a, b, target, LANES),
                                     (false, _) => tile::<1, COLUMNS>(a, b, target, left.min(LANES)),
                                 };
                             }
@@ -342,9 +342,9 @@ macro_rules! kernels {
                                 let mut column = [$splat(0.0); V];
                                 for vector in 0..V {
                                     column[vector] = if lanes == LANES {
-                                        device(a.add(vector * LANES))
+                                        load_vector(a.add(vector * LANES))
                                     } else {
-                                        device_part(a, lanes)
+                                        load_part(a, lanes)
                                     };
                                 }
                                 for j in 0..N {
@@ -361,11 +361,11 @@ macro_rules! kernels {
                                         let place = target.first.offset(j as isize * target.step).add(vector * LANES);
                                         let mut sum = $multiply(alpha, sums[j][vector]);
                                         if target.beta != 0.0 {
-                                            let old = if lanes == LANES { device(place) } else { device_part(place, lanes) };
+                                            let old = if lanes == LANES { load_vector(place) } else { load_part(place, lanes) };
                                             sum = $add(sum, $multiply(beta, old));
                                         }
                                         if lanes == LANES {
-                                            set_device(place, sum);
+                                            store_vector(place, sum);
                                         } else {
                                             let mut values = [0.0; LANES];
                                             $store(values.as_mut_ptr(), sum);
@@ -385,7 +385,7 @@ macro_rules! kernels {
                     /// # Safety
                     /// These elements must be readable.
                     $(#[target_feature(enable = $has)])+
-                    unsafe fn device_part(at: *const $ty, lanes: usize) -> $vector {
+                    unsafe fn load_part(at: *const $ty, lanes: usize) -> $vector {
                         let mut values = [0.0; LANES];
                         for (lane, value) in values.iter_mut().enumerate().take(lanes) {
                             // SAFETY: the caller's promise.
@@ -399,7 +399,7 @@ macro_rules! kernels {
                     /// A whole vector of elements must be writable.
                     $(#[target_feature(enable = $has)])+
                     #[inline]
-                    unsafe fn set_device(at: *mut $ty, vector: $vector) {
+                    unsafe fn store_vector(at: *mut $ty, vector: $vector) {
                         // SAFETY: the caller's promise; the instruction touches nothing else.
                         unsafe {
                             asm!(

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
-use crate::number::{words_of, words_of_mut};
+use crate::number::{as_words, as_words_mut};
 use crate::words::{read_words, write_words};
 use crate::{DataType, Matrix, MatrixOperation, Number, Order, load, store};
 
@@ -108,7 +108,7 @@ impl View {
         if self.ty == T::TYPE && self.row == 1 && !self.is_conjugated {
             let at = self.from(0, column).address as *const u8;
             // SAFETY: the caller's promise: the elements are contiguous.
-            return unsafe { read_words(at, words_of_mut(into)) };
+            return unsafe { read_words(at, as_words_mut(into)) };
         }
         for (row, value) in into.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
@@ -124,7 +124,7 @@ impl View {
         if self.ty == T::TYPE && self.row == 1 {
             let at = self.from(0, column).address as *mut u8;
             // SAFETY: the caller's promise: the elements are contiguous.
-            return unsafe { write_words(at, words_of(values)) };
+            return unsafe { write_words(at, as_words(values)) };
         }
         for (row, &value) in values.iter().enumerate() {
             // SAFETY: the caller's promise.

@@ -54,8 +54,8 @@ impl Gemv {
         // SAFETY: the caller's promise.
         let (alpha, beta) = unsafe {
             (
-                Scalar::take(driver, self.scalars.0, mode, ty, "alpha")?,
-                Scalar::take(driver, self.scalars.1, mode, ty, "beta")?,
+                Scalar::from_pointer(driver, self.scalars.0, mode, ty, "alpha")?,
+                Scalar::from_pointer(driver, self.scalars.1, mode, ty, "beta")?,
             )
         };
         let (rows, columns) = operation.sizes((m, n));

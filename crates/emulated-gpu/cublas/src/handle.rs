@@ -60,7 +60,7 @@ pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
 pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Rejection> {
     let settings = settings(handle)?;
     let driver = driver()?;
-    driver.bind()?;
+    driver.ensure_context()?;
     Ok((settings, driver))
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Resu
 export! {
     /// Creates a handle.
     fn cublasCreate_v2(handle: Out<'_, Handle>) {
-        driver()?.bind()?;
+        driver()?.ensure_context()?;
         handle.required_as("handle")?;
         handle.set(HANDLES.insert(Mutex::default()))
     }
@@ -86,7 +86,7 @@ export! {
         // If earlier work failed, later calls on the stream report that; destroying the handle
         // succeeds.
         if let Ok(driver) = driver()
-            && driver.bind().is_ok()
+            && driver.ensure_context().is_ok()
         {
             let _ = driver.synchronize(settings.stream);
         }

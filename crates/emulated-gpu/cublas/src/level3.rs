@@ -78,8 +78,8 @@ impl Gemm {
         // SAFETY: the caller's promise.
         let (alpha, beta) = unsafe {
             (
-                Scalar::take(driver, self.scalars.0, mode, self.scale, "alpha")?,
-                Scalar::take(driver, self.scalars.1, mode, self.scale, "beta")?,
+                Scalar::from_pointer(driver, self.scalars.0, mode, self.scale, "alpha")?,
+                Scalar::from_pointer(driver, self.scalars.1, mode, self.scale, "beta")?,
             )
         };
         if m == 0 || n == 0 || self.batch == 0 {

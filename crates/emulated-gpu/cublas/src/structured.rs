@@ -30,7 +30,7 @@ struct StructuredProduct {
 }
 
 /// Converts an enum of two values, 0 and 1; whether the value is 0.
-fn either(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection> {
+fn is_first_of_two(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection> {
     match value {
         0 => Ok(true),
         1 => Ok(false),
@@ -43,12 +43,12 @@ fn either(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection>
 
 /// Whether a `cublasSideMode_t` is the left side; `what` names the argument.
 pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool, Rejection> {
-    either(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
+    is_first_of_two(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
 }
 
 /// Converts a `cublasDiagType_t`.
 fn triangular(diag: c_int) -> Result<Structure, Rejection> {
-    let is_stored = either(diag, "diag", ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"])?;
+    let is_stored = is_first_of_two(diag, "diag", ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"])?;
     Ok(Structure::Triangular { has_unit_diagonal: !is_stored })
 }
 
@@ -65,7 +65,7 @@ impl StructuredProduct {
         let (m, n) = self.sizes;
         let is_left = is_left(self.side, "side")?;
         let fills = ["CUBLAS_FILL_MODE_LOWER", "CUBLAS_FILL_MODE_UPPER"];
-        let is_lower = either(self.uplo, "uplo", fills)?;
+        let is_lower = is_first_of_two(self.uplo, "uplo", fills)?;
         let operation = MatrixOperation::from_code(self.operation, "trans")?;
         for (value, what) in [(m, "m"), (n, "n")] {
             check_size(value, what)?;
@@ -83,12 +83,12 @@ impl StructuredProduct {
         }
         let mode = settings.pointer_mode;
         // SAFETY: the caller's promise.
-        let alpha = unsafe { Scalar::take(driver, self.alpha, mode, typed.ty, "alpha")? };
+        let alpha = unsafe { Scalar::from_pointer(driver, self.alpha, mode, typed.ty, "alpha")? };
         let beta = if self.beta.is_null() && self.is_triangular() {
             Scalar::Value(0.0)
         } else {
             // SAFETY: as above.
-            unsafe { Scalar::take(driver, self.beta, mode, typed.ty, "beta")? }
+            unsafe { Scalar::from_pointer(driver, self.beta, mode, typed.ty, "beta")? }
         };
         if m == 0 || n == 0 {
             return Ok(());

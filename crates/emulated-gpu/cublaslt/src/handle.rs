@@ -28,14 +28,14 @@ fn unknown_handle(handle: Handle) -> Rejection {
 pub(crate) fn open(handle: Handle) -> Result<&'static Driver, Rejection> {
     HANDLES.get(handle).ok_or_else(|| unknown_handle(handle))?;
     let driver = driver()?;
-    driver.bind()?;
+    driver.ensure_context()?;
     Ok(driver)
 }
 
 export! {
     /// Creates a handle.
     fn cublasLtCreate(handle: Out<'_, Handle>) {
-        driver()?.bind()?;
+        driver()?.ensure_context()?;
         handle.required_as("lightHandle")?;
         handle.set(HANDLES.insert(()))
     }

@@ -126,8 +126,8 @@ export! {
         };
         let scale = scale_type(problem.compute, problem.a.ty);
         let scalars = (
-            Scalar::take(driver, alpha, mode, scale, "alpha")?,
-            Scalar::take(driver, beta, mode, scale, "beta")?,
+            Scalar::from_pointer(driver, alpha, mode, scale, "alpha")?,
+            Scalar::from_pointer(driver, beta, mode, scale, "beta")?,
         );
         let addresses = Addresses { a: a as u64, b: b as u64, c: c as u64, d: d as u64 };
         let mut operands =

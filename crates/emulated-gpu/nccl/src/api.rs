@@ -25,7 +25,7 @@ fn checked_rank(own: &Communicator, number: c_int, name: &str) -> Result<usize> 
     let rank = usize::try_from(number).ok().filter(|rank| *rank < own.ranks());
     rank.ok_or_else(|| {
         Error::argument(format!(
-            "{name} is not a rank of the communicator, which has {}",
+            "{name} is not a rank of the communicator, which has {} ranks",
             own.ranks()
         ))
     })
@@ -57,7 +57,7 @@ fn collective(
         let (send, receive) = (send as u64, receive as u64);
         let collective = Collective { parameters, reduction, send, receive };
         let (sends, receives) = collective.counts(own.ranks(), own.rank());
-        driver::within(own.context, || {
+        driver::with_context(own.context, || {
             check_buffer(send, sends, data_type, "sendbuff")?;
             check_buffer(receive, receives, data_type, "recvbuff")
         })?;
@@ -80,7 +80,9 @@ fn transfer(
         let data_type = data_type(number)?;
         let count = count as u64;
         let peer = checked_rank(&own, peer, "peer")?;
-        driver::within(own.context, || check_buffer(address, count, data_type, "the buffer"))?;
+        driver::with_context(own.context, || {
+            check_buffer(address, count, data_type, "the buffer")
+        })?;
         Ok(GroupCall::Transfer(Transfer { sends, peer, address, count, data_type }))
     })
 }
@@ -234,7 +236,7 @@ export! {
     ) {
         let own = find(comm)?;
         own.check()?;
-        driver::within(own.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
+        driver::with_context(own.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
         handle.set_as(buffer, "handle")
     }
 
@@ -267,7 +269,7 @@ export! {
         let data_type = data_type(number)?;
         let factor = match residence {
             0 => {
-                driver::within(own.context, || check_buffer(scalar.address() as u64, 1, data_type, "scalar"))?;
+                driver::with_context(own.context, || check_buffer(scalar.address() as u64, 1, data_type, "scalar"))?;
                 Factor::At(scalar.address() as u64)
             }
             1 => {

@@ -44,7 +44,7 @@ fn checked(called: std::result::Result<(), DriverError>, what: &str) -> Result {
 /// The calling thread's context and its device. If no context is current, the first device's
 /// primary context becomes current, as in the CUDA runtime.
 pub(crate) fn current() -> Result<(Context, i32)> {
-    emulated_blas::driver()?.bind()?;
+    emulated_blas::driver()?.ensure_context()?;
     let (mut context, mut device) = (0, 0);
     checked(cuCtxGetCurrent(&mut context), "the thread's context")?;
     checked(cuCtxGetDevice(&mut device), "the context's device")?;
@@ -68,7 +68,7 @@ pub(crate) fn devices() -> Result<i32> {
 }
 
 /// Runs `body` with a context as the current one.
-pub(crate) fn within<T>(context: Context, body: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn with_context<T>(context: Context, body: impl FnOnce() -> Result<T>) -> Result<T> {
     checked(cuCtxPushCurrent_v2(context), "the communicator's context")?;
     let done = body();
     // Popping only undoes the push above; its result doesn't matter.
@@ -80,7 +80,7 @@ pub(crate) fn within<T>(context: Context, body: impl FnOnce() -> Result<T>) -> R
 ///
 /// # Errors
 /// `ncclUnhandledCudaError` if one of them is not a stream of the current context.
-pub(crate) fn order(from: usize, to: usize) -> Result {
+pub(crate) fn order_streams(from: usize, to: usize) -> Result {
     let mut event = 0;
     checked(cuEventCreate(&mut event, DISABLE_TIMING), "an event")?;
     let recorded = checked(cuEventRecord(event, from), "an event of a stream");

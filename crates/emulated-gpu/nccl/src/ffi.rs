@@ -89,12 +89,12 @@ impl From<Fault> for Error {
 
 thread_local! {
     /// The text that `ncclGetLastError` returns; it stays valid until the thread's next error.
-    static LAST: RefCell<CString> = RefCell::default();
+    static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
 /// The message of the calling thread's last error.
 pub(crate) fn last_error() -> *const c_char {
-    LAST.with_borrow(|text| text.as_ptr())
+    LAST_ERROR.with_borrow(|text| text.as_ptr())
 }
 
 /// Prints a line on standard error.
@@ -107,6 +107,6 @@ pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> ReturnCode
     let Err(error) = c_abi::guard(body) else { return Code::Success as c_int };
     let line = format!("{function}: {}", error.why);
     report(&line);
-    LAST.with_borrow_mut(|text| *text = CString::new(line).unwrap_or_default());
+    LAST_ERROR.with_borrow_mut(|text| *text = CString::new(line).unwrap_or_default());
     error.code as c_int
 }

@@ -65,7 +65,7 @@ struct PendingCall {
 #[derive(Default)]
 struct Group {
     depth: u32,
-    starts: Vec<NewCommunicator>,
+    communicators: Vec<NewCommunicator>,
     entries: Vec<PendingCall>,
     failed: Option<Error>,
 }
@@ -121,9 +121,9 @@ fn add_to_group(part: impl FnOnce(&mut Group) -> Result) -> Result {
 ///
 /// # Safety
 /// Each `out` is writable until the group ends.
-pub(crate) unsafe fn create(starts: Vec<NewCommunicator>) -> Result {
+pub(crate) unsafe fn create(communicators: Vec<NewCommunicator>) -> Result {
     add_to_group(|group| {
-        group.starts.extend(starts);
+        group.communicators.extend(communicators);
         Ok(())
     })
 }
@@ -148,7 +148,7 @@ fn run(group: Group) -> Result {
     if let Some(error) = group.failed {
         return Err(error);
     }
-    make(&group.starts)?;
+    create_communicators(&group.communicators)?;
     // All calls for one communicator are a single piece of work, whatever their streams: a send on
     // one stream may only be received after a receive on another.
     let mut pieces: Vec<GroupWork> = Vec::new();
@@ -185,20 +185,20 @@ impl GroupWork {
     fn launch(self) -> Result {
         let Self { own, streams, list } = self;
         let Some((&first, others)) = streams.split_first() else { return Ok(()) };
-        driver::within(own.context, || {
-            others.iter().try_for_each(|other| driver::order(*other, first))?;
+        driver::with_context(own.context, || {
+            others.iter().try_for_each(|other| driver::order_streams(*other, first))?;
             launch(&own, first, list)?;
-            others.iter().try_for_each(|other| driver::order(first, *other))
+            others.iter().try_for_each(|other| driver::order_streams(first, *other))
         })
     }
 }
 
 /// Creates communicators, each in its own thread, because each one waits for the others.
-fn make(starts: &[NewCommunicator]) -> Result {
-    let made: Vec<Result<Handle>> = match starts {
+fn create_communicators(communicators: &[NewCommunicator]) -> Result {
+    let made: Vec<Result<Handle>> = match communicators {
         [one] => vec![one.creation.run()],
         _ => std::thread::scope(|scope| {
-            let threads: Vec<_> = starts
+            let threads: Vec<_> = communicators
                 .iter()
                 .map(|start| {
                     let creation = &start.creation;
@@ -214,7 +214,7 @@ fn make(starts: &[NewCommunicator]) -> Result {
         }),
     };
     let mut first = Ok(());
-    for (start, made) in starts.iter().zip(made) {
+    for (start, made) in communicators.iter().zip(made) {
         match made {
             // SAFETY: the promise of the caller of `create`.
             Ok(handle) => unsafe { start.out.write_unaligned(handle) },

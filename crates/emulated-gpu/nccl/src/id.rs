@@ -21,7 +21,7 @@ pub(crate) struct UniqueId(pub(crate) [u8; BYTES]);
 
 /// Identifies this boot of this machine. An id refers to shared memory, which only ranks on one
 /// machine have in common.
-fn machine() -> [u8; 36] {
+fn boot_id() -> [u8; 36] {
     let mut text = [0; 36];
     if let Ok(mut file) = File::open("/proc/sys/kernel/random/boot_id") {
         // If the file is missing, all machines look the same; ranks on another one then time out.
@@ -38,7 +38,7 @@ impl UniqueId {
     pub(crate) fn new() -> Result<Self> {
         let mut bytes = [0; BYTES];
         bytes[..16].copy_from_slice(MAGIC);
-        bytes[16..52].copy_from_slice(&machine());
+        bytes[16..52].copy_from_slice(&boot_id());
         File::open("/dev/urandom")
             .and_then(|mut file| file.read_exact(&mut bytes[64..80]))
             .map_err(|error| Error::system("/dev/urandom", &error))?;
@@ -56,7 +56,7 @@ impl UniqueId {
                  call it, and must send all 128 bytes to the others",
             ));
         }
-        if self.0[16..52] != machine() {
+        if self.0[16..52] != boot_id() {
             return Err(Error::argument(
                 "commId comes from another machine, or from before this one was restarted: all \
                  ranks must be processes on one machine",

@@ -178,7 +178,7 @@ fn combine<T: Element>(how: Combine, sum: &mut [u8], more: &[u8]) {
 mod tests {
     use super::*;
 
-    fn reduced(
+    fn reduce_on_rank(
         reduction: Reduction,
         data_type: DataType,
         ranks: &[Vec<u8>],
@@ -200,20 +200,20 @@ mod tests {
         to
     }
 
-    fn of_f32(values: &[f32]) -> Vec<u8> {
+    fn f32_bytes(values: &[f32]) -> Vec<u8> {
         values.iter().flat_map(|value| value.to_le_bytes()).collect()
     }
 
     #[test]
     fn sums_follow_the_order_of_the_ring() {
         // In single precision (1e8 + 1) - 1e8 is 0, and (-1e8 + 1e8) + 1 is 1.
-        let ranks = [of_f32(&[1e8]), of_f32(&[1.0]), of_f32(&[-1e8])];
+        let ranks = [f32_bytes(&[1e8]), f32_bytes(&[1.0]), f32_bytes(&[-1e8])];
         let sum = Reduction::Plain(Combine::Sum);
-        let along = |rank| reduced(sum, DataType::Float32, &ranks, rank);
+        let along = |rank| reduce_on_rank(sum, DataType::Float32, &ranks, rank);
         // Rank 0's ring is 1, 2, 0: (1 - 1e8) + 1e8. Rank 1's is 2, 0, 1, and rank 2's is 0, 1, 2.
-        assert_eq!(along(0), of_f32(&[(1.0 - 1e8) + 1e8]));
-        assert_eq!(along(1), of_f32(&[1.0]));
-        assert_eq!(along(2), of_f32(&[(1e8 + 1.0) - 1e8]));
+        assert_eq!(along(0), f32_bytes(&[(1.0 - 1e8) + 1e8]));
+        assert_eq!(along(1), f32_bytes(&[1.0]));
+        assert_eq!(along(2), f32_bytes(&[(1e8 + 1.0) - 1e8]));
     }
 
     /// More than one block, starting at an offset that is not a multiple of 8.
@@ -221,7 +221,7 @@ mod tests {
     fn sums_longer_than_a_block_are_correct() {
         let count = 3 * BLOCK / 8 + 5;
         let of = |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
-        let ranks = [of_f32(&of(0)), of_f32(&of(1))];
+        let ranks = [f32_bytes(&of(0)), f32_bytes(&of(1))];
         let published: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
         let mut found = vec![0xee; (count + 1) * 4];
         let sum = Reduction::Plain(Combine::Sum);
@@ -236,7 +236,7 @@ mod tests {
             )
         };
         let expected: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| a + b).skip(3).collect();
-        assert_eq!(found[4..][..expected.len() * 4], of_f32(&expected));
+        assert_eq!(found[4..][..expected.len() * 4], f32_bytes(&expected));
         assert!(found[..4].iter().chain(&found[(count - 2) * 4..]).all(|byte| *byte == 0xee));
     }
 
@@ -246,11 +246,11 @@ mod tests {
             |values: &[i32]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
         let ranks = [whole(&[7, -7]), whole(&[0, 0])];
         let average = Reduction::Average;
-        assert_eq!(reduced(average, DataType::Int32, &ranks, 0), whole(&[3, -3]));
-        let ranks = [of_f32(&[1.0]), of_f32(&[2.0]), of_f32(&[4.0])];
+        assert_eq!(reduce_on_rank(average, DataType::Int32, &ranks, 0), whole(&[3, -3]));
+        let ranks = [f32_bytes(&[1.0]), f32_bytes(&[2.0]), f32_bytes(&[4.0])];
         let third = 1.0f32 / 3.0;
         let expected = (2.0 * third + 4.0 * third) + third;
-        assert_eq!(reduced(average, DataType::Float32, &ranks, 0), of_f32(&[expected]));
+        assert_eq!(reduce_on_rank(average, DataType::Float32, &ranks, 0), f32_bytes(&[expected]));
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
             let ranks = [bytes(1, data_type.size()), bytes(2, data_type.size())];
             for operation in 0..FIRST_CUSTOM_OP {
                 let reduction = Reduction::built_in(operation).unwrap();
-                let found = reduced(reduction, data_type, &ranks, 0);
+                let found = reduce_on_rank(reduction, data_type, &ranks, 0);
                 assert_eq!(found.len(), data_type.size() * 3);
                 if operation == 2 {
                     assert_eq!(found, ranks[1], "the larger, {}", data_type.name());

@@ -43,11 +43,11 @@ pub(crate) struct SharedFile {
     local: AtomicU64,
 }
 
-type Open = HashMap<String, Arc<SharedFile>>;
+type OpenFiles = HashMap<String, Arc<SharedFile>>;
 
 /// All files that this process has open. A file is only opened or closed while this is locked.
-fn open_files() -> MutexGuard<'static, Open> {
-    static OPEN: LazyLock<Mutex<Open>> = LazyLock::new(Mutex::default);
+fn open_files() -> MutexGuard<'static, OpenFiles> {
+    static OPEN: LazyLock<Mutex<OpenFiles>> = LazyLock::new(Mutex::default);
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -95,7 +95,7 @@ fn open_own_file(path: &Path, create: bool) -> io::Result<File> {
 
 /// Removes files whose ranks all ended before they had found each other. If every lock of a file
 /// can be taken, no process uses it or is setting it up.
-fn remove_abandoned(folder: &Path, open: &Open) {
+fn remove_abandoned(folder: &Path, open: &OpenFiles) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();

@@ -33,7 +33,7 @@ impl Arguments {
 
     /// Whether the last element of each operand is inside its buffer, from the definition of the
     /// layout.
-    fn is_right(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let (m, n, _) = self.sizes;
         self.operands().into_iter().all(|(rows, columns, ld, len)| {
             let last = (columns - 1) * ld + rows;
@@ -84,7 +84,7 @@ fn check(blas: &Blas, arguments: Arguments) {
             [(blas.address(&da), lda), (blas.address(&db), ldb), (blas.address(&dc), ldc)],
         )
     };
-    let right = arguments.is_right();
+    let right = arguments.is_valid();
     assert_eq!(status as u32, if right { 0 } else { 7 }, "{arguments:?}");
     let mut expected = c;
     if right {

@@ -116,7 +116,7 @@ fn arrays_beyond_the_address_space_are_refused() {
 }
 
 /// The bytes of an array of numbers, shifted by one byte so that the numbers are unaligned.
-fn odd<T: Copy, const N: usize>(numbers: [T; N]) -> Vec<u8> {
+fn unaligned<T: Copy, const N: usize>(numbers: [T; N]) -> Vec<u8> {
     let mut bytes = vec![0; 1 + size_of_val(&numbers)];
     // SAFETY: there is space for them after the first byte.
     unsafe { bytes.as_mut_ptr().add(1).cast::<[T; N]>().write_unaligned(numbers) };
@@ -130,9 +130,9 @@ fn host_arrays_may_be_unaligned() {
     let a = blas.put(&[2.0f32, 3.0]);
     let result = blas.put(&[0.0f32; 2]);
     let (pa, pc) = (blas.address::<_, f32>(&a), blas.address::<_, f32>(&result));
-    let operations = odd([cublasOperation_t::CUBLAS_OP_N; 2]);
-    let (ones, scalars) = (odd([1i32; 2]), odd([10.0f32, 100.0]));
-    let (a, c) = (odd([pa, pa.wrapping_add(1)]), odd([pc, pc.wrapping_add(1)]));
+    let operations = unaligned([cublasOperation_t::CUBLAS_OP_N; 2]);
+    let (ones, scalars) = (unaligned([1i32; 2]), unaligned([10.0f32, 100.0]));
+    let (a, c) = (unaligned([pa, pa.wrapping_add(1)]), unaligned([pc, pc.wrapping_add(1)]));
     let at = |bytes: &Vec<u8>| bytes.as_ptr().wrapping_add(1);
     let (operations, ones, scalars) =
         (at(&operations).cast(), at(&ones).cast(), at(&scalars).cast());

@@ -15,7 +15,7 @@ fn put(blas: &Blas, x: f32) -> CudaSlice<f32> {
 }
 
 /// Uninitialised memory for one number.
-fn room(blas: &Blas) -> CudaSlice<f32> {
+fn uninitialised_number(blas: &Blas) -> CudaSlice<f32> {
     // SAFETY: the tests assert that reading it is detected.
     unsafe { blas.stream.alloc(1) }.unwrap()
 }
@@ -46,7 +46,7 @@ fn provoke(test: &str) -> String {
 #[ignore = "run by `valid_products_are_not_reported`"]
 fn clean() {
     let blas = Blas::new();
-    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), room(&blas));
+    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), uninitialised_number(&blas));
     // The output of a product counts as initialised.
     assert_eq!(multiply(&blas, [&a, &b, &c], 0.0), 0);
     assert_eq!(multiply(&blas, [&a, &b, &c], 1.0), 0);
@@ -62,7 +62,7 @@ fn valid_products_are_not_reported() {
 #[ignore = "run by `uninitialised_operands_are_detected`"]
 fn uninitialised() {
     let blas = Blas::new();
-    let (a, b, c) = (put(&blas, 2.0), room(&blas), put(&blas, 0.0));
+    let (a, b, c) = (put(&blas, 2.0), uninitialised_number(&blas), put(&blas, 0.0));
     // The call itself is valid; a fast check may already report the fault.
     assert!(matches!(multiply(&blas, [&a, &b, &c], 0.0), 0 | 13));
     let error = blas.stream.synchronize().unwrap_err();
@@ -178,12 +178,12 @@ wrong_pointers! {
         "library cublasSgemmBatched, operand 0, which it writes";
     a_batch_does_not_read_from_the_host, host_read: false, 0, Host, CUDA_ERROR_ILLEGAL_ADDRESS,
         "library cublasSgemmBatched, operand 0, which it reads";
-    a_batch_does_not_follow_null, null_read: false, 1, Null, CUDA_ERROR_ILLEGAL_ADDRESS,
+    a_batch_does_not_dereference_null, null_read: false, 1, Null, CUDA_ERROR_ILLEGAL_ADDRESS,
         "illegal address";
-    a_batch_wants_its_elements_aligned, misaligned_read: false, 0, Misaligned, CUDA_ERROR_MISALIGNED_ADDRESS,
+    a_batch_needs_aligned_elements, misaligned_read: false, 0, Misaligned, CUDA_ERROR_MISALIGNED_ADDRESS,
         "it has to be at a multiple of 4 bytes";
     a_group_does_not_write_to_the_host, group_host_written: true, 2, Host, CUDA_ERROR_ILLEGAL_ADDRESS,
         "library cublasSgemmGroupedBatched, operand 0, which it writes";
-    a_group_stays_inside_of_allocations, group_beyond: true, 1, Beyond, CUDA_ERROR_ILLEGAL_ADDRESS,
+    a_group_stays_inside_its_allocations, group_beyond: true, 1, Beyond, CUDA_ERROR_ILLEGAL_ADDRESS,
         "bytes after the end of the allocation";
 }

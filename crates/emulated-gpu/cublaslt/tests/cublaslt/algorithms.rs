@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
 
 use crate::messages::Messages;
-use crate::support::{Call, Lt, Shape, Type, ask, destroy};
+use crate::support::{Call, Lt, Shape, Type, destroy, get_heuristic};
 
 /// Returns up to `most` algorithms for this workspace size.
 fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
@@ -22,7 +22,8 @@ fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer
         let set = sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, 8);
         assert_eq!(set as u32, 0);
         let (place, found_place) = (answers.as_mut_ptr(), &raw mut found);
-        let status = ask(lt.handle, descriptor, layouts, preference, most, place, found_place);
+        let status =
+            get_heuristic(lt.handle, descriptor, layouts, preference, most, place, found_place);
         assert_eq!(status as u32, 0);
         answers.set_len(found as usize);
         sys::cublasLtMatmulPreferenceDestroy(preference);

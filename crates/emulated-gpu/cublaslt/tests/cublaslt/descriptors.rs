@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int, c_void};
 use cudarc::cublaslt::sys;
 
 use crate::messages::Messages;
-use crate::support::{Lt, ask};
+use crate::support::{Lt, get_heuristic};
 
 /// Reads an attribute of a descriptor.
 unsafe fn read<T: Default>(
@@ -139,15 +139,23 @@ fn the_message_names_structures_of_the_wrong_kind() {
     unsafe {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();
-        let mut ask = |handle, requested| {
+        let mut get_heuristic = |handle, requested| {
             let (answer, found) = (answer.as_mut_ptr(), &raw mut found);
-            ask(handle, wrong.cast(), [wrong.cast(); 4], preference, requested, answer, found)
+            get_heuristic(
+                handle,
+                wrong.cast(),
+                [wrong.cast(); 4],
+                preference,
+                requested,
+                answer,
+                found,
+            )
         };
-        assert_eq!(ask(lt.handle, 1) as u32, 7);
+        assert_eq!(get_heuristic(lt.handle, 1) as u32, 7);
         messages.expect(&["operationDesc is not a matmul descriptor"]);
-        assert_eq!(ask(lt.handle, 0) as u32, 7);
+        assert_eq!(get_heuristic(lt.handle, 0) as u32, 7);
         messages.expect(&["requestedAlgoCount is 0"]);
-        assert_eq!(ask(std::ptr::null_mut(), 1) as u32, 1);
+        assert_eq!(get_heuristic(std::ptr::null_mut(), 1) as u32, 1);
         messages.expect(&["lightHandle is null"]);
         assert_eq!(sys::cublasLtMatmulPreferenceDestroy(preference) as u32, 0);
     }

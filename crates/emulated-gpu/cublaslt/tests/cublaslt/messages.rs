@@ -21,7 +21,7 @@ unsafe extern "C" fn record(_level: c_int, function: *const c_char, message: *co
     RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).push(line);
 }
 
-type Hear = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
+type LogCallback = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
 
 impl Messages {
     pub(crate) fn capture() -> Self {
@@ -33,7 +33,7 @@ impl Messages {
             // SAFETY: the function has the documented type.
             unsafe {
                 let library = Library::new("libcublasLt.so").unwrap();
-                let set: extern "C" fn(Hear) -> c_int =
+                let set: extern "C" fn(LogCallback) -> c_int =
                     *library.get(b"cublasLtLoggerSetCallback\0").unwrap();
                 assert_eq!(set(record), 0);
             }

@@ -147,7 +147,7 @@ impl Drop for Lt {
 /// # Safety
 /// There must be space for the answers and their number; pointers to structures must point to
 /// enough memory.
-pub(crate) unsafe fn ask(
+pub(crate) unsafe fn get_heuristic(
     handle: sys::cublasLtHandle_t,
     descriptor: sys::cublasLtMatmulDesc_t,
     [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
@@ -349,7 +349,7 @@ impl Call {
             }
             let place = answer.as_mut_ptr();
             let heuristic =
-                ask(lt.handle, descriptor, layouts, preference, 1, place, &raw mut found);
+                get_heuristic(lt.handle, descriptor, layouts, preference, 1, place, &raw mut found);
             assert_eq!(found == 1, heuristic as u32 == 0);
             let algorithm =
                 if found == 1 { &raw const (*answer.as_ptr()).algo } else { std::ptr::null() };

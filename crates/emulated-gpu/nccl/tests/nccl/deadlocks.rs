@@ -199,7 +199,7 @@ fn correct_programs_are_never_reported_as_deadlocks() {
     if !is_rank_process("deadlocks::correct_programs_are_never_reported_as_deadlocks") {
         return;
     }
-    const MOST: usize = 40_000;
+    const MAX_COUNT: usize = 40_000;
     ranks(|rank, stream, comm| {
         let mut seed = 7_u32;
         // Numerical Recipes' generator, the same on all ranks.
@@ -207,10 +207,10 @@ fn correct_programs_are_never_reported_as_deadlocks() {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 8) as usize % below
         };
-        let send = stream.clone_htod(&vec![rank as f32; MOST]).unwrap();
-        let mut a = stream.alloc_zeros::<f32>(MOST).unwrap();
+        let send = stream.clone_htod(&vec![rank as f32; MAX_COUNT]).unwrap();
+        let mut a = stream.alloc_zeros::<f32>(MAX_COUNT).unwrap();
         for _ in 0..400 {
-            let count = [1, 1000, 16_384, 16_385, MOST][random(5)];
+            let count = [1, 1000, 16_384, 16_385, MAX_COUNT][random(5)];
             let (from, to) = (random(3), random(3));
             match random(4) {
                 0 => {

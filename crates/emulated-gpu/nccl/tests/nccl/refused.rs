@@ -85,7 +85,7 @@ fn arguments_may_be_unaligned() {
         return;
     }
     let mut bytes = [0u8; 256];
-    let mut odd = |at: usize| bytes[2 * at + 1..].as_mut_ptr();
+    let mut unaligned = |at: usize| bytes[2 * at + 1..].as_mut_ptr();
     let success = ncclResult_t::ncclSuccess;
     let _context = CudaContext::new(0).unwrap();
     // size, NCCL_API_MAGIC, version, and `blocking` undefined.
@@ -99,28 +99,34 @@ fn arguments_may_be_unaligned() {
     // SAFETY: there is space for each value before the next one.
     unsafe {
         let id = result::get_uniqueid().unwrap();
-        let comm = odd(0).cast::<ncclComm_t>();
-        std::ptr::copy_nonoverlapping(config.as_ptr(), odd(20), config.len());
-        let config = odd(20).cast::<sys::ncclConfig_t>();
+        let comm = unaligned(0).cast::<ncclComm_t>();
+        std::ptr::copy_nonoverlapping(config.as_ptr(), unaligned(20), config.len());
+        let config = unaligned(20).cast::<sys::ncclConfig_t>();
         assert_eq!(sys::ncclCommInitRankConfig(comm, 1, id, 0, config), success);
         let one = comm.read_unaligned();
         for result in [
-            sys::ncclGetVersion(odd(5).cast()),
-            sys::ncclCommCount(one, odd(5).cast()),
-            sys::ncclCommUserRank(one, odd(5).cast()),
-            sys::ncclCommGetAsyncError(one, odd(5).cast()),
+            sys::ncclGetVersion(unaligned(5).cast()),
+            sys::ncclCommCount(one, unaligned(5).cast()),
+            sys::ncclCommUserRank(one, unaligned(5).cast()),
+            sys::ncclCommGetAsyncError(one, unaligned(5).cast()),
         ] {
             assert_eq!(result, success);
         }
         let float = ncclDataType_t::ncclFloat32;
         let host = sys::ncclScalarResidence_t::ncclScalarHostImmediate;
-        let made = sys::ncclRedOpCreatePreMulSum(odd(5).cast(), odd(9).cast(), float, host, one);
+        let made = sys::ncclRedOpCreatePreMulSum(
+            unaligned(5).cast(),
+            unaligned(9).cast(),
+            float,
+            host,
+            one,
+        );
         assert_eq!(made, success);
-        let (parts, none) = (odd(5).cast::<ncclComm_t>(), std::ptr::null_mut());
+        let (parts, none) = (unaligned(5).cast::<ncclComm_t>(), std::ptr::null_mut());
         assert_eq!(sys::ncclCommSplit(one, 0, 0, parts, none), success);
         result::comm_destroy(parts.read_unaligned()).unwrap();
         result::comm_destroy(one).unwrap();
-        let (comms, devices) = (odd(0).cast::<ncclComm_t>(), odd(30).cast::<i32>());
+        let (comms, devices) = (unaligned(0).cast::<ncclComm_t>(), unaligned(30).cast::<i32>());
         for (index, device) in [2, 1, 0].into_iter().enumerate() {
             devices.add(index).write_unaligned(device);
         }
