@@ -115,7 +115,7 @@ fn every_operation_and_type() {
                     )
                 };
                 product.check_memory().unwrap();
-                // SAFETY: the buffers live, are large enough, and do not overlap.
+                // SAFETY: the buffers are alive, large enough, and do not overlap.
                 unsafe { product.run(None) }.unwrap();
                 for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column)))
                 {
@@ -153,7 +153,7 @@ fn without_a_product_c_is_only_scaled() {
     assert!(Scalar::Complex(0.0, 0.0).is_known_zero());
     assert!(!Scalar::Complex(0.0, 1.0).is_known_zero());
     let before: Vec<Complex> = (0..3).map(|row| c.get(MatrixOperation::None, row, 1)).collect();
-    // SAFETY: the buffers live and are large enough.
+    // SAFETY: the buffers are alive and large enough.
     unsafe { Product { alpha: Scalar::Complex(0.0, 0.0), ..none }.run(None) }.unwrap();
     for (row, old) in before.into_iter().enumerate() {
         let (got, expected) = (c.get(MatrixOperation::None, row, 1), times(BETA, old));

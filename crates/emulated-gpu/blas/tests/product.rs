@@ -107,7 +107,7 @@ fn check(case: &Case) {
         split: Split { parts: case.parts },
         ..Product::new([m, n, k], views, compute, case.capability)
     };
-    // SAFETY: the buffers live, are large enough, and do not overlap.
+    // SAFETY: the buffers are alive, large enough, and do not overlap.
     unsafe { product.run(None) }.unwrap();
     // Inputs are only rounded if both operands suit tensor cores.
     let suits = |matrix: &Matrix| {

@@ -145,7 +145,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
     value: T,
     name: &'static str,
 ) -> Result<(), Rejection> {
-    const { assert!(size_of::<T>() <= T::SIZE, "it fits where programs reserve NVIDIA's size") };
+    const { assert!(size_of::<T>() <= T::SIZE, "the structure fits into the size that NVIDIA reserves") };
     if size < size_of::<T>() {
         return Err(Rejection::invalid(format!(
             "size is {size}: {name} needs {} bytes",

@@ -170,7 +170,7 @@ export! {
         let mut starts = Vec::new();
         for (rank, &device) in list.iter().enumerate() {
             let place = (driver::primary(device)?, device);
-            // SAFETY: the caller's promise: there is a place for each.
+            // SAFETY: the caller's promise: `comms` has space for every rank.
             let out = unsafe { comms.offset(rank) }.as_ptr();
             starts.push(NewCommunicator { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
         }

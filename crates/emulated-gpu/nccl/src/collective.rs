@@ -92,7 +92,7 @@ impl Collective {
             .reserve_pieces(own.rank())
             .inspect_err(|_| own.membership.fail(crate::ffi::Code::System, own.rank()))?;
         self.agree(own, number)?;
-        // SAFETY: both buffers and the factor were admitted.
+        // SAFETY: access to both buffers and the factor was granted.
         unsafe {
             let factor = self.reduction.factor(self.parameters.data_type, own.ranks());
             match self.parameters.kind {
@@ -155,7 +155,7 @@ impl Collective {
     }
 
     /// # Safety
-    /// The driver has admitted what this rank sends and receives.
+    /// The driver has granted access to the buffers of this rank.
     unsafe fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let CollectiveParameters { kind, data_type, count, root, .. } = self.parameters;
         let (region, ranks, rank) = (&own.membership.region, own.ranks(), own.rank());
@@ -199,7 +199,7 @@ impl Collective {
     }
 
     /// # Safety
-    /// The driver has admitted what this rank sends and receives.
+    /// The driver has granted access to the buffers of this rank.
     unsafe fn broadcast(&self, own: &Communicator) -> Result {
         let CollectiveParameters { data_type, count, root, .. } = self.parameters;
         let region = &own.membership.region;
@@ -223,7 +223,7 @@ impl Collective {
     }
 
     /// # Safety
-    /// The driver has admitted what this rank sends and receives.
+    /// The driver has granted access to the buffers of this rank.
     unsafe fn gather(&self, own: &Communicator) -> Result {
         let CollectiveParameters { data_type, count, .. } = self.parameters;
         let region = &own.membership.region;
@@ -248,7 +248,7 @@ impl Collective {
     }
 
     /// # Safety
-    /// The driver has admitted what this rank sends and receives.
+    /// The driver has granted access to the buffers of this rank.
     unsafe fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let CollectiveParameters { data_type, count, .. } = self.parameters;
         let (region, ranks) = (&own.membership.region, own.ranks());

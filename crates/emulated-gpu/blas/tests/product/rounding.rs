@@ -41,7 +41,7 @@ fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
             d.view(MatrixOperation::None),
         ];
         let product = Product::new([1, 1, k], views, compute, capability);
-        // SAFETY: the buffers live, are large enough, and do not overlap.
+        // SAFETY: the buffers are alive, large enough, and do not overlap.
         unsafe { product.run(None) }.unwrap();
         assert_eq!(d.get(0, 0), expected, "{compute:?} on {capability}, {pad} apart");
     }
@@ -135,7 +135,7 @@ fn sums_match_the_tensor_core_model_of_the_card() {
             let d = Buffer::new(DataType::F32, m, n, 0, Order::Column);
             let views = [&a, &b, &d].map(|buffer| buffer.view(MatrixOperation::None));
             let product = Product::new([m, n, k], views, compute, capability);
-            // SAFETY: the buffers live, are large enough, and do not overlap.
+            // SAFETY: the buffers are alive, large enough, and do not overlap.
             unsafe { product.run(None) }.unwrap();
             let Compute::F32(inputs) = compute else { unreachable!("all are in single precision") };
             let input = |x: f64| (x as f32).rounded(inputs);

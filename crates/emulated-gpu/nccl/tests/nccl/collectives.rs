@@ -190,7 +190,7 @@ fn premultiplied_sums_and_split_communicators() {
                 }
                 // Ranks 0 and 2 form a pair in reverse order; rank 1 is in no part.
                 let (mut part, color) = (std::ptr::null_mut(), if rank == 1 { -1 } else { 4 });
-                // SAFETY: the place is valid during the call.
+                // SAFETY: the pointer is valid during the call.
                 unsafe {
                     let split =
                         sys::ncclCommSplit(comm, color, -rank, &raw mut part, std::ptr::null_mut());

@@ -275,7 +275,7 @@ fn waiting_for_a_finalized_rank_is_an_error() {
                 }
                 assert!(stream.synchronize().is_err());
                 let mut error = ncclResult_t::ncclSuccess;
-                // SAFETY: the place is valid during the call.
+                // SAFETY: the pointer is valid during the call.
                 unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
                 assert_eq!(error, ncclResult_t::ncclRemoteError);
             })

@@ -221,7 +221,7 @@ fn aborting_fails_the_ranks_that_wait() {
                 assert_eq!(result, ncclResult_t::ncclSuccess);
                 assert!(stream.synchronize().is_err());
                 let mut error = ncclResult_t::ncclSuccess;
-                // SAFETY: the place is valid during the call.
+                // SAFETY: the pointer is valid during the call.
                 unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
                 assert_eq!(error, ncclResult_t::ncclRemoteError);
             })

@@ -82,6 +82,6 @@ pub(crate) fn join(
     rank: i32,
 ) -> Result<ncclComm_t, result::NcclError> {
     let mut comm = std::ptr::null_mut();
-    // SAFETY: the place is valid during the call.
+    // SAFETY: the pointer is valid during the call.
     unsafe { result::comm_init_rank(&raw mut comm, ranks, id, rank) }.map(|_| comm)
 }
