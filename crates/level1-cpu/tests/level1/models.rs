@@ -42,7 +42,7 @@ fn a_model_of_another_network_is_rejected() {
         fs::write(&model, bytes.concat()).unwrap();
     };
     for (sizes, words) in [
-        (&[784, 0, 10][..], "w1 has the shape [0, 784], and no layer is empty"),
+        (&[784, 0, 10][..], "w1 has the shape [0, 784]: a layer can't be empty"),
         (&[784, 30, 11], "11, bce, and pictures of digits have 784 pixels and 10 classes"),
         (&[784, 30, 300], "and pictures of digits have 784 pixels and 10 classes"),
         (&[100, 10], "100-10, bce, and pictures of digits have 784 pixels and 10 classes"),

@@ -181,7 +181,7 @@ wrong_pointers! {
     a_batch_does_not_dereference_null, null_read: false, 1, Null, CUDA_ERROR_ILLEGAL_ADDRESS,
         "illegal address";
     a_batch_needs_aligned_elements, misaligned_read: false, 0, Misaligned, CUDA_ERROR_MISALIGNED_ADDRESS,
-        "it has to be at a multiple of 4 bytes";
+        "the address must be a multiple of 4 bytes";
     a_group_does_not_write_to_the_host, group_host_written: true, 2, Host, CUDA_ERROR_ILLEGAL_ADDRESS,
         "library cublasSgemmGroupedBatched, operand 0, which it writes";
     a_group_stays_inside_its_allocations, group_beyond: true, 1, Beyond, CUDA_ERROR_ILLEGAL_ADDRESS,
