@@ -21,7 +21,7 @@ pub struct Error {
 }
 
 impl Code {
-    /// No error.
+    /// Success.
     pub const SUCCESS: Self = Self(0);
 
     /// An error with this code and a message.

@@ -29,8 +29,8 @@ pub fn load_named<T>(
     found.map(Some).map_err(|why| format!("{variable} names {}: {why}", file.display()))
 }
 
-/// Declares a structure with functions of NVIDIA's library, and its function `find`, which looks them up. Functions
-/// in `optional` may be missing.
+/// Declares a struct of function pointers into NVIDIA's library, with a constructor `find` that looks them up.
+/// Functions listed in `optional` may be missing.
 #[macro_export]
 macro_rules! nvidia_functions {
     (
@@ -43,7 +43,7 @@ macro_rules! nvidia_functions {
         pub(crate) struct $name {
             $(pub(crate) $field: unsafe extern "C" fn($($type),*) -> std::ffi::c_int,)*
             $(pub(crate) $other: Option<unsafe extern "C" fn($($other_type),*) -> std::ffi::c_int>,)*
-            /// Keeps the functions valid.
+            /// Keeps the library loaded, so that the function pointers stay valid.
             _library: $crate::Library,
         }
 
@@ -57,7 +57,7 @@ macro_rules! nvidia_functions {
                     $($field: unsafe { library.get(stringify!($symbol)) }
                         .map(|symbol| *symbol)
                         .map_err(|_| missing(stringify!($symbol)))?,)*
-                    // SAFETY: as above.
+                    // SAFETY: the types are from NVIDIA's header.
                     $($other: unsafe { library.get(stringify!($other_symbol)) }
                         .map(|symbol| *symbol)
                         .ok(),)*
@@ -68,7 +68,7 @@ macro_rules! nvidia_functions {
     };
 }
 
-/// Two functions that return bytes of an object: the first returns their number, the second copies them.
+/// Two functions that return bytes of an object: the first returns how many there are, the second copies them.
 pub type SizeAndCopy = (
     unsafe extern "C" fn(*mut c_void, *mut usize) -> c_int,
     unsafe extern "C" fn(*mut c_void, *mut u8) -> c_int,
@@ -83,7 +83,7 @@ pub struct NvidiaObject {
 }
 
 impl NvidiaObject {
-    /// A null handle, to be filled in.
+    /// An object with a null handle, which the caller then sets.
     ///
     /// # Safety
     /// `destroy` must accept the handles that are then stored in `handle`.
@@ -92,7 +92,7 @@ impl NvidiaObject {
         Self { handle: std::ptr::null_mut(), destroy }
     }
 
-    /// Bytes of the object; `None` if the library returns an error or memory is short.
+    /// Bytes of the object; `None` if the library returns an error or the host is out of memory.
     ///
     /// # Safety
     /// The functions must belong to the object's library and to its type.

@@ -83,12 +83,13 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         Self(place, PhantomData)
     }
 
-    /// The raw pointer, for calls of C functions.
+    /// The raw pointer, to pass to a C function.
     pub const fn as_ptr(self) -> *mut T {
         self.0
     }
 
-    /// Checks the pointer, before changes that would have to be undone.
+    /// Returns [`Fault::Null`] if the pointer is null. To be called before changes that would have
+    /// to be undone.
     ///
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
@@ -133,7 +134,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         }
     }
 
-    /// Writes a slice.
+    /// Writes all elements of a slice.
     ///
     /// # Safety
     /// The pointer must be null or have room for all elements.
@@ -166,7 +167,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         self.required().map(|()| unsafe { self.0.read_unaligned() })
     }
 
-    /// The same pointer, for reading.
+    /// Converts to a pointer to an argument, for reading.
     ///
     /// # Safety
     /// See [`get`](Self::get).
@@ -174,7 +175,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         In(self.0, PhantomData)
     }
 
-    /// The same pointer, to another type.
+    /// Casts the pointer to another type.
     ///
     /// # Safety
     /// The pointer must be null or have room for a `U`.
@@ -200,7 +201,7 @@ impl<'a, T, E: From<Fault>> In<'a, T, E> {
         Self(place, PhantomData)
     }
 
-    /// The same pointer, to another type.
+    /// Casts the pointer to another type.
     ///
     /// # Safety
     /// The pointer must be null or readable as a `U`.

@@ -1,4 +1,4 @@
-//! Handles of objects.
+//! A registry that maps handles to objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ struct State<T> {
     next: usize,
 }
 
-/// The distance between handles, like the alignment of pointers.
+/// The distance between handles, so that they look like aligned pointers.
 const STEP: usize = 16;
 
 impl<T> Registry<T> {

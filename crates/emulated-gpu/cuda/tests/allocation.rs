@@ -177,7 +177,7 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     launched(launch(function(c"heap")?, (1, 1), stream, &[block]))?;
     call!(cuStreamSynchronize(stream => usize));
 
-    // The same, captured: the graph refers to the program's memory.
+    // Capture such work: the graph refers to the program's memory.
     let (mut graph, mut executable) = (0usize, 0usize);
     call!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
     call!(cuMemcpyHtoDAsync_v2(block => u64, host.as_ptr() => *const u32, N * 4 => usize, stream => usize));

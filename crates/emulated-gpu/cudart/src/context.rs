@@ -1,6 +1,6 @@
-//! The device that a thread uses: that of the driver's current context, because programs mix both APIs; without one,
-//! the device last passed to `cudaSetDevice`, by default device 0. Its primary context is retained and made current
-//! on first use.
+//! The device that a thread uses. If the driver has a current context, it is that context's device, because programs
+//! mix both APIs. Otherwise it is the device last passed to `cudaSetDevice`, by default device 0; its primary context
+//! is retained and made current on first use.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! Libraries of device functions (ar archives). They contain machine code, which the emulated GPU
-//! can't run; only for NVIDIA's `libcudadevrt.a` is there a replacement in PTX.
+//! can't run; only NVIDIA's `libcudadevrt.a` has a replacement in PTX.
 
 /// The magic bytes at the start of an ar(1) archive.
 const MAGIC: &[u8] = b"!<arch>\n";

@@ -13,15 +13,15 @@ use host::input::MAX_TEXT_BYTES;
 
 /// The magic bytes at the start of a fatbin.
 const MAGIC: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
-/// The largest fatbin that is read, in bytes. Libraries ship machine code for many cards, so
-/// fatbins are larger than texts.
+/// The maximum size of a fatbin in bytes. Libraries ship machine code for many cards, so fatbins
+/// are larger than texts.
 pub const MAX_BYTES: u64 = 4 * MAX_TEXT_BYTES;
 /// The size of the container's header in bytes: the magic, a version, the header's length, and the
 /// length of all entries.
 pub const HEADER: usize = 16;
-/// The bytes that are read of an entry's header.
+/// How many bytes of an entry's header are read; headers may be longer.
 const ENTRY_HEADER: usize = 64;
-/// The size of the header of an entry that is written.
+/// The header size of the entries that this module writes.
 const WRITTEN_HEADER: usize = 80;
 /// Kinds of entries.
 const PTX: u16 = 1;
@@ -29,7 +29,7 @@ const MACHINE_CODE: u16 = 2;
 /// Bits of an entry's flags.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// Further flags of a written entry: 64-bit addresses, Linux.
+/// The flags of the entries that this module writes: 64-bit addresses, Linux.
 const FLAGS: u64 = 0x11;
 
 /// Why no PTX could be read from a fatbin.
@@ -68,7 +68,7 @@ pub fn is_fatbin(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// The size in bytes of a whole fatbin, computed from its header.
+/// Computes the size of a whole fatbin in bytes from its header.
 ///
 /// # Errors
 /// [`FatbinError::Damaged`] if this is not a fatbin's header, or if the fatbin is longer than
@@ -94,7 +94,7 @@ pub fn from_ptx(ptx: &[u8], architecture: u32) -> Vec<u8> {
     let padded = (ptx.len() + 1).next_multiple_of(8);
     let mut image = Vec::with_capacity(HEADER + WRITTEN_HEADER + padded);
     image.extend(MAGIC);
-    // Version and length of the header, then the length of all entries.
+    // The format's version, the header's length, then the length of all entries.
     image.extend([1u16, HEADER as u16].map(u16::to_le_bytes).concat());
     image.extend(((WRITTEN_HEADER + padded) as u64).to_le_bytes());
     // Kind and version, the length of the header, the length of the text.
@@ -199,7 +199,8 @@ fn unpack(entry: &Entry<'_>) -> Result<String, FatbinError> {
     let whole = if entry.flags & LZ4 != 0 {
         lz4_flex::block::decompress_into(entry.payload, &mut bytes).is_ok_and(|len| len == size)
     } else {
-        // `read_exact` never reads more than `bytes` holds, whatever the packed data says.
+        // `read_exact` reads at most as many bytes as `bytes` holds, whatever length the packed
+        // data claim.
         ruzstd::decoding::StreamingDecoder::new(entry.payload)
             .is_ok_and(|mut decoder| decoder.read_exact(&mut bytes).is_ok())
     };

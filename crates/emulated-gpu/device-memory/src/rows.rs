@@ -16,17 +16,20 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     unsafe { to.copy_from_nonoverlapping(from, bytes) };
 }
 
-/// The same with vector instructions, for WebAssembly. The compiler would turn a plain copy into
-/// `memory.copy`, which is a function call in a browser and takes longer than the rest of a load.
+/// Copies a row whose length is known at compile time, for WebAssembly: with vector instructions.
+/// The compiler would turn a plain copy into `memory.copy`, which is a function call in a browser
+/// and takes longer than the rest of a load.
 ///
 /// # Safety
-/// As for the other version.
+/// `from` is readable and `to` writable for `bytes` bytes, they don't overlap, and no other thread
+/// accesses either.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     use std::arch::wasm32::{v128, v128_load, v128_store};
     const VECTOR: usize = size_of::<v128>();
-    // Four vectors at a time: the compiler recognises a loop over single ones as a copy.
+    // Four vectors per iteration, because the compiler would turn a loop over single vectors into
+    // the slow `memory.copy`.
     const BLOCK: usize = 4 * VECTOR;
     let blocks = bytes - bytes % BLOCK;
     for at in (0..blocks).step_by(BLOCK) {
@@ -45,7 +48,7 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-/// Copies one row of registers. The words are plain numbers.
+/// Copies one row of registers.
 #[inline(always)]
 pub fn copy_row<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
     if cfg!(not(target_family = "wasm")) {
@@ -64,8 +67,9 @@ pub fn fill_row<T: Word>(to: &mut [T], word: T) {
     to.fill(word);
 }
 
-/// The same with vector instructions: the compiler would store word by word, and a vector load soon
-/// after would stall until all of the stores have completed.
+/// Fills a part of a row of registers with one word, for WebAssembly: with vector instructions. The
+/// compiler would store word by word, and a vector load soon after would stall until all of the
+/// stores have completed.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
 pub fn fill_row<T: Word>(to: &mut [T], word: T) {

@@ -29,12 +29,12 @@ pub unsafe trait Word: Copy + Default {
     /// Reads one word.
     ///
     /// # Safety
-    /// `at` is readable for `BYTES` bytes and aligned to them.
+    /// `at` is readable for `BYTES` bytes, and its address is a multiple of `BYTES`.
     unsafe fn load(at: *const u8) -> Self;
     /// Writes one word.
     ///
     /// # Safety
-    /// `at` is writable for `BYTES` bytes and aligned to them.
+    /// `at` is writable for `BYTES` bytes, and its address is a multiple of `BYTES`.
     unsafe fn store(self, at: *mut u8);
 }
 
@@ -98,7 +98,7 @@ floats! {
 /// Reads 1, 2, 4 or 8 bytes.
 ///
 /// # Safety
-/// `at` is readable for `bytes` bytes and aligned to them.
+/// `at` is readable for `bytes` bytes, and its address is a multiple of `bytes`.
 #[inline]
 pub unsafe fn read_bits(at: *const u8, bytes: u64) -> u64 {
     // SAFETY: as the caller promises.
@@ -115,7 +115,7 @@ pub unsafe fn read_bits(at: *const u8, bytes: u64) -> u64 {
 /// Writes 1, 2, 4 or 8 bytes.
 ///
 /// # Safety
-/// `at` is writable for `bytes` bytes and aligned to them.
+/// `at` is writable for `bytes` bytes, and its address is a multiple of `bytes`.
 #[inline]
 pub unsafe fn write_bits(at: *mut u8, bytes: u64, value: u64) {
     // SAFETY: as the caller promises.
@@ -259,8 +259,8 @@ pub unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
     }
 }
 
-/// Copies the whole [`BLOCK`]s of `len` bytes, starting at the front, and returns the number of
-/// bytes copied. Copies nothing on targets without these instructions.
+/// Copies as many whole blocks as fit into `len` bytes, starting at the front, and returns the
+/// number of bytes copied. Copies nothing and returns 0 on targets without [`move_block`].
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes; if they overlap, `to` is before `from`.
@@ -317,7 +317,7 @@ pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     }
 }
 
-/// Copies `len` bytes from the front, a block, an 8-byte word or a byte at a time. Words are only
+/// Copies `len` bytes from front to back: in blocks, 8-byte words and single bytes. Words are only
 /// used where `start` plus the offset is a multiple of 8.
 ///
 /// # Safety

@@ -84,7 +84,7 @@ fn matmul_naive(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "naive", ([8, 4, 1], [16, 16, 1]));
 }
 
-/// The same kernel with a one-dimensional grid.
+/// One thread for each element of the product, in a one-dimensional grid.
 #[divan::bench(args = threads())]
 fn matmul_flat(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "flat", ([32, 1, 1], [256, 1, 1]));
@@ -103,7 +103,7 @@ fn reduction_by_shuffles(bencher: Bencher<'_, '_>, threads: usize) {
     reduction(bencher, (threads, PLAIN));
 }
 
-/// The same benchmarks with racecheck.
+/// These benchmarks with racecheck.
 mod racecheck {
     use super::*;
 
@@ -123,7 +123,7 @@ mod racecheck {
     }
 }
 
-/// The same benchmarks with initcheck.
+/// These benchmarks with initcheck.
 mod initcheck {
     use super::*;
 

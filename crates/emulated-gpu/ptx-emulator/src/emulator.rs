@@ -117,10 +117,11 @@ impl Emulator {
         self.load_at(Home::default(), source)
     }
 
-    /// Does the same as [`load`](Self::load) with the variables on any device.
+    /// Parses, checks and loads a PTX text as [`load`](Self::load) does, with the variables on any
+    /// device.
     ///
     /// # Errors
-    /// The same as for [`load`](Self::load).
+    /// As for [`load`](Self::load).
     pub fn load_at(&self, home: Home, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
         let module = crate::parse(&source)?;
         self.load_parsed(home, module, source)
@@ -170,10 +171,10 @@ impl Emulator {
         self.launch_from(Reach::default(), kernel, launch)
     }
 
-    /// Does the same as [`launch`](Self::launch) on any device.
+    /// Runs a kernel to its end as [`launch`](Self::launch) does, on any device.
     ///
     /// # Errors
-    /// The same as for [`launch`](Self::launch).
+    /// As for [`launch`](Self::launch).
     pub fn launch_from(
         &self,
         reach: Reach,

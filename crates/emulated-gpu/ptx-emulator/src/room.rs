@@ -31,7 +31,7 @@ pub struct Zeroed {
 
 // SAFETY: it owns its memory, as a `Box<[u8]>` does, and gives references to it by the usual rules.
 unsafe impl Send for Zeroed {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {

@@ -9,7 +9,7 @@ pub struct Statistics {
     pub warps: u64,
     /// Instructions that warps executed, each for up to 32 lanes.
     pub warp_instructions: u64,
-    /// The same, multiplied by the number of lanes that reached the instruction.
+    /// Executed instructions, each counted once for every lane that reached it.
     pub thread_instructions: u64,
     /// One entry for each executed instruction of the PTX, in the order of the text; empty unless counting is
     /// enabled.

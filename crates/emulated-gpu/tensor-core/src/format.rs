@@ -51,7 +51,8 @@ pub(crate) fn nearest_half(value: f64) -> f32 {
     let unit = f64::from_bits(((last.min(900) + 1023) as u64) << 52);
     // A division by a power of two is exact.
     let rounded = (value / unit).round_ties_even() * unit;
-    // 65,520 is halfway to the next number beyond the largest one, and rounds up to infinity.
+    // The largest number is 65,504. 65,520 would be halfway to the next one, and rounds up to
+    // infinity.
     if rounded.abs() > 65_504.0 { f32::INFINITY.copysign(rounded as f32) } else { rounded as f32 }
 }
 

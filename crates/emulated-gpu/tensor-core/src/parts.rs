@@ -3,7 +3,8 @@
 use crate::format::{Format, nearest_half};
 use crate::rules::{Rules, Sum};
 
-/// The exponent of a zero: small enough that a product with one is below every other exponent.
+/// The exponent of a zero, so small that the exponent of a product with a zero is below that of
+/// every other product.
 const ZERO_EXPONENT: i32 = -(1 << 20);
 
 /// A decoded number: a sign (0 or −1), and `magnitude · 2^exponent`. The magnitude has as many
@@ -30,8 +31,9 @@ impl Decoded {
         Self { exponent, magnitude, sign: bits as i32 >> 31 }
     }
 
-    /// The number in units of the last bit that is kept at the exponent `top`; lower bits are
-    /// truncated. `shifted` is the magnitude with the model's number of fraction bits.
+    /// Aligns the number to the exponent `top`: the result counts units of the lowest bit that is
+    /// kept there, and lower bits are truncated. `shifted` is the magnitude with the model's number
+    /// of fraction bits.
     #[inline(always)]
     pub(super) fn aligned(top: i32, exponent: i32, shifted: u32, sign: i32) -> i32 {
         let below = top.wrapping_sub(exponent).min(31) as u32;
@@ -46,7 +48,7 @@ pub(super) fn product_shift(rules: &Rules, a: Format, b: Format) -> u32 {
     rules.fraction_bits.saturating_sub(a.fraction_bits() + b.fraction_bits())
 }
 
-/// `c` with the model's number of fraction bits.
+/// Aligns `c` to the exponent `top`, with the model's number of fraction bits.
 #[inline(always)]
 pub(super) fn aligned_c(rules: &Rules, top: i32, c: Decoded) -> i32 {
     let (left, right) =
@@ -55,7 +57,7 @@ pub(super) fn aligned_c(rules: &Rules, top: i32, c: Decoded) -> i32 {
     Decoded::aligned(top, c.exponent, c.magnitude << left, c.sign)
 }
 
-/// The exact value of an integer sum at an exponent.
+/// Converts a sum of numbers aligned to the exponent `top` to its exact value.
 #[inline(always)]
 pub(super) fn scale(rules: &Rules, top: i32, sum: f64) -> f64 {
     let power = top.max(-600) - rules.fraction_bits as i32 + 1023;
@@ -74,7 +76,7 @@ pub(super) fn round_result(rules: &Rules, sum: Sum, value: f64) -> f32 {
     if cut.abs() < least_normal { subnormal(rules, cut) } else { cut as f32 }
 }
 
-/// The same for results below the normal numbers of single precision.
+/// Truncates a result that is below the normal range of single precision.
 #[cold]
 fn subnormal(rules: &Rules, value: f64) -> f32 {
     let unit = f64::from_bits((1023 - 126 - u64::from(rules.result_bits)) << 52);

@@ -1,21 +1,22 @@
-//! The rules by which each generation adds.
+//! The rules by which each generation of tensor cores adds.
 
 use crate::format::Format;
 
 /// How a generation of tensor cores adds. See the [module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Fraction bits that are kept of each product and of `c`, at the exponent of the largest of
-    /// them.
+    /// How many fraction bits of each product and of `c` are kept, at the exponent of the largest
+    /// of them.
     pub fraction_bits: u32,
     /// The number of products that are added at once.
     pub group: usize,
-    /// Fraction bits that are kept of a sum in single precision.
+    /// How many fraction bits of a single-precision sum are kept.
     pub result_bits: u32,
     /// Whether `c` is added (rounded to nearest) to the sum of a group's products, instead of among
     /// them.
     pub adds_c_last: bool,
-    /// The smallest exponent that products are shifted to. The authors found it on 9.0 and 10.0.
+    /// The smallest exponent that products are shifted to. The authors of the paper found it on 9.0
+    /// and 10.0.
     pub min_exponent: i32,
 }
 

@@ -17,7 +17,8 @@ use crate::tile::{COLUMNS, PRODUCTS_PER_I32, multiply};
 
 /// The number of columns in a strip.
 pub const WIDTH: usize = 16;
-/// Lengths are zero-padded to a multiple of this, the largest group. Zeros add nothing to a sum.
+/// Sums are padded with zeros to a multiple of this length, that of the largest group. Zeros add
+/// nothing to a sum.
 const DEPTH: usize = 16;
 /// The exponents of products on the fast path. From the minimum on, the truncated numbers are
 /// normal; up to the maximum, sums of `MAX_FAST_LENGTH` products are finite.
@@ -59,13 +60,13 @@ impl Range {
     }
 }
 
-/// 2 to the exponent that the tensor core sees in a factor; 0 for a zero.
+/// The power of two with the exponent that the tensor core sees in a factor; 0 for a zero.
 fn power_of_two(value: f32, format: Format) -> f32 {
     let least = f32::from_bits(((format.least_normal_exponent() + 127) as u32) << 23);
     if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
 }
 
-/// The padded number of factors in a sum of `length` products.
+/// The padded length of a sum of `length` products.
 const fn padded(length: usize) -> usize {
     length.next_multiple_of(DEPTH)
 }
@@ -80,7 +81,7 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The number of elements that hold the factors of a sum of `length` products.
+    /// How many elements a line needs for the factors of a sum of `length` products.
     #[must_use]
     pub const fn elements(length: usize) -> usize {
         padded(length).saturating_mul(2)
@@ -118,7 +119,8 @@ pub struct Strip<'a> {
 }
 
 impl<'a> Strip<'a> {
-    /// The number of rows of sixteen elements that hold the factors of sums of `length` products.
+    /// How many rows of sixteen elements a strip needs for the factors of sums of `length`
+    /// products.
     #[must_use]
     pub const fn rows(length: usize) -> usize {
         padded(length).saturating_mul(2)
@@ -250,7 +252,7 @@ fn fast_sums<const GROUP: usize>(
     let columns =
         strip.values.as_chunks::<GROUP>().0.iter().zip(strip.powers.as_chunks::<GROUP>().0);
     for ((a, a_powers), (b, b_powers)) in rows.zip(columns) {
-        // 2 to the largest exponent of the group.
+        // The power of two with the largest exponent of the group.
         let mut top = [least; WIDTH];
         for n in 0..WIDTH {
             let power = f32::from_bits(sums[n].to_bits() & 0x7f80_0000);
@@ -272,7 +274,8 @@ fn fast_sums<const GROUP: usize>(
         }
         // No product is greater than 2² times `top`, and no sum greater than twice that, so the
         // converted numbers are below 2^27.
-        // SAFETY: so they fit, and `allows_fast_path` has checked that all numbers are finite.
+        // SAFETY: the numbers fit into an `i32`, and `allows_fast_path` has checked that all of them
+        // are finite.
         let cut = |x: f32| unsafe { x.to_int_unchecked::<i32>() };
         let mut total = [0_i32; WIDTH];
         for n in 0..WIDTH {

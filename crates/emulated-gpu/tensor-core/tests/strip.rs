@@ -33,7 +33,8 @@ fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
         let sums = strip.sum(&rules, sum, &line);
         let mut factors: Vec<(f32, f32)> =
             (0..length).map(|k| (truncate(format, a[k]), truncate(format, b[k][n]))).collect();
-        // Padded to a multiple of the instruction's depth; this also turns a sum of −0 into +0.
+        // Pad the sum to a multiple of the instruction's length; this also turns a sum of −0 into
+        // +0.
         factors.resize(length.next_multiple_of(16), (0.0, 0.0));
         let expected = dot(&rules, (format, format), sum, &factors, 0.0);
         assert_eq!(
@@ -88,7 +89,8 @@ fn nonfinite_column_does_not_affect_the_others() {
     }
 }
 
-/// In a sum of 784 terms of one sign, nearly every addition loses a little to truncation.
+/// Truncation makes long sums too small: with 784 terms of one sign, nearly every addition loses a
+/// little.
 #[test]
 fn sums_of_one_sign_drift_down() {
     let value =

@@ -50,14 +50,15 @@ impl Generator {
         leaf(kind, text)
     }
 
-    /// An expression: `pattern`, in which each `@` is replaced by an expression of the next of
-    /// `kinds`.
+    /// Makes an expression from `pattern`: each `@` is replaced by an expression of the next kind
+    /// in `kinds`.
     fn pattern(&mut self, kind: NodeKind, depth: u32, pattern: &str, kinds: &[NodeKind]) -> Tree {
         let children: Vec<Tree> = kinds.iter().map(|kind| self.expression(*kind, depth)).collect();
         tree(kind, pattern, children)
     }
 
-    /// The same with `#` in the pattern replaced by one of some operators.
+    /// An expression like that of [`pattern`](Self::pattern); `#` in the pattern is replaced by one
+    /// of `operators`.
     fn pattern_with(
         &mut self,
         kind: NodeKind,

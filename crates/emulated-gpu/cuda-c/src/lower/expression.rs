@@ -250,7 +250,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Operand> {
         let (target, reference) = self.resolve(ty, span)?;
         if reference {
-            // The same place with another type.
+            // A cast to a reference: the operand's own address, seen as another type.
             let place = self.place(operand, "a cast to a reference")?;
             return Ok(Operand::Lvalue(Lvalue { ty: target, address: place.address }));
         }

@@ -111,7 +111,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// A frame of a function without a result, which jumps to `exit` at its end.
+    /// A frame for a function that returns nothing: returning jumps to `exit`.
     fn new(function: &Rc<Function>, exit: BlockId) -> Self {
         Self {
             name: function.name.clone(),

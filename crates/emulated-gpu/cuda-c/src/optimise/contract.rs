@@ -13,7 +13,7 @@ use crate::ir::{BinaryOp, Effect, Function, Graph, Op, Ty, UnaryOp, Value};
 
 /// The maximum number of sums that a contracted product may be used in.
 const MAX_USES: usize = 4;
-/// The maximum depth at which a constant factor is searched in a product of products.
+/// How deep nested products are searched for a constant factor.
 const MAX_DEPTH: u32 = 6;
 
 pub(super) fn run(function: &mut Function) {

@@ -1,4 +1,5 @@
-//! Sources that would take very long or all memory either compile or name the limit that they exceed.
+//! Sources that could take very long, or use up all memory, either compile or are rejected with an error that names the
+//! exceeded limit.
 
 use std::fmt::Write as _;
 
@@ -168,11 +169,11 @@ fn large_sources_compile() {
             all(&|i| format!("L{i}: x[{i}]++;")),
             all(&|i| format!("if (x[{i}] > n) goto L{};", COUNT - 1 - i))
         ),
-        // Loops that stay, that are unrolled, and that are nested.
+        // Loops: some that can't be unrolled, some that can, and nested ones.
         all(&|i| format!("for (int j = 0; j < n + {i}; j++) x[j] += j * {i};")),
         all(&|i| format!("for (int j = 0; j < {}; j++) x[j + {i}] += j;", i % 30 + 2)),
         repeated(60, |i| format!("for (int i{i} = 0; i{i} < n; i{i}++)")) + "x[n]++;",
-        // Values that are live everywhere, and values that are exchanged.
+        // Many values that stay live through the whole function, and values that a loop rotates.
         format!(
             "{variables} switch (n) {{ {} }} {written}",
             all(&|i| format!("case {i}: v{i} = n + {i}; break;"))

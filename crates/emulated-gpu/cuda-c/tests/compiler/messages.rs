@@ -1,4 +1,4 @@
-//! Wrong sources with their messages, and random texts.
+//! Invalid programs with the error messages that they must produce, and random input.
 
 use cuda_c::{Options, Severity, compile};
 

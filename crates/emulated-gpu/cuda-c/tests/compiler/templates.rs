@@ -147,7 +147,7 @@ fn namespaces() {
     );
 }
 
-/// The same names as NVRTC's.
+/// Kernels get the names that NVRTC gives them.
 #[test]
 fn names_of_kernels() {
     let text = text_of(

@@ -37,7 +37,7 @@ impl Side2d {
 }
 
 impl Copy2d {
-    /// The same copy as a three-dimensional one with a depth of 1.
+    /// Converts the copy to a three-dimensional one with a depth of 1.
     pub(crate) fn in_space(self) -> Copy3d {
         let Self { from, to, width, height } = self;
         Copy3d { from: from.in_space(), to: to.in_space(), width, height, depth: 1 }

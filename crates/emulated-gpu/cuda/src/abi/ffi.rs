@@ -95,12 +95,12 @@ fn log(name: &str, error: &Error) {
 
 /// An exported function, which `cuGetProcAddress` finds too.
 pub(crate) struct Entry {
-    /// Its symbol: the name, followed by `_v2` and the like if there are several forms.
+    /// The exported symbol: the name, followed by `_v2` and the like if there are several versions.
     pub(crate) symbol: &'static str,
-    /// The CUDA version that introduced this form.
+    /// The CUDA version that introduced this symbol.
     pub(crate) since: i32,
     pub(crate) function: *const c_void,
-    /// The form in which stream 0 means the per-thread default stream.
+    /// The variant in which stream 0 means the per-thread default stream.
     pub(crate) per_thread: *const c_void,
 }
 

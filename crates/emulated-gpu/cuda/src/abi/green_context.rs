@@ -19,8 +19,8 @@ pub(crate) struct DeviceResource {
     /// Whether it is one of the split's groups rather than the remainder.
     pub(crate) is_group: u64,
     pub(crate) padding: [u64; 5],
-    /// For multiprocessors: their number, the minimum of a partition, the number that is scheduled together. For the
-    /// configuration of work queues: the device, the limit of concurrent work, the sharing scope.
+    /// For multiprocessors: the count, the minimum count of a partition, and how many are scheduled together. For the
+    /// configuration of work queues: the device, the limit of concurrent work, and the sharing scope.
     pub(crate) data: [u32; 10],
     pub(crate) next: usize,
 }

@@ -75,7 +75,8 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
     true
 }
 
-/// Lets the kernel copy, which checks that the ranges can be read; `None` if it doesn't support that.
+/// Copies with a system call, because the operating system checks that the ranges can be read. `None` if it has no such
+/// call.
 #[cfg(target_os = "linux")]
 fn copy_by_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
     let remote: Vec<libc::iovec> = ranges

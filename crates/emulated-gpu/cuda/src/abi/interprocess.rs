@@ -25,8 +25,8 @@ impl HandleKind {
     }
 }
 
-/// A checksum (FNV-1a, 64 bits) that detects a changed handle. It protects no secret: a process that may open another
-/// process's memory may open all of it.
+/// A checksum (FNV-1a, 64 bits) that detects a handle changed by mistake. It needs no protection against forgery,
+/// because a process that may open some of another process's memory may open all of it.
 fn checksum(words: &[u64]) -> u64 {
     let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {

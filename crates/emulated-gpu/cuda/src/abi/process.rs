@@ -1,6 +1,6 @@
-//! Detection of forked processes. A process that was forked after `cuInit` has its parent's memory and none of its
-//! threads, so locks that those held are never released. It is detected before any lock is taken, and gets
-//! `NOT_INITIALIZED`, as from NVIDIA's driver.
+//! Detection of forked processes. A process that was forked after `cuInit` has its parent's memory but not its threads,
+//! so a lock that one of those threads held is never released. The driver detects such a process before it takes a
+//! lock, and returns `NOT_INITIALIZED`, as NVIDIA's driver does.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -19,10 +19,10 @@ fn forked() -> Error {
         .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
 }
 
-/// Records that this process creates the driver.
+/// Records that this process starts to create the driver.
 ///
 /// # Errors
-/// `NOT_INITIALIZED` in a child that was forked after another process began to.
+/// `NOT_INITIALIZED` if this process was forked after its parent began to create the driver.
 pub(crate) fn begin() -> Result {
     let own = std::process::id();
     let first = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);

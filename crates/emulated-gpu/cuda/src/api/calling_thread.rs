@@ -78,7 +78,8 @@ pub(crate) fn green() -> Result<Option<Arc<GreenContext>>> {
     Ok(driver()?.green_of_context(handle()))
 }
 
-/// The stream of a handle: 0 is the default stream, 1 the legacy one, 2 the per-thread one.
+/// The stream with this handle: 0 is the default stream, 1 the legacy default stream, 2 the
+/// per-thread default stream.
 ///
 /// # Errors
 /// `INVALID_HANDLE`, `INVALID_CONTEXT`, `STREAM_DETACHED`, or the error that made its context unusable.

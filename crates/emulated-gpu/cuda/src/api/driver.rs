@@ -1,4 +1,4 @@
-//! The driver, one per process: settings, devices, and every object that has a handle.
+//! The driver: settings, devices, and every object that has a handle. A process has one driver.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

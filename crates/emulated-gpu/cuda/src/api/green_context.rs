@@ -1,4 +1,4 @@
-//! GreenContext contexts, and the device resources that they consist of.
+//! Green contexts, and the device resources that they consist of.
 
 use std::sync::{Arc, PoisonError};
 
@@ -242,7 +242,8 @@ export! {
         fail_if!(event.context.handle != context.handle, INVALID_HANDLE, "the event belongs to another context");
         let streams = streams_of(&green)?;
         forbid_capture(&streams)?;
-        // A temporary stream waits for the pending work of each stream, and then passes the mark.
+        // A temporary stream waits for the pending work of each stream; the mark after it completes
+        // when all of them have finished.
         let all = driver()?.streams_of(&context)?.create(NON_BLOCKING, 0);
         for stream in &streams {
             let mark: Arc<Mark> = Arc::default();
@@ -288,7 +289,8 @@ pub(crate) fn stream_and_green(handle: Handle) -> Result<(Arc<Stream>, Option<Ar
     Ok((stream, green))
 }
 
-/// Invalidates captures in progress, because all work of a context was requested.
+/// Invalidates the captures in progress: a call that concerns all work of a context can't be
+/// captured.
 fn forbid_capture(streams: &[Arc<Stream>]) -> Result {
     let mut failed = Ok(());
     for capture in streams.iter().filter_map(|stream| stream.capture()) {

@@ -21,8 +21,8 @@ pub(crate) fn report_context(hardware: &Hardware, context: Handle) {
     }
 }
 
-/// The report for process exit: every allocation that was not freed. `None` if there are none now, but contexts
-/// leaked some before.
+/// The report for process exit: every allocation that was not freed. `None` if all memory is free now, but a destroyed
+/// context had leaked some.
 pub(crate) fn describe_remaining(hardware: &Hardware) -> Option<String> {
     let mut list = hardware.allocations.list(None);
     let heap = hardware.memory().leaks().into_iter();

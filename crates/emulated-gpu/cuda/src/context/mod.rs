@@ -43,7 +43,7 @@ pub(crate) struct Context {
     /// Whether that error was reported to the program.
     fault_reported: AtomicBool,
     destroyed: AtomicBool,
-    /// The order in which work is put into the queues of its streams.
+    /// The lock that orders submissions of work to the streams of this context.
     pub(crate) order: SubmissionOrder,
     /// Values that libraries store with the context.
     pub(crate) storage: Storage,
@@ -90,7 +90,7 @@ impl Context {
         Owner { context: self.handle, home: Home::on(self.device) }
     }
 
-    /// Whether it was destroyed. Work that began before may still refer to it.
+    /// Whether the context was destroyed. Work that began before may still refer to it.
     pub(crate) fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Relaxed)
     }
@@ -144,7 +144,7 @@ impl Context {
         let _ = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The memory that its work may access.
+    /// The memory that work of this context may access.
     pub(crate) fn reach(&self) -> Reach {
         let peers = *self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         Reach { device: self.device, peers }

@@ -8,7 +8,7 @@ use ptx_emulator::{Kernel, Statistics};
 
 use crate::abi::Handle;
 
-/// `EmulatedGpuCounts`: sums over launches. Counters that are only updated on request are 0 otherwise.
+/// `EmulatedGpuCounts`: sums over launches. Some counters are only updated on request, and are 0 otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -20,7 +20,7 @@ pub(crate) struct Counts {
     pub(crate) warps: u64,
     /// Instructions that warps executed; one for up to 32 lanes.
     pub(crate) warp_instructions: u64,
-    /// Instructions that threads executed: the same, multiplied by the active lanes.
+    /// Instructions that threads executed: each instruction of a warp counts once per active lane.
     pub(crate) thread_instructions: u64,
     /// Time on the host, in nanoseconds.
     pub(crate) nanoseconds: u64,
@@ -28,19 +28,20 @@ pub(crate) struct Counts {
     pub(crate) divergent_branches: u64,
     /// Instructions of warps that accessed global memory.
     pub(crate) global_requests: u64,
-    /// 32-byte sectors that they touched.
+    /// 32-byte sectors of global memory that these instructions accessed.
     pub(crate) global_sectors: u64,
     /// Instructions of warps that accessed shared memory.
     pub(crate) shared_requests: u64,
     /// Passes that these instructions took: more than the requests if there are bank conflicts.
     pub(crate) shared_passes: u64,
-    /// Sectors among them that were written.
+    /// Those of `global_sectors` that were written.
     pub(crate) global_written_sectors: u64,
     /// Floating-point multiply-adds, except those of the tensor cores.
     pub(crate) fma_multiply_adds: u64,
     /// Multiply-adds of the tensor cores.
     pub(crate) tensor_multiply_adds: u64,
-    /// Multiply-adds among both that are not single precision (FMA units) or TF32 (tensor cores).
+    /// Multiply-adds in other formats: those of FMA units that are not single precision, and those
+    /// of tensor cores that are not TF32.
     pub(crate) other_multiply_adds: u64,
     /// Floating-point additions, subtractions and products that are not part of a multiply-add.
     pub(crate) single_operations: u64,

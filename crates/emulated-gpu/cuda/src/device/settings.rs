@@ -148,10 +148,11 @@ fn capability(value: &str) -> Result<u32> {
     })
 }
 
-/// Checks a number of cards. `source` names where it comes from.
+/// Checks that a card count is supported. `source` says where the count comes from, for the
+/// message.
 ///
 /// # Errors
-/// `INVALID_VALUE` if the number is not supported.
+/// `INVALID_VALUE` if the count is not supported.
 pub(crate) fn devices(source: &str, wanted: u64) -> Result<u32> {
     let max = Devices::MAX;
     u32::try_from(wanted).ok().filter(|devices| (1..=max).contains(devices)).ok_or_else(|| {

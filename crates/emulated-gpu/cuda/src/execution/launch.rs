@@ -75,7 +75,7 @@ pub(crate) unsafe fn prepare(
     Ok(Arc::new(launch))
 }
 
-/// The same launch with another value of `cooperative`.
+/// Copies a launch with another value of `cooperative`.
 ///
 /// # Errors
 /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.

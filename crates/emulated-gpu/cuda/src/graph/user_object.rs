@@ -121,12 +121,12 @@ impl HeldReferences {
         Ok(())
     }
 
-    /// All resources, to be kept alive beyond the graph.
+    /// All resources, so that the caller can keep them alive longer than the graph.
     pub(crate) fn all(&self) -> Vec<Arc<UserResource>> {
         self.references().values().map(|(resource, _)| Arc::clone(resource)).collect()
     }
 
-    /// The same references, for a copy of the graph.
+    /// Duplicates the references, for a copy of the graph.
     pub(crate) fn duplicate(&self) -> Self {
         Self(Mutex::new(self.references().clone()))
     }

@@ -249,7 +249,8 @@ pub(crate) fn check_device(memory: &Memory, address: Pointer, len: u64) -> Resul
         .because(format!("{len} bytes at {address:#x} are not inside one allocation")))
 }
 
-/// The same, and that it may be read or written.
+/// Checks that a range is inside one allocation, or in contiguous mappings that may be read (or
+/// written, if `write`).
 fn check_access(memory: &Memory, address: Pointer, len: u64, write: bool) -> Result {
     check_device(memory, address, len)?;
     let is_mapped = memory.mapping(address).is_some();

@@ -72,7 +72,7 @@ impl Handles {
         Some(PhysicalHandle { handle, memory: Arc::clone(memory), types: entry.types })
     }
 
-    /// Finds the handle of memory that is identical to imported memory: it was exported by this process, or imported
+    /// Finds the existing handle of imported memory, if this process exported that memory itself or has imported it
     /// before.
     pub(crate) fn same_as(&self, other: &Physical) -> Option<PhysicalHandle> {
         self.entries().iter().find_map(|(&handle, entry)| {

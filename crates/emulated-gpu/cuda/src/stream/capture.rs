@@ -161,8 +161,8 @@ impl Capture {
         state.streams.get(&stream.handle).map(|(_, nodes)| nodes.clone()).unwrap_or_default()
     }
 
-    /// The same as a list for the program: its length and its address, valid until the next request or the end of the
-    /// capture.
+    /// The nodes on which the next work of a stream depends, as a list for the program: its length and its address. It
+    /// is valid until the next request or the end of the capture.
     pub(crate) fn dependency_list(&self, stream: &Stream) -> (usize, *const Handle) {
         let nodes = self.dependencies_of(stream);
         let mut state = self.state();

@@ -97,7 +97,7 @@ fn try_open_event(handle: Handle) -> (u32, usize) {
     (code, event)
 }
 
-/// The same test in another process, with which messages are exchanged line by line.
+/// A child process that runs the same test. The processes exchange messages line by line.
 struct OtherProcess {
     child: Child,
     output: BufReader<std::process::ChildStdout>,

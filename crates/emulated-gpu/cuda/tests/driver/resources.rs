@@ -200,7 +200,7 @@ fn declarations_of_any_size_are_checked_quickly() {
             count => usize,
         ))
     };
-    // The same row many times; and overlapping rows.
+    // One row that is listed many times, and overlapping rows.
     for access in [1, 2, 3] {
         assert_eq!(declare([4, 1 << 40, 0], access, 1), 0);
         assert_eq!(declare([32, 33, 1], access, 1), 0);

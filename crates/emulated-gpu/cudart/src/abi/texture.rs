@@ -106,7 +106,8 @@ pub(crate) struct DriverArray {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DriverResource {
     pub(crate) kind: i32,
-    /// An array; or an address, then the format and number of channels in one word, then the sizes.
+    /// Either the handle of an array; or an address, then the format and number of channels in one
+    /// word, then the sizes.
     pub(crate) of: [u64; 16],
     pub(crate) flags: u32,
 }

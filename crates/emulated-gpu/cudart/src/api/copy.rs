@@ -17,7 +17,7 @@ pub(super) enum CopyKind {
     HostToDevice,
     DeviceToHost,
     DeviceToDevice,
-    /// Determined from the addresses.
+    /// The driver determines the direction from the addresses.
     Default,
 }
 
@@ -48,7 +48,7 @@ impl CopyKind {
     }
 }
 
-/// When a copy is done.
+/// When a copy takes place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
     /// Before the call returns.
@@ -240,7 +240,7 @@ export! {
         driver::cuMemcpyPeer(to, primary(there)?, from, primary(here)?, bytes)
     }
 
-    /// Copies rows.
+    /// Copies rows of a pitched range.
     fn cudaMemcpy2D(
         to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize, kind: i32
     ) {
@@ -282,7 +282,7 @@ export_on_stream! {
         copy(to, from, bytes, kind, When::In(stream))
     }
 
-    /// The same between devices, in stream order.
+    /// Copies a range from one device's memory to another's in stream order.
     fn cudaMemcpyPeerAsync / cudaMemcpyPeerAsync_ptsz(
         to: usize, there: i32, from: usize, here: i32, bytes: usize; stream
     ) {

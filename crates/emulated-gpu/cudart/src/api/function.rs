@@ -104,7 +104,7 @@ export! {
         ))
     }
 
-    /// The same, with flags.
+    /// Returns the number of blocks that fit on a multiprocessor, given flags.
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         out: usize, function: usize, block: i32, shared: usize, flags: u32
     ) {

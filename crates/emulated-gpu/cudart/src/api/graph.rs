@@ -17,7 +17,7 @@ unsafe fn node(parameters: In<'_, KernelNode>) -> Result<KernelNode> {
     Ok(KernelNode { function: kernel(node.function)?, ..node })
 }
 
-/// Describes the copy of a contiguous range as a copy in three dimensions.
+/// Describes the copy of a contiguous range as a three-dimensional copy.
 fn linear(to: usize, from: usize, bytes: usize, kind: i32) -> Copy3D {
     let part = |address| Pitched { address, pitch: bytes, width: bytes, height: 1 };
     let extent = Extent { width: bytes, height: 1, depth: 1 };
@@ -56,7 +56,7 @@ export! {
         driver::cuGraphKernelNodeSetParams(at, &raw const node as usize)
     }
 
-    /// The same in an instantiated graph.
+    /// Sets the parameters of a kernel node in an instantiated graph.
     fn cudaGraphExecKernelNodeSetParams(exec: usize, at: usize, parameters: In<'_, KernelNode>) {
         let node = node(parameters)?;
         driver::cuGraphExecKernelNodeSetParams(exec, at, &raw const node as usize)

@@ -96,7 +96,7 @@ export! {
         add(out, graph, before, edges, count, parameters)
     }
 
-    /// The same for programs of CUDA 12.
+    /// Adds a node of any type, for programs built with CUDA 12.
     fn cudaGraphAddNode_v2(
         out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: Out<'_, AnyNode>
     ) {
@@ -108,7 +108,7 @@ export! {
         with_driver_parameters(parameters, |node| driver::cuGraphNodeSetParams(at, node))
     }
 
-    /// The same in an instantiated graph.
+    /// Sets the parameters of a node in an instantiated graph.
     fn cudaGraphExecNodeSetParams(exec: usize, at: usize, parameters: Out<'_, AnyNode>) {
         with_driver_parameters(parameters, |node| driver::cuGraphExecNodeSetParams(exec, at, node))
     }
@@ -118,7 +118,8 @@ export! {
         driver::cuGraphConditionalHandleCreate(out, graph, current()?, default, flags)
     }
 
-    /// The same for a given context; 0 stands for the current one.
+    /// Creates a condition for a conditional node, in a given context; 0 stands for the current
+    /// one.
     fn cudaGraphConditionalHandleCreate_v2(
         out: usize, graph: usize, context: usize, default: u32, flags: u32
     ) {

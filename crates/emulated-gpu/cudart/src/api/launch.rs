@@ -89,7 +89,7 @@ export_on_stream! {
         simple(function, (grid, block), arguments, shared, stream)
     }
 
-    /// The same; nvcc's code for `<<<…>>>` calls it.
+    /// Launches a kernel. nvcc's code for `<<<…>>>` calls this function.
     fn __cudaLaunchKernel / __cudaLaunchKernel_ptsz(
         function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
     ) {
@@ -116,7 +116,7 @@ export! {
         launch(&config.get_as("config")?, function, arguments)
     }
 
-    /// The same, with stream 0 as the per-thread default stream.
+    /// Launches a kernel with attributes; stream 0 is the per-thread default stream.
     fn cudaLaunchKernelExC_ptsz(config: In<'_, LaunchConfig>, function: usize, arguments: usize) {
         let config = config.get_as("config")?;
         launch(&LaunchConfig { stream: per_thread(config.stream), ..config }, function, arguments)

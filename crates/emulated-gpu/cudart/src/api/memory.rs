@@ -81,7 +81,7 @@ export! {
         pitch.set_as(made.pitch, "pitch")
     }
 
-    /// The same for three dimensions.
+    /// Allocates slices of rows, each row aligned for coalesced access.
     fn cudaMalloc3D(out: Out<'_, Pitched>, extent: Extent) {
         bind()?;
         out.required_as("pitchedDevPtr")?;
@@ -95,7 +95,7 @@ export! {
         host_alloc(out, bytes, 0)
     }
 
-    /// The same with flags, which have the driver's values.
+    /// Allocates page-locked host memory. The flags have the driver's values.
     fn cudaHostAlloc(out: Out<'_, usize>, bytes: usize, flags: u32) {
         host_alloc(out, bytes, flags)
     }

@@ -71,7 +71,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterVar(
     registry::add_variable(image, host, name, None);
 }
 
-/// The same for a managed variable, which the host accesses through a pointer.
+/// Registers a managed variable, which the host accesses through a pointer.
 ///
 /// # Safety
 /// The name must be NUL-terminated.

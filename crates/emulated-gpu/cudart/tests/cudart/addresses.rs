@@ -2,7 +2,7 @@
 
 use crate::support::{Dim3, allocate, download, nvidia_runtime, ok, program, rt, upload};
 
-/// `ctypes` packs arguments like this: a kernel's arguments and their addresses, each off by one byte.
+/// A kernel's arguments and the list of their addresses, each off by one byte: Python's `ctypes` packs them like this.
 #[test]
 fn arguments_may_be_unaligned() {
     let program = program();
@@ -23,7 +23,7 @@ fn arguments_may_be_unaligned() {
     let scaled = download::<f32>(data, 2);
     assert_eq!(scaled[1], 2.0 * scaled[0]);
     assert!(scaled[0] > 1.0);
-    // A result written to an unaligned address.
+    // The runtime writes a result to an unaligned address.
     ok!(cudaMalloc(base + 40 => usize, 4 => usize));
     let address = usize::from_ne_bytes(bytes[at + 40..at + 48].try_into().unwrap());
     ok!(cudaFree(address => usize));
@@ -67,7 +67,7 @@ fn invalid_3d_fills_write_nothing() {
         check([8, 3], 6, empty);
         check([0, 0], 6, [empty[0], empty[1], 0]);
     }
-    // Overlapping rows or slices, also in huge numbers, and extents that leave the memory only in the last slice.
+    // Overlapping rows or slices, huge counts of them, and extents whose last slice is outside the memory.
     let huge = usize::MAX;
     for (shape, extent) in [
         ([8, 0], [8, 3, 1 << 40]),

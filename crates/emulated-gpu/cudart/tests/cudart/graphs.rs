@@ -40,7 +40,7 @@ type Add = unsafe extern "C" fn(*mut usize, usize, *const usize, usize, usize, *
 
 /// Adds a node that depends on others.
 fn add(graph: usize, after: &[usize], node: &mut AnyNode) -> usize {
-    // The version with edge data is CUDA 12's second version and the only one of CUDA 13.
+    // The function with edge data has the suffix `_v2` in CUDA 12; CUDA 13 has no other.
     let is_cuda_13 = nvidia_runtime().is_some_and(|path| path.to_string_lossy().ends_with(".13"));
     let add: Add = symbol(if is_cuda_13 { "cudaGraphAddNode" } else { "cudaGraphAddNode_v2" });
     let mut out = 0usize;
@@ -84,12 +84,12 @@ fn conditional_nodes_select_and_repeat_bodies() {
     // NVIDIA's library of CUDA 12 doesn't know the type and returns cudaErrorUnknown.
     assert_code(rt!(cudaGraphNodeGetType(chosen => usize, &raw mut kind => *mut u32)), 0, &[999]);
     assert!(kind == 13 || nvidia_runtime().is_some(), "{kind}");
-    // A loop that a kernel in its body ends.
+    // A while loop; a kernel in its body ends it.
     let repeat_condition =
         output!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
     let mut repeat = node(13, &[repeat_condition, 1 << 32 | 1]);
     add(graph, &[chosen], &mut repeat);
-    // SAFETY: as above, with one graph.
+    // SAFETY: the runtime's list of one graph, which is valid as long as the node.
     let body = unsafe { *(repeat.words[2] as *const usize) };
     let scaled = kernel(body, &[], program.scale, (data as u64, 1));
     kernel(body, &[scaled], setter.scale, (repeat_condition, 0));

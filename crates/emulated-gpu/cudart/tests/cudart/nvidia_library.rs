@@ -31,14 +31,15 @@ fn libraries() -> Vec<PathBuf> {
     found
 }
 
-/// Runs the tests whose names contain this text on one of NVIDIA's libraries.
+/// Runs the tests whose names contain `tests` on one of NVIDIA's libraries.
 fn run(library: &Path, tests: &str) {
-    // The library loads the driver by this name, and only from the library path.
+    // The library loads the driver by the name `libcuda.so.1`, and only from the library path.
     let folder = tempfile::tempdir().unwrap();
     let driver = emulated_cuda::library_path().unwrap();
     std::os::unix::fs::symlink(driver, folder.path().join("libcuda.so.1")).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
-        // Without the option, a text that this module's name contains would start children without end.
+        // Without `--skip`, a filter that also matches this module's name would run these tests in the child, which
+        // would start another child, and so on.
         .args([tests, "--nocapture", "--skip", "nvidia_library::"])
         .env(NVIDIA_RUNTIME, library)
         .env("LD_LIBRARY_PATH", folder.path())

@@ -5,8 +5,8 @@ use crate::support::{allocate, download, fatbin, launch, ok, output, ptx, regist
 /// `cudaChannelFormatDesc` for one float.
 const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
 
-/// Reads a texture at the thread's index and writes to a surface. Memory holds both handles, followed by room for the
-/// texels.
+/// A kernel that reads a texture at the thread's index and writes to a surface. Its argument points to both handles,
+/// followed by room for the texels.
 const COPY_TEXELS: &str = r"
     .reg .b32 %r<4>;
     .reg .f32 %f<4>;

@@ -1,9 +1,10 @@
-//! Tests with generated fatbins, complete and damaged in every place.
+//! Tests with generated fatbins: intact ones, truncated ones, and ones with a wrong byte at each
+//! place.
 
 use super::*;
 
 const TEXT: &str = include_str!("tests.ptx");
-/// The same, compressed by the zstd program (`zstd -19`).
+/// `TEXT`, compressed by the zstd program (`zstd -19`).
 const PACKED: &[u8] = include_bytes!("tests.ptx.zst");
 
 fn entry(kind: u16, capability: u32, flags: u64, payload: &[u8], unpacked: usize) -> Vec<u8> {
@@ -109,7 +110,8 @@ fn no_wrong_byte_causes_a_panic() {
             for wrong in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
                 damaged[at] = wrong;
-                // A text or an error; a changed byte in a text is for the parser to detect.
+                // Both a text and an error are right: reading can't notice a changed byte in the
+                // text.
                 let _ = extract_ptx(&damaged, 90);
             }
         }

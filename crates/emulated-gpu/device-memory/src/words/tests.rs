@@ -90,7 +90,8 @@ fn rows_equal_in_both_versions() {
     }
 }
 
-/// Three words of each type, and more than a block of them, at all aligned offsets.
+/// Reads and writes three words of each type, and more words than a block has, at all aligned
+/// offsets.
 #[test]
 fn words_only_change_in_the_range() {
     fn check<T: Word + PartialEq + std::fmt::Debug>(word: impl Fn(u8) -> T) {

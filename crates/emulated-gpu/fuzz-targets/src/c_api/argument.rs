@@ -27,7 +27,7 @@ impl<'a> Bytes<'a> {
         (self.state >> 56) as u8
     }
 
-    /// One of a list.
+    /// An element of `list`.
     pub(super) fn one(&mut self, list: &[u64]) -> u64 {
         list[usize::from(self.next()) % list.len()]
     }
@@ -38,8 +38,8 @@ impl<'a> Bytes<'a> {
 const BUFFER: usize = 16 << 20;
 /// The granularity of physical memory in bytes.
 pub(super) const PIECE: u64 = 2 << 20;
-/// The number of addresses that are reserved at once, in bytes: two pieces, and one in which nothing is ever
-/// mapped, so that the memory of two reservations is never adjacent.
+/// The size of a reserved address range in bytes: two pieces for mappings, and one that is never mapped, so that the
+/// memory of two reservations is never adjacent.
 pub(super) const SPAN: u64 = 3 * PIECE;
 /// The size of a thread's arena in bytes.
 const ARENA: usize = 1 << 16;
@@ -122,7 +122,7 @@ impl Arena {
 /// Invalid numbers of different kinds. Those that may be used as host addresses are not mapped in any process,
 /// not even under AddressSanitizer, whose shadow memory is readable.
 const HOSTILE: [u64; 10] = [
-    // In the gap of that shadow memory, from 0x8fff_7000 to 0x0200_8fff_6fff.
+    // In the gap of AddressSanitizer's shadow memory, from 0x8fff_7000 to 0x0200_8fff_6fff.
     1 << 40,
     (1 << 46) + 8,
     1 << 63,
@@ -150,7 +150,7 @@ pub(super) enum Word {
     New(ObjectKind),
     /// A handle of an object that the call destroys.
     Last(ObjectKind),
-    /// Anything else, with the function that makes it.
+    /// An argument of any other kind, with the function that makes it.
     Other(fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64),
 }
 
@@ -240,7 +240,7 @@ fn data_type(bytes: &mut Bytes<'_>) -> u64 {
 extern "C" fn host_function(_: *mut std::ffi::c_void) {}
 
 extern "C" fn shared_bytes(threads: i32) -> usize {
-    // The program's own answer, which may be wrong, too.
+    // A client's callback may return a wrong result, too.
     if threads % 96 == 0 { usize::MAX } else { threads as usize * 8 }
 }
 
@@ -350,7 +350,7 @@ impl Word {
     pub(super) fn value(self, bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
         match self {
             Self::Handle(kind) | Self::Last(kind) if kind.is_thread_private() => {
-                // The library reads the memory that it points to, so it is null or an existing object.
+                // The library reads the memory behind this pointer, so it must be null or an existing object.
                 let which = bytes.next();
                 if which == 0 { 0 } else { arena.private.choose(kind, which).unwrap_or(0) }
             }

@@ -44,7 +44,7 @@ mod tests {
         SUBJECTS.into_iter().flat_map(str::lines).filter(|line| !line.is_empty()).collect()
     }
 
-    /// How many numbers choose each function.
+    /// Counts the numbers that choose each function.
     fn shares(lines: &[&str]) -> Vec<usize> {
         let choice = Choice::new(lines);
         let mut shares = vec![0; lines.len()];

@@ -8,16 +8,16 @@
 //! These functions of the driver are left out:
 //!
 //! - functions that may wait for a value in memory forever: `cuStreamWaitValue32_v2`, `cuStreamWaitValue64_v2`;
-//! - functions that open files which nothing closes: `cuMemExportToShareableHandle`;
-//! - functions that always fail without looking at their arguments, in the driver's `api/unsupported.rs` (mipmaps
-//!   of texture references, planes of arrays, memory that is mapped into arrays, of many devices and of graphics
-//!   libraries, checkpoints, tensor maps);
+//! - functions that open a file that no other function closes: `cuMemExportToShareableHandle`;
+//! - functions that always fail without looking at their arguments (the driver's `api/unsupported.rs`): mipmaps of
+//! texture references, planes of arrays, memory mapped into arrays, memory of several devices, graphics
+//! interoperability, checkpoints, and tensor maps;
 //! - most functions with the suffixes `_ptsz` and `_ptds`: each is the same as the function without the suffix, and
 //!   one function of each kind (a launch, a copy, a fill, a capture, …) is included.
 //!
-//! These functions of NVML are left out: those that only report that a card doesn't support something (its
-//! `api/unsupported.rs`), except for one with each number of arguments; those in its `api/mode.rs`, which all return
-//! 0, except for two; aliases; and `nvmlErrorString`, which returns a text instead of a status.
+//! Of NVML's functions, these are left out: most of those that only report that a card doesn't support something (its
+//! `api/unsupported.rs`; one for each number of arguments is included); all but two of those in its `api/mode.rs`,
+//! which return 0; aliases; and `nvmlErrorString`, which returns a text instead of a status.
 
 mod contexts;
 mod copies;

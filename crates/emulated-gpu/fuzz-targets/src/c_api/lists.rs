@@ -1,4 +1,4 @@
-//! Arguments that are lists. Each list has as many elements as the largest count.
+//! Arguments that are lists. Each list is as long as the largest value of a `count` argument.
 
 use super::argument::{Arena, Bytes, handle, pointer, size};
 use super::objects::{ObjectKind, Objects};
@@ -81,7 +81,7 @@ fn places(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&places)
 }
 
-/// The sizes that are passed for these results.
+/// The sizes of the results that [`places`] points to; some are invalid.
 fn widths(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let widths = [(); 5].map(|()| bytes.one(&[4, 4, 8, ROOM as u64, 0, 1, 3, 16]));
     arena.words(&widths)

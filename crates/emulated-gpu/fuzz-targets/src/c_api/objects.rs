@@ -1,4 +1,4 @@
-//! Handles that calls have returned, of objects that exist or were destroyed.
+//! The handles that calls have returned. Their objects may have been destroyed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -55,7 +55,8 @@ kinds! {
 }
 
 impl ObjectKind {
-    /// Whether objects of this kind are the client's memory, and therefore private to a thread.
+    /// Whether objects of this kind live in memory that the client allocates, so that threads must
+    /// not share them.
     pub(super) fn is_thread_private(self) -> bool {
         matches!(self, Self::Descriptor | Self::Layout | Self::Preference)
     }

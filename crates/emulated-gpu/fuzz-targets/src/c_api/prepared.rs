@@ -5,8 +5,8 @@ use super::argument::{Arena, Bytes};
 use super::library::Api;
 use super::objects::Objects;
 
-/// Calls that succeed one after another: a line as in the list of functions, and the bytes that choose its
-/// arguments. The first byte is the one for the memory of a new handle.
+/// Calls that succeed in this order: for each, a line as in the list of functions, and the bytes that choose its
+/// arguments. If the call creates a handle, the first byte is for the memory of that handle.
 type Calls = &'static [(&'static str, &'static [u8])];
 
 /// An object of each kind that most functions need.
@@ -102,7 +102,8 @@ const LIBRARIES: Calls = &[
     ("cuLibraryGetKernel +kernel library name", &[4, 4, 9]),
 ];
 
-/// Private to a thread: the descriptors for a product of 4 × 4 matrices of 32-bit numbers.
+/// The objects that each thread has to itself: the descriptors for a product of 4 × 4 matrices of
+/// 32-bit numbers.
 const OWN: Calls = &[
     ("cublasLtMatmulDescCreate +descriptor compute type", &[4, 0, 0]),
     ("cublasLtMatrixLayoutCreate +layout type dim dim dim", &[4, 0, 4, 4, 4]),

@@ -54,7 +54,7 @@ fn resource(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// As many resources as the largest `count`.
+/// An array of resources, as long as the largest value of a `count` argument.
 fn resources(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for index in 0..5 {
@@ -63,7 +63,8 @@ fn resources(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// As many `CU_DEV_SM_RESOURCE_GROUP_PARAMS` as the largest `count`.
+/// An array of `CU_DEV_SM_RESOURCE_GROUP_PARAMS`, as long as the largest value of a `count`
+/// argument.
 fn groups(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for _ in 0..5 {
@@ -125,7 +126,8 @@ fn details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&[version | mode << 32, count, place])
 }
 
-/// As many `nvmlFieldValue_t` as the largest `signed`.
+/// An array of `nvmlFieldValue_t`, as long as the largest count that a `signed` argument gives, or
+/// null.
 fn fields(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() == 0 {
         return 0;

@@ -271,7 +271,8 @@ fn pool_properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     arena.words(&words)
 }
 
-/// A `CUmemAllocationProp`. None allows exports, because nothing would close the files.
+/// A `CUmemAllocationProp`. Exports are never allowed, because no function would close the exported
+/// files.
 fn properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let pinned = bytes.one(&[1, 1, 1, 1, 0, 2, 1 | 8 << 32, 1 | 99 << 32]);
     let place = bytes.one(&[1, 1, 1, 1, 2, 3, 1 | 99 << 32]);

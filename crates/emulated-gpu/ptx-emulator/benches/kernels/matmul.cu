@@ -9,7 +9,7 @@ extern "C" __global__ void naive(const float *a, const float *b, float *c, int m
     c[row * n + column] = sum;
 }
 
-// The same, one thread per element in a flat grid.
+// The product with one thread per element, in a one-dimensional grid.
 extern "C" __global__ void flat(const float *a, const float *b, float *c, int m, int n, int k)
 {
     int index = blockIdx.x * blockDim.x + threadIdx.x;
@@ -20,7 +20,7 @@ extern "C" __global__ void flat(const float *a, const float *b, float *c, int m,
     c[index] = sum;
 }
 
-// The same through tiles of 16 × 16 in shared memory.
+// The product through tiles of 16 × 16 in shared memory.
 extern "C" __global__ void tiled(const float *a, const float *b, float *c, int m, int n, int k)
 {
     __shared__ float as[16][16], bs[16][16];

@@ -264,7 +264,8 @@ pub(crate) fn f32_to_f16(a: f32) -> u16 {
         // Subnormal: the last bit of the sum with 0.5 is 2^−24, so the addition rounds.
         (magnitude + 0.5).to_bits() - 0.5_f32.to_bits()
     } else {
-        // Add half of the last kept place, minus one if the kept digits are already even.
+        // Round to nearest even: add half a unit of the last kept bit, or one less if that bit is
+        // 0.
         let bits = magnitude.to_bits() - ((127 - 15) << 23);
         (bits + 0xfff + (bits >> 13 & 1)) >> 13
     };
@@ -293,14 +294,15 @@ fn tf32(a: f32, rounded: u32) -> u32 {
 /// `cvt.rna.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
 pub(crate) fn f32_to_tf32_away(a: f32) -> u32 {
-    // Add half of the last kept place. A carry goes into the exponent, up to infinity.
+    // Round to nearest: add half a unit of the last kept bit. A carry goes into the exponent, up to
+    // infinity.
     tf32(a, a.to_bits().wrapping_add(0x1000))
 }
 
 /// `cvt.rn.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
 pub(crate) fn f32_to_tf32(a: f32) -> u32 {
-    // Add half of the last kept place, minus one if the kept digits are already even.
+    // Round to nearest even: add half a unit of the last kept bit, or one less if that bit is 0.
     let bits = a.to_bits();
     tf32(a, bits.wrapping_add(0xfff + (bits >> 13 & 1)))
 }

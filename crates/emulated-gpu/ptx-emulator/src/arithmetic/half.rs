@@ -67,11 +67,13 @@ fn round<const FRACTION: u32, const BIAS: u64>(x: f64) -> u16 {
     let rounded = if x.is_nan() {
         return 0x7fff;
     } else if magnitude < min_normal {
-        // The last bit of this sum is that of the subnormal numbers, so the addition rounds.
+        // The last bit of this sum has the weight of a subnormal number's last bit, so the addition
+        // rounds at the right place.
         let unit = f64::from_bits((1023 + 1 - BIAS + 52 - FRACTION as u64) << 52);
         (magnitude + unit).to_bits() - unit.to_bits()
     } else {
-        // Add half of the last kept place, minus one if the kept digits are already even.
+        // Round to nearest even: add half a unit of the last kept bit, or one less if that bit is
+        // 0.
         let shift = 52 - FRACTION;
         let bits = bits - ((1023 - BIAS) << 52);
         ((bits + (1 << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift).min(infinity)

@@ -22,7 +22,7 @@ pub(crate) enum Magnitude {
     Finite {
         /// The power of two of the significand's last bit.
         exponent: i32,
-        /// The digits.
+        /// The significand; its position is given by the exponent.
         significand: u128,
     },
 }
@@ -246,8 +246,8 @@ fn round_at(significand: u128, shift: i32, rounding: Rounding, negative: bool) -
     kept + u128::from(up)
 }
 
-/// The same number with its first digit at bit 125. The significand is not 0, and has at most 126
-/// bits.
+/// Shifts a number's significand so that its highest set bit is bit 125, and adapts the exponent.
+/// The significand is not 0, and has at most 126 bits.
 fn normalised(exponent: i32, significand: u128) -> (i32, u128) {
     let shift = significand.leading_zeros().saturating_sub(2);
     (exponent - shift as i32, significand << shift)

@@ -23,8 +23,8 @@ pub(super) enum AsynchronousStep {
     Commit {
         bulk: bool,
     },
-    /// With the number of groups that may still be in flight; `None` waits for all, including open
-    /// groups.
+    /// Waits until at most `pending` groups are in flight; with `None`, for all groups, including
+    /// open ones.
     Wait {
         pending: Option<u32>,
         bulk: bool,
@@ -171,8 +171,8 @@ pub(super) fn run(
     Ok(None)
 }
 
-/// Finds the barrier object that a lane names. `whole` for initialisation and invalidation, which
-/// are ordinary writes.
+/// Finds the barrier object that a lane names. `whole` is set for initialisation and invalidation:
+/// they replace the whole object, and are checked as ordinary writes.
 fn find_object(
     core: &mut Core<'_>,
     access: &Access,

@@ -81,7 +81,8 @@ fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> 
 /// Applies `change` atomically to `bytes` bytes and returns the old value.
 ///
 /// # Safety
-/// `at` is readable and writable for `bytes` bytes (2, 4 or 8), and aligned to them.
+/// `at` is readable and writable for `bytes` bytes (2, 4 or 8), and its address is a multiple of
+/// `bytes`.
 unsafe fn update(at: *mut u8, bytes: u64, mut change: impl FnMut(u64) -> u64) -> u64 {
     macro_rules! cas_loop {
         ($atomic:ty, $word:ty) => {{
@@ -107,18 +108,19 @@ unsafe fn update(at: *mut u8, bytes: u64, mut change: impl FnMut(u64) -> u64) ->
 /// Atomically combines a value in global memory with `b`, without returning the old value.
 ///
 /// # Safety
-/// `at` is readable and writable for the bytes of the type (2, 4 or 8), and aligned to them.
+/// `at` is readable and writable for the size of the type (2, 4 or 8 bytes), and its address is a
+/// multiple of that size.
 pub(super) unsafe fn reduce(at: *mut u8, (op, ty): (Atomic, Type), b: u64) {
     // SAFETY: as the caller promises.
     unsafe { update(at, ty.bytes(), |old| combine((op, ty), false, old, b, 0)) };
 }
 
-/// The same for 16 bytes, for which hosts have no atomics: each address is protected by one of a
-/// set of locks. Narrower accesses to the same bytes are not atomic with respect to it; PTX doesn't
-/// promise that.
+/// Applies `change` atomically to 16 bytes. Hosts have no such atomics, so one of a set of locks
+/// protects each address. Narrower accesses to the same bytes are not atomic with respect to this
+/// one; PTX doesn't promise that.
 ///
 /// # Safety
-/// `at` is readable and writable for 16 bytes, and aligned to them.
+/// `at` is readable and writable for 16 bytes, and its address is a multiple of 16.
 unsafe fn update_wide(at: *mut u8, change: impl Fn(u128) -> u128) -> u128 {
     static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
     let lock = &LOCKS[at as usize / 16 % LOCKS.len()];

@@ -244,7 +244,7 @@ mod tests {
             let mut registers = Registers::new(d.index + 1, p.index + 1).unwrap();
             for at in 0..LANES as u32 {
                 registers.set(a, at as usize, u64::from(word(at + round * 91)));
-                // The same value for all lanes, or a different one for each.
+                // Even rounds use one value for all lanes, odd rounds a different one for each.
                 let own = if round % 2 == 0 { 0 } else { at };
                 registers.set(lane, at as usize, u64::from(word(own + round * 97) >> 9));
                 registers.set(clamp, at as usize, u64::from(word(own + round * 101) >> 11));

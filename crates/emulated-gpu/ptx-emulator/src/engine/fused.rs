@@ -26,9 +26,9 @@ use crate::arithmetic::host;
 const GROUP: usize = 4;
 /// Lanes whose results are checked together before they are written.
 const CHECKED_LANES: usize = 4 * GROUP;
-/// The digits that an `f64` has and an `f32` doesn't are the low 29 bits of the low word. Shifting
-/// left by `UPPER_BITS` drops the other bits. The remainder of a number halfway between two `f32` is
-/// then `HALF_WAY`, which is the smallest signed number.
+/// The bits that an `f64` has and an `f32` doesn't are the low 29 bits of the low word. Shifting left by `UPPER_BITS`
+/// drops the other bits. The remainder of a number halfway between two `f32` is then `HALF_WAY`, which is the smallest
+/// signed number.
 const UPPER_BITS: u32 = 3;
 const HALF_WAY: u32 = 1 << 31;
 /// Moves the two low lanes of a vector to the high ones, and zeroes the low ones.
@@ -84,8 +84,8 @@ fn test_case_passes(
     (0..LANES).all(|lane| row[lane] == if mask >> lane & 1 != 0 { sum } else { 0 })
 }
 
-/// Test cases: products with more digits than a float, of which only the low ones remain; sums
-/// halfway between two floats except for a much lower digit; tiny results; and an invalid
+/// Test cases: products whose high bits cancel, so that only bits beyond a float's precision
+/// remain; sums that miss a tie by a much lower bit; tiny results; an overflow; and an invalid
 /// operation.
 const TEST_CASES: [[f32; 3]; 8] = [
     [1.0 + f32::EPSILON, 1.0 + f32::EPSILON, -1.0],
@@ -167,7 +167,7 @@ fn four(half: &Half, group: usize) -> v128 {
 
 /// Accumulated properties of results, to detect double rounding.
 struct Checks {
-    /// The smallest of the digits that were rounded off.
+    /// The smallest of the remainders that were rounded off.
     remainder: v128,
     /// The smallest of the magnitudes minus one (so that 0 counts as the largest).
     size: v128,
@@ -178,7 +178,7 @@ struct Checks {
 impl Checks {
     /// Four sums, rounded to `f64` and then to `f32`. This may differ from a single rounding in
     /// three cases, for which the sums are recomputed: the `f64` is halfway between two `f32`, so
-    /// that digits that were rounded off earlier matter; the result is subnormal and not 0; it is
+    /// the bits that were rounded off before would decide; the result is subnormal and not 0; it is
     /// NaN. A result of 0 is always right: a sum of an `f32` and a product of two that is so small
     /// is exact as an `f64`.
     #[inline(always)]
@@ -209,7 +209,7 @@ impl Checks {
     }
 }
 
-/// The same sums, each computed with a single rounding.
+/// Computes the sums `a · b + c`, each with a single rounding.
 #[cold]
 #[inline(never)]
 fn sum_exactly(a: v128, b: v128, c: v128) -> v128 {

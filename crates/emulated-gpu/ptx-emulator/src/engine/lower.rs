@@ -205,7 +205,7 @@ impl<'l> Lowering<'l> {
             "registers of a warp",
             function,
         );
-        // The same calculation as in `Image::dynamic_start`.
+        // Must be computed as in `Image::dynamic_start`.
         let dynamic_start = aligned(self.shared, 16);
         let mut constants: Vec<(Slot, u64)> =
             self.constants.iter().map(|(&(value, _), &slot)| (slot, value)).collect();

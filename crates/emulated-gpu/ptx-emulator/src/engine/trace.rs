@@ -42,7 +42,7 @@ pub(crate) struct Tracer {
     returns: Vec<bool>,
     /// The instruction of the thread's latest step.
     current: Option<Origin>,
-    /// The same, while its results have not been read.
+    /// The instruction of the latest step, while its results have not been read.
     pending: Option<Origin>,
     depth: usize,
     other_lanes: u64,

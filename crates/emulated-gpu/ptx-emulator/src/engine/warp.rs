@@ -150,7 +150,7 @@ impl Warp {
         (found.again && (found.seen, found.events) == (seen, events)).then_some(found.object)
     }
 
-    /// Whether all splits that can run only poll incomplete phases.
+    /// Whether every split that is ready to run is just polling an incomplete phase.
     pub(super) fn only_polls(&self, seen: u64, events: u64) -> bool {
         let mut ready = self.splits.iter().filter(|split| split.state == State::Ready);
         ready.all(|split| self.polled_object(split, seen, events).is_some())

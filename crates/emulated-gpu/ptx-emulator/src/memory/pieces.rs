@@ -10,7 +10,7 @@ pub(super) struct Pieces {
     grain: u64,
     /// The length of the piece at each address.
     by_address: BTreeMap<u64, u64>,
-    /// The same pieces as (length, address), sorted by length.
+    /// All free pieces as (length, address), sorted by length.
     by_length: BTreeSet<(u64, u64)>,
 }
 

@@ -266,11 +266,11 @@ pub fn parse(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
     checked(source, true)
 }
 
-/// Does the same as [`parse`] for a text that is [linked](crate::link) with others, which may define the
-/// functions it calls.
+/// Parses and checks a text that is [linked](crate::link) with others. The other texts may define functions that this
+/// one calls.
 ///
 /// # Errors
-/// The same as for [`parse`].
+/// As for [`parse`].
 pub fn parse_part(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
     checked(source, false)
 }

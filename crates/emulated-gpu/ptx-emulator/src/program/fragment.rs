@@ -88,7 +88,8 @@ impl Fragment {
         self.mma_place(lane, index, part)
     }
 
-    /// The same for the layout that the ISA draws for `mma`, except for the shape with four pairs.
+    /// The place of an element in the layout that the ISA draws for `mma`, except for the shape
+    /// with four pairs.
     fn mma_place(&self, lane: usize, index: usize, part: usize) -> (usize, usize, usize) {
         let (parts, rows) = (self.element.in_register(), self.rows());
         let (group, member) = (lane / 4, lane % 4);
@@ -109,7 +110,8 @@ impl Fragment {
         }
     }
 
-    /// The same for `mma.m8n8k4` with half precision. `element` counts the elements of a lane.
+    /// The place of an element of `mma.m8n8k4` with half precision. `element` counts the elements
+    /// of a lane.
     fn fourfold_place(&self, lane: usize, element: usize) -> (usize, usize, usize) {
         let matrix = lane % 16 / 4;
         let further = if lane < 16 { 0 } else { 4 };

@@ -75,7 +75,7 @@ pub(crate) fn texel_pair(
     texel_pair_around(mode, in_texels(mode, normalised, x, length), offset, length)
 }
 
-/// The same for a coordinate in texels.
+/// The two texels whose centres are on either side of a coordinate that is given in texels.
 pub(crate) fn texel_pair_around(mode: AddressMode, x: f64, offset: i32, length: u64) -> AxisTexels {
     let from = x - 0.5;
     let fraction = from - from.floor();

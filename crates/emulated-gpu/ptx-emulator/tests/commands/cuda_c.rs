@@ -27,7 +27,7 @@ fn cuda_c_is_compiled_and_run() {
     let text = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.starts_with("argument 0 (f32) is now 0.0 2.0 4.0 3.0\n"), "{text}");
-    // The same by its mangled name.
+    // The kernel is also found by its mangled name.
     let mangled = [&["run"], &launch[..], &["--entry", "_Z7doubledPfj"]].concat();
     assert_eq!(printed(&of_cuda_c(DOUBLED, &mangled)), text);
     let output = of_cuda_c(DOUBLED, &[&["run"], &launch[..]].concat());

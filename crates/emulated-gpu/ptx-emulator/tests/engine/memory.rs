@@ -166,7 +166,7 @@ fn constants_are_read_only() {
         let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
         assert_eq!(fault.kind, FaultKind::IllegalAddress, "{store}");
         assert!(fault.to_string().contains("which is constant memory"), "{fault}");
-        // The same with a global variable is valid.
+        // Writing to a global variable in this way is valid.
         let text = text.replace("%a, c;", "%a, g;").replace("cvta.const", "cvta.global");
         launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
     }

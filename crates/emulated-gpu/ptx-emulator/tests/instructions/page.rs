@@ -1,4 +1,5 @@
-//! The same rows in WebAssembly: the module of `crates/playground`, run by Node.js.
+//! The rows of the instruction table in WebAssembly: Node.js runs the module of
+//! `crates/playground`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -76,7 +77,7 @@ fn every_row_has_the_same_bits_in_a_page() {
     compare(&answers[1..]);
 }
 
-/// The same with a fused multiply-add instruction that not every browser has.
+/// Checks every row with a fused multiply-add instruction that not every browser has.
 #[test]
 fn every_row_has_the_same_bits_by_relaxed_simd() {
     let knows = Command::new("node").args([RELAXED, "--version"]).output();

@@ -50,7 +50,7 @@ pub(crate) fn a(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     }
 }
 
-/// The same for `b`.
+/// The row and column of element `i` of a lane's part of `b`.
 pub(crate) fn b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     let row = match (product.shape, product.a) {
@@ -87,7 +87,7 @@ pub(crate) fn b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     (row, group)
 }
 
-/// The same for `c` and `d` with a type.
+/// The row and column of element `i` of a lane's part of `c` or `d` with the type `ty`.
 pub(crate) fn c(product: &Product, ty: &str, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     match (product.shape, product.a, ty) {

@@ -99,7 +99,7 @@ pub(crate) fn retain(device: Device) -> Result<Arc<Context>> {
 
 /// Destroys the device's primary context if `f` returns it.
 fn end(device: Device, f: impl FnOnce(&mut Primary) -> Result<Option<Arc<Context>>>) -> Result {
-    // The lock is held until it is destroyed, because its successor has the same handle.
+    // The lock is held until the context is destroyed, because its successor has the same handle.
     let ended = with_primary(device, |primary| match f(primary)? {
         Some(context) => driver()?.destroy_context(&context),
         None => Ok(PendingDestructors::default()),
@@ -363,9 +363,9 @@ export! {
     }
 }
 
-/// Before memory is returned to the host, waits for the work of all contexts that may use memory of the owner's
-/// device; of all contexts if the owner is unknown. Contexts of other devices are not waited for, because their work
-/// may depend on the caller's next call, as a collective does.
+/// Waits, before memory is returned to the host, for the work of all contexts that may use memory of the owner's device
+/// (of all contexts if the owner is unknown). Contexts of other devices are not waited for, because their work may
+/// depend on the caller's next call, as a collective does.
 pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
     let driver = driver()?;
     let contexts = &driver.contexts;

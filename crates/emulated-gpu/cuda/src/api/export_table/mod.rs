@@ -102,7 +102,7 @@ static TABLES: [Table; 11] = [
         name: "CU_ETID_ToolsContext",
         words: &TOOLS_CONTEXT,
     },
-    // NVRTC looks these up when it finds a driver, and works without their contents.
+    // NVRTC looks up these tables when it finds a driver, but doesn't need the functions in them.
     Table { id: id(0xda91_51d3_3ae6_cc41_a5c0_4f26_d533_e328), name: "NVRTC's", words: &EMPTY },
 ];
 
@@ -126,7 +126,7 @@ fn report_once(text: String) {
     }
 }
 
-/// An undescribed entry. Its arguments don't matter, because the caller removes them.
+/// An undescribed entry. It declares no arguments, because the caller removes them.
 extern "C" fn undescribed<const TABLE: usize, const ENTRY: usize>() -> Code {
     early("cuGetExportTable", || {
         let table = TABLES.get(TABLE).ok_or(Code::UNKNOWN)?;
@@ -167,13 +167,13 @@ entries! {
         out.set(load_from_memory(fatbin)?)
     }
 
-    /// The same; the meaning of its other arguments is unknown.
+    /// Loads a fatbin, given its wrapper structure. The meaning of the other arguments is unknown.
     fn register_module_extended(out: Out<Handle>, fatbin: In<u8>, _first: usize, _second: usize, _third: u32) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)
     }
 
-    /// The same for a fatbin without that structure.
+    /// Loads a fatbin that has no wrapper structure. The meaning of the other arguments is unknown.
     fn load_fatbin(fatbin: In<u8>, out: Out<Handle>, _first: usize, _second: usize, _third: u32) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)

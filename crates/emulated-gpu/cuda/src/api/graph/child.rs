@@ -23,7 +23,8 @@ pub(crate) fn set_child(node: Handle, graph: Handle) -> Result {
     Ok(())
 }
 
-/// The same in an executable graph; the new graph must have the same topology.
+/// Replaces the child graph of a node in an executable graph; the new graph must have the same
+/// topology.
 ///
 /// # Errors
 /// `INVALID_VALUE` if a handle is unknown or the topology differs.

@@ -68,7 +68,7 @@ pub(crate) fn set(node: Handle, operation: Operation) -> Result {
     })
 }
 
-/// The same in an executable graph.
+/// Replaces the work of a node in an executable graph by work of the same type.
 pub(crate) fn set_in_executable(graph: Handle, node: Handle, operation: Operation) -> Result {
     executable(graph)?.with_step(node, |step| {
         if step.operation.node_type() != operation.node_type() {
@@ -92,7 +92,8 @@ unsafe fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
     Ok(Operation::Launch { function, launch })
 }
 
-/// Work from the second form, which names a function or a kernel of a library.
+/// Converts the second version of the parameters, which names a function or a kernel of a library,
+/// to work.
 pub(crate) unsafe fn kernel_v2(given: In<KernelNode>) -> Result<Operation> {
     let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } =
         given.get()?;
@@ -120,7 +121,7 @@ pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
     })
 }
 
-/// The same in the second form.
+/// The parameters of a kernel node, in the structure's second version.
 pub(crate) fn parameters_of_v2(node: Handle) -> Result<KernelNode<'static>> {
     let KernelNodeV1 { function, grid, block, shared, parameters, extra } = parameters_of(node)?;
     let context = driver()?.function(function).map_or(0, |function| function.context);
@@ -143,7 +144,7 @@ pub(crate) fn description_of(transfer: &Transfer) -> Copy3d {
             CopyMemory::Staged(_) => (1, 0, 0),
         };
         let (array, [x, y, z]) = end.array.unwrap_or_default();
-        // The pitch of a single row is meaningless; cuda.core would take a non-zero one as a sign of several rows.
+        // A single row needs no pitch, so 0 is returned: cuda.core would take another pitch as a sign of several rows.
         let (pitch, height) = match (height, depth) {
             (1, 1) => (0, 0),
             _ => (end.pitch, end.slice / end.pitch.max(1)),
@@ -193,7 +194,7 @@ unsafe fn kernel_v1(parameters: In<KernelNodeV1>) -> Result<Operation> {
     kernel(&parameters.get()?)
 }
 
-/// A description of the node's work, made by `describe`, which returns `None` if the work is of another type.
+/// Describes a node's work with `describe`, which returns `None` if the work is of another type.
 fn described<T>(node: Handle, describe: impl FnOnce(&Operation) -> Option<T>) -> Result<T> {
     with_node(node, |node| node.operation().and_then(describe).ok_or_else(wrong_type))
 }

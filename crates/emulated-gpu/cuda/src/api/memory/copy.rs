@@ -51,7 +51,7 @@ pub(crate) fn copy(mut transfer: Transfer, stream: Handle, call: CallKind) -> Re
     if pageable.0 && !wait {
         transfer.stage()?;
     }
-    // A copy between two devices is ordered with the default streams of both (CUDA C++ Programming Guide,
+    // A copy between two devices is ordered with the default streams of both devices (CUDA C++ Programming Guide,
     // "Peer-to-Peer Memory Copy").
     let owners = owners(&transfer, stream.context.device)?;
     let operation = Operation::Copy(Arc::new(transfer));
@@ -227,9 +227,9 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
     Ok(())
 }
 
-/// Declares the copy functions: a synchronous one and one in a stream, each also in the form in which stream 0 means
-/// the per-thread default stream. The copy's body is written once; its parameters are the stream, and the kind of
-/// call. Further functions follow in the syntax of [`export!`].
+/// Declares the copy functions: for each copy, a synchronous function and one in a stream. Each also has a variant
+/// (`_ptds` or `_ptsz`) whose stream 0 is the per-thread default stream. A copy's body is written once; its parameters
+/// are the stream, and the kind of call. Further functions follow in the syntax of [`export!`].
 macro_rules! copies {
     (
         $(

@@ -41,8 +41,8 @@ fn rows(
     fill(Fill { address, pitch, value, size, width, height }, stream)
 }
 
-/// Declares, for each type of value, the functions that fill one row or several, synchronously and in a stream, each
-/// also in the form in which stream 0 means the per-thread default stream.
+/// Declares the fill functions for each type of value: one row or several, synchronous or in a stream. Each also has a
+/// variant (`_ptds` or `_ptsz`) whose stream 0 is the per-thread default stream.
 macro_rules! fills {
     ($(
         $value:ident: $row:ident, $row_own:ident, $row_in:ident, $row_in_own:ident,

@@ -41,7 +41,7 @@ fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2]
     Ok((array.region([0, y, 0], [row, rows, 1])?, [row, rows]))
 }
 
-/// The other end of such a copy: memory with contiguous rows.
+/// The other end of a one-dimensional copy: memory with contiguous rows.
 fn contiguous(place: CopyMemory, [width, rows]: [usize; 2]) -> End {
     End { place, pitch: width, slice: width * rows, array: None }
 }

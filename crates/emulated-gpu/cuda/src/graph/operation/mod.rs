@@ -158,7 +158,7 @@ impl Operation {
         }
     }
 
-    /// The same work with the attributes of `other` that are not parameters: whether a kernel is cooperative.
+    /// Takes over the attributes of `other` that are not parameters: whether a kernel is cooperative.
     ///
     /// # Errors
     /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.

@@ -164,7 +164,7 @@ fn attributes_distinguish_reservations_from_mappings() {
         &raw mut base => *mut u64, &raw mut size => *mut usize, at + 100 => u64
     ));
     assert_eq!((base, size), (at, MIB2));
-    // The same memory at two addresses.
+    // Map the memory at a second address.
     let other = at + MIB2 as u64;
     assert_eq!(map(other, MIB2, handle), 0);
     assert_eq!(wide(20, at), wide(20, other));

@@ -43,7 +43,7 @@ forward! {
         (address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
 }
 
-// Under the name that CUDA 12 uses.
+// `cudaMemPrefetchAsync` under the name that CUDA 12 uses.
 forward! {
     bind:
     cudaMemPrefetchAsync_v2 = cuMemPrefetchAsync_v2(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);

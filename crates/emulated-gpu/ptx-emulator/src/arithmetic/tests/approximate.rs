@@ -239,8 +239,9 @@ fn errors_stay_within_the_bounds_of_the_isa() {
     }
 }
 
-/// The same for all halves; the bounds are 2^−9.9 and 2^−7 relative for `ex2`, 2^−10.987 and 2^−8
-/// absolute for `tanh`. In addition, each is rounded to nearest.
+/// Checks the ISA's bounds for all `f16` and `bf16` values: relative errors of 2^−9.9 and 2^−7 for
+/// `ex2`, absolute errors of 2^−10.987 and 2^−8 for `tanh`. Rounding the result to nearest may add
+/// to these errors.
 #[test]
 fn errors_of_halves_stay_within_the_bounds_of_the_isa() {
     for (ty, mode, ex2_bound, tanh_bound) in

@@ -220,8 +220,9 @@ fn integers_convert_to_floats() {
     assert_eq!(convert(Type::F32, Type::S32, NEAREST, false, SATURATE, 7, None), bits(1.0));
 }
 
-/// Compares the functions for loops over lanes with the integer-based ones: with the rounding
-/// `.rna` of a value that isn't a tie, the general function uses integers.
+/// Compares the small functions, which the engine calls in loops over lanes, with the integer-based
+/// general function. Modes that don't change the result, such as `.rna` for a value that isn't a
+/// tie, make the general function avoid its fast path.
 #[test]
 fn small_functions_equal_the_general_ones() {
     let mut random = Random(3);

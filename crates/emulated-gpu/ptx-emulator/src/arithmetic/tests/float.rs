@@ -288,8 +288,8 @@ fn small_functions_equal_the_general_ones() {
     }
 }
 
-/// As in the engine, inlined into a loop that the compiler vectorises. It must not replace one NaN
-/// by another.
+/// The small functions are inlined into a loop that the compiler vectorises, as in the engine. The
+/// vectorised loop must not replace one NaN by another.
 #[test]
 fn loops_over_lanes_give_the_same_bits() {
     type Lanes = [u32; 32];

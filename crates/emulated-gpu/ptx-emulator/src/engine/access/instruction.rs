@@ -105,7 +105,7 @@ impl Access {
         }
     }
 
-    /// The same for a store: parameters of the launch are never written.
+    /// The region of a store's target; none for parameters of the launch, which are never written.
     #[inline(always)]
     pub(super) fn region_to_write(&self, core: &mut Core<'_>, address: u64) -> Region {
         if self.state_space == StateSpace::Param {

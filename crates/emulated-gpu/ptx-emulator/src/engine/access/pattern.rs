@@ -90,7 +90,7 @@ fn opaque(word: u64) -> u64 {
     word
 }
 
-/// The stretch of half a warp, all of whose lanes are active: adjacent lanes must all differ by the
+/// The stretch of half a warp whose lanes are all active. All adjacent lanes must differ by the
 /// same amount.
 #[inline(always)]
 fn full_stretch<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
@@ -125,7 +125,8 @@ fn steady<A: Address>(row: &[A; HALF], gap: A) -> bool {
     opaque(a.or(b).or(c.or(d)).to_wide()) == 0
 }
 
-/// The same in WebAssembly, where the compiler doesn't vectorise the loop.
+/// Compares the distances with vector instructions in WebAssembly, where the compiler doesn't
+/// vectorise the loop.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod vectors {
     use std::arch::wasm32::{
@@ -158,8 +159,8 @@ mod vectors {
     steady!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
 }
 
-/// The same for the lanes in a nonempty mask. The first two active lanes determine the expected
-/// pattern.
+/// The stretch of the active lanes of half a warp, of which there is at least one. The first two
+/// active lanes determine the expected distance.
 #[inline(always)]
 fn masked_stretch<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
     let from = mask.trailing_zeros() as usize % HALF;

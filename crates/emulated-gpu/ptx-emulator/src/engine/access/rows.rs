@@ -42,7 +42,7 @@ by_rows! {
     store = store_stretches, store_scattered;
 }
 
-/// Loads stretches. Returns false if the access has to be done lane by lane.
+/// Loads both [`Stretch`]es of a warp. Returns false if the access has to be done lane by lane.
 #[inline(always)]
 fn load_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
@@ -111,8 +111,8 @@ unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
     to.fill(one);
 }
 
-/// Stores stretches. Returns false if the access has to be done lane by lane. If several lanes
-/// write to the same place, the last one's value remains, as with lane-by-lane stores.
+/// Stores to both [`Stretch`]es of a warp. Returns false if the access has to be done lane by lane.
+/// If several lanes write to the same place, the last lane wins, as it does lane by lane.
 #[inline(always)]
 fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
@@ -210,7 +210,8 @@ fn locate(
     Ok(hosts)
 }
 
-/// The same if not all addresses are in the region that this site accessed last.
+/// Locates each lane separately, for accesses that are not entirely in the region that this site
+/// accessed last.
 #[cold]
 fn locate_each(
     core: &mut Core<'_>,

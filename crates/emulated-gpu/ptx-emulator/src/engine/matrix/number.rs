@@ -55,7 +55,8 @@ pub(super) fn unpack_elements(
     }
 }
 
-/// The same for any element type; `decode` gets a word with the element in its low bits.
+/// Decodes the elements of one register in all lanes. `decode` gets a word with the element in its
+/// low bits.
 #[inline(always)]
 pub(super) fn decode_each<const PARTS: usize, T>(
     row: &[u32; LANES],

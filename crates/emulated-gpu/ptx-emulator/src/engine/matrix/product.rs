@@ -119,7 +119,7 @@ impl Product {
         each_row(&self.registers[which], &self.places[which])
     }
 
-    /// The same for `a`, with the given indices.
+    /// The registers of `a`, each with the given indices of its elements.
     fn rows_of_a<'p>(&'p self, places: &'p [u16]) -> impl Iterator<Item = (Slot, &'p [u16])> {
         each_row(&self.registers[0], places)
     }

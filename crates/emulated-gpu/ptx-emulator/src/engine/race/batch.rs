@@ -41,7 +41,7 @@ impl Batch<'_> {
         }
     }
 
-    /// The same for weak, aligned accesses to one word per lane, by lanes with a uniform clock.
+    /// Records weak, aligned accesses to one word per lane, by lanes with a uniform clock.
     fn words(
         &self,
         threads: &ThreadClocks,
@@ -84,8 +84,8 @@ impl Batch<'_> {
         None
     }
 
-    /// The same for the `left` lanes of a mask; `known` is whether an old access happens before a
-    /// new one.
+    /// Records the accesses of the `left` lanes, one by one. `known` tells whether an old access
+    /// happens before a new one.
     #[inline(always)]
     fn each(
         &self,

@@ -213,7 +213,7 @@ impl Cell {
     }
 }
 
-/// Of two old events, the one to be kept in addition to a new one.
+/// Selects which of two old events is kept in addition to a new one.
 #[inline]
 fn furthest(
     old: [(Event, u32); 2],

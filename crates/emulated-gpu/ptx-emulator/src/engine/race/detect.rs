@@ -23,7 +23,7 @@ impl Core<'_> {
         }
     }
 
-    /// Whether an access by rows only reads words whose cells need no update.
+    /// Whether an access by rows needs no check: it only reads words whose cells need no update.
     #[inline]
     pub(in crate::engine) fn can_skip_stretches(
         &self,
@@ -38,7 +38,8 @@ impl Core<'_> {
         quiet(&found[0]) && (found[0] == found[1] || quiet(&found[1]))
     }
 
-    /// The same for any addresses, one per lane.
+    /// Whether an access with one address per lane needs no check: it only reads words whose cells
+    /// need no update.
     #[inline]
     pub(in crate::engine) fn can_skip_lanes(
         &self,
@@ -319,8 +320,8 @@ fn same_value(registers: &Registers, access: &Access, one: usize, other: usize) 
     })
 }
 
-/// Like [`redundant_lanes`], but the lanes that are kept: the first and the last lane of each half that reads
-/// a single element, and all lanes of other halves.
+/// The lanes that are recorded: the first and the last lane of each half that reads a single element, and all lanes of
+/// other halves (see [`redundant_lanes`]).
 fn kept_lanes(found: &[Stretch; 2], mask: u32) -> u32 {
     let mut kept = 0;
     for (stretch, half) in found.iter().zip([0xffff, 0xffff_0000]) {
@@ -331,8 +332,8 @@ fn kept_lanes(found: &[Stretch; 2], mask: u32) -> u32 {
     kept
 }
 
-/// Of consecutive lanes that read the same address, all except the first and the last: recording
-/// them adds nothing.
+/// The lanes that need not be recorded: all except the first and the last of consecutive lanes that
+/// read the same address.
 fn redundant_lanes(addresses: &[u64; LANES], mask: u32) -> u32 {
     let mut same = 0;
     for lane in 1..LANES {

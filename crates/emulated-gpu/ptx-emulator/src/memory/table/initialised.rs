@@ -72,7 +72,7 @@ impl Table {
         }
     }
 
-    /// The same for two ranges that are each inside one allocation.
+    /// Copies which bytes are initialised; each of the two ranges is inside one allocation.
     fn copy_part(&self, to: u64, from: u64, len: u64) {
         let Some(target) = self.parts(to, len).next() else { return };
         let Some(shadow) = target.shadow else { return };
