@@ -1,9 +1,9 @@
-//! The lines of a source, each followed by the PTX that it was compiled to.
+//! Interleaving of a source with its PTX: each line is followed by the PTX that it was compiled to.
 
 use std::fmt::Write as _;
 
-/// Groups PTX by the source lines that its `.loc` directives name. PTX of no line (declarations and
-/// directives) is left out.
+/// Puts PTX after the source lines that its `.loc` directives name. PTX that belongs to no line
+/// (declarations and directives) is left out.
 pub(crate) fn interleave(source: &str, ptx: &str) -> String {
     let lines: Vec<&str> = source.lines().collect();
     let width = lines.len().to_string().len();

@@ -15,7 +15,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     escape_except(text, |character| matches!(character, '\n' | '\t'))
 }
 
-/// The same for a coloured text: escape sequences that select a colour (`ESC [ 1 ; 31 m`) are kept.
+/// Escapes a coloured text: escape sequences that select a colour (`ESC [ 1 ; 31 m`) are kept.
 pub(crate) fn escape_but_colours(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| is_command(character) && !matches!(character, '\n' | '\t')) {
         return Cow::Borrowed(text);

@@ -62,13 +62,13 @@ impl Card {
         own.as_bytes().eq_ignore_ascii_case(text) || digits.as_bytes().eq_ignore_ascii_case(text)
     }
 
-    /// "00000000:01:00.0"
+    /// The PCI address with a domain of eight digits: "00000000:01:00.0".
     pub(crate) fn bus(&self) -> String {
         let [domain, bus, device] = self.place;
         format!("{domain:08X}:{bus:02X}:{device:02X}.0")
     }
 
-    /// The same with a domain of four digits, as in NVML's first versions.
+    /// The PCI address with a domain of four digits, as in NVML's first versions: "0000:01:00.0".
     pub(crate) fn bus_legacy(&self) -> String {
         let [domain, bus, device] = self.place;
         format!("{domain:04X}:{bus:02X}:{device:02X}.0")

@@ -47,7 +47,7 @@ pub(crate) fn version() -> Result<c_int> {
     Ok(version)
 }
 
-/// The same as text, such as "13.5".
+/// The version as text, such as "13.5".
 pub(crate) fn version_text() -> Result<String> {
     let version = version()?;
     Ok(format!("{}.{}", version / 1000, version % 1000 / 10))

@@ -90,7 +90,7 @@ fn matmul_flat(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "flat", ([32, 1, 1], [256, 1, 1]));
 }
 
-/// Through tiles of 16 × 16 in shared memory.
+/// The product through tiles of 16 × 16 in shared memory.
 #[divan::bench(args = threads())]
 fn matmul_tiled(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "tiled", ([8, 4, 1], [16, 16, 1]));

@@ -1,6 +1,6 @@
 //! The linker: combines several PTX texts into one, as `cuLinkComplete` and nvJitLink do (PTX ISA, "Linking
-//! Directives"). A symbol that is `.extern` in one text is defined in another. A symbol without a linkage
-//! directive is private to its text. Of several `.weak` or `.common` definitions, one is kept.
+//! Directives"). A symbol that is `.extern` in one text is defined in another. A symbol without a linkage directive is
+//! private to its text. If a symbol has several `.weak` or `.common` definitions, one of them is kept.
 
 mod symbols;
 
@@ -175,7 +175,7 @@ impl<'p> Text<'p> {
     }
 }
 
-/// An error at a name of a text.
+/// Reports an error at a name in a text.
 fn problem(part: &Part, problem: Problem) -> Vec<Diagnostic> {
     let mut problems = Problems::default();
     problems.push(problem);

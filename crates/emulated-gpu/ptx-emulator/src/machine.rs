@@ -1,15 +1,16 @@
-//! The memory that is available to this process: the minimum of the machine's free memory, of the rest of its
-//! control groups' limits, and of its address space if that is limited (`ulimit -v`).
+//! The memory that is available to this process: the minimum of the machine's free memory, the unused part of its
+//! control groups' limits, and the unused part of its address space if that is limited (`ulimit -v`).
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The device's share of it. The rest is left to the program, and to the checks' own records.
+/// The device's share of the available memory. The rest is left to the program, and to the checks'
+/// own records.
 const DEVICE_SHARE: (u64, u64) = (3, 4);
 /// The fallback if the system doesn't report its memory.
 const FALLBACK: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 8 << 30 };
-/// The size of the device's memory is a multiple of this, and at least this.
+/// The granularity and the minimum of the device's memory size, in bytes.
 const UNIT: u64 = 1 << 20;
 
 /// The memory of a device in bytes: three quarters of the memory that was available to this process at the
@@ -38,7 +39,7 @@ fn available_memory(meminfo: &str) -> Option<u64> {
     field("MemAvailable:").or_else(|| field("MemTotal:"))
 }
 
-/// The rest of the limits of the process's control groups, of version 1 or 2.
+/// The unused part of the limits of the process's control groups, of version 1 or 2.
 fn control_group() -> Option<u64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
     let root = Path::new("/sys/fs/cgroup");
@@ -55,7 +56,7 @@ fn control_group() -> Option<u64> {
     folders.filter_map(|(mount, path)| group_headroom(&mount, &path)).min()
 }
 
-/// The rest of the limits of a group and its parents. In a container, the mount may be the group itself.
+/// The unused part of the limits of a group and its parents. In a container, the mount may be the group itself.
 fn group_headroom(mount: &Path, path: &str) -> Option<u64> {
     let group = mount.join(path);
     let above: Vec<PathBuf> =
@@ -63,7 +64,7 @@ fn group_headroom(mount: &Path, path: &str) -> Option<u64> {
     above.iter().filter_map(|folder| headroom(|name| read_to_string(folder.join(name)).ok())).min()
 }
 
-/// The rest of one group's limit, from its files.
+/// The unused part of one group's limit, from its files.
 fn headroom(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |names: [&str; 2]| {
         let text = names.into_iter().find_map(&file)?;
@@ -81,7 +82,7 @@ fn headroom(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(cache.sum())))
 }
 
-/// The rest of the address space, if it is limited.
+/// The unused part of the address space, if it is limited.
 fn address_space() -> Option<u64> {
     let limits = read_to_string("/proc/self/limits").ok()?;
     let status = read_to_string("/proc/self/status").unwrap_or_default();

@@ -72,7 +72,7 @@ pub struct Memory {
     is_full: AtomicBool,
 }
 
-/// Guard: while it is alive, allocations that were found in the table stay where they are.
+/// A guard: while it is alive, allocations that were found in the table stay where they are.
 #[derive(Debug)]
 pub(crate) struct Lease<'memory> {
     memory: &'memory Memory,
@@ -89,9 +89,9 @@ impl Drop for Lease<'_> {
 }
 
 impl Memory {
-    /// Creates the memory of the devices, with `max_bytes` each. If `track`, it records of each
-    /// byte whether it has been written. If `reserve`, the memory is in a reserved address range,
-    /// if the process can have one.
+    /// Creates the memory of the devices, with `max_bytes` each. If `track`, it records for each
+    /// byte whether it has been written. If `reserve`, the memory is in a reserved address range
+    /// where the process can have one.
     pub(crate) fn new(reserve: bool, track: bool, max_bytes: u64) -> Self {
         let space = if reserve { Space::reserve() } else { None };
         Self {
@@ -249,14 +249,14 @@ impl Memory {
     }
 
     /// Whether a range touches device memory, the gap around an allocation or recently freed
-    /// memory, without being inside one allocation. Such an address was meant to be the program's
-    /// own memory, and is not.
+    /// memory, without being inside one allocation. A program passes such an address by mistake for
+    /// host memory of its own.
     #[must_use]
     pub fn is_astray(&self, address: u64, len: u64) -> bool {
         self.read_table().is_astray(address, len)
     }
 
-    /// Whether the memory records of each byte if it has been written.
+    /// Whether the memory records for each byte whether it has been written.
     #[must_use]
     pub fn tracks(&self) -> bool {
         self.read_table().tracks()
@@ -268,9 +268,8 @@ impl Memory {
         self.read_table().allocations()
     }
 
-    /// Checks a range that something other than a kernel is about to read, such as a host library,
-    /// like a kernel's access. Returns the address of the first byte that has not been written, if
-    /// any.
+    /// Checks a range that a host library is about to read, by the rules for a kernel's access.
+    /// Returns the address of the first byte that has not been written, if any.
     ///
     /// # Errors
     /// If the range is not inside one allocation, or that allocation can't be accessed from there.
@@ -285,8 +284,7 @@ impl Memory {
         Ok(table.first_uninitialised(address, len))
     }
 
-    /// Checks a range that something other than a kernel is about to write, and marks it as
-    /// written.
+    /// Checks a range that a host library is about to write, and marks it as written.
     ///
     /// # Errors
     /// If the range is not inside one allocation, or that allocation can't be accessed from there.

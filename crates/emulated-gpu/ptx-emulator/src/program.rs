@@ -50,7 +50,7 @@ pub struct Module {
     pub variables: Vec<Variable>,
     /// `.entry` and `.func` functions, including those that are only declared.
     pub functions: Vec<Function>,
-    /// For each prototype or target list of calls through registers: the functions that it allows.
+    /// The functions that each prototype or target list of calls through registers allows.
     pub prototypes: Vec<Vec<FunctionId>>,
     /// The names that `.file` gives to the numbers in `.loc`.
     pub files: Vec<(u32, String)>,
@@ -82,7 +82,7 @@ pub struct Variable {
 /// The initial value of a variable.
 #[derive(Clone, Debug, Default)]
 pub struct Initial {
-    /// The bytes, little-endian. If they are fewer than the variable's, the rest is 0.
+    /// The initial bytes, little-endian. Bytes of the variable beyond them are 0.
     pub bytes: Vec<u8>,
     /// Addresses that are written over the bytes when the module is loaded.
     pub addresses: Vec<AddressOf>,

@@ -66,9 +66,9 @@ pub struct OtherLanes {
 pub enum Waits {
     /// Only for their turn.
     Turn,
-    /// At a barrier of the block, with this number.
+    /// The thread waits at the block's barrier with this number.
     Barrier(u8),
-    /// For other lanes of the warp, at a shuffle or a vote.
+    /// The thread waits for other lanes of its warp, at a shuffle or a vote.
     Lanes,
 }
 
@@ -85,8 +85,7 @@ pub struct Accessed {
     pub place: String,
     /// The buffer's offset in its line of 128 bytes.
     pub skew: u64,
-    /// For each lane that accesses memory: the lane, and the offset in the buffer in bytes. In shared memory,
-    /// the address.
+    /// Each lane that accesses memory, with its offset in the buffer in bytes. In shared memory, the address.
     pub offsets: Vec<(u32, i64)>,
 }
 

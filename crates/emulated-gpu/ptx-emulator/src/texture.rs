@@ -161,7 +161,7 @@ pub struct Sampling {
     pub scaled: bool,
     /// The border colour; for integers that are not scaled, their bits.
     pub border: [f32; 4],
-    /// For cube maps: whether filtering at the edge of a face includes texels of the adjacent face.
+    /// Whether filtering at the edge of a cube map's face includes texels of the adjacent face.
     pub seamless: bool,
 }
 

@@ -123,7 +123,7 @@ mod tests {
     use std::process::{Command, Output};
 
     /// Runs this program again, with only one test, which skips.
-    fn skipping(variable: &str) -> Output {
+    fn run_skipping_test(variable: &str) -> Output {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "tests::one_that_skips"])
             .env("SKIPS", "1")
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_skipped_test_is_named_at_the_end() {
-        let output = skipping("");
+        let output = run_skipping_test("");
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
         let line = "tests::one_that_skips: the moon is not full\n";
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_skipped_test_fails_if_the_variable_says_fail() {
-        let output = skipping("fail");
+        let output = run_skipping_test("fail");
         assert_eq!(output.status.code(), Some(101));
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert!(stdout.contains("FOUR_LEVELS_SKIP=fail: the moon is not full"), "{stdout}");

@@ -19,7 +19,7 @@ use crate::tile::{COLUMNS, PRODUCTS_PER_I32, multiply};
 pub const WIDTH: usize = 16;
 /// Sums are padded with zeros to a multiple of this length, that of the largest group. Zeros add
 /// nothing to a sum.
-const DEPTH: usize = 16;
+const GROUP_SIZE: usize = 16;
 /// The exponents of products on the fast path. From the minimum on, the truncated numbers are
 /// normal; up to the maximum, sums of `MAX_FAST_LENGTH` products are finite.
 const MIN_EXPONENT: i32 = -100;
@@ -68,7 +68,7 @@ fn power_of_two(value: f32, format: Format) -> f32 {
 
 /// The padded length of a sum of `length` products.
 const fn padded(length: usize) -> usize {
-    length.next_multiple_of(DEPTH)
+    length.next_multiple_of(GROUP_SIZE)
 }
 
 /// A row of the left matrix.
@@ -177,8 +177,8 @@ impl<'a> Strip<'a> {
     fn sum_slow(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let mut sums = [0.0; WIDTH];
         let formats = (line.format, self.format);
-        let (a, _) = line.values.as_chunks::<DEPTH>();
-        let (b, _) = self.values.as_chunks::<DEPTH>();
+        let (a, _) = line.values.as_chunks::<GROUP_SIZE>();
+        let (b, _) = self.values.as_chunks::<GROUP_SIZE>();
         for (a, b) in a.iter().zip(b) {
             for (half, sums) in sums.as_chunks_mut::<COLUMNS>().0.iter_mut().enumerate() {
                 let b = b.map(|row| std::array::from_fn(|n| row[half * COLUMNS + n]));
@@ -204,8 +204,8 @@ fn tile(
     rules: &Rules,
     formats: (Format, Format),
     sum: Sum,
-    a: &[f32; DEPTH],
-    b: &[[f32; COLUMNS]; DEPTH],
+    a: &[f32; GROUP_SIZE],
+    b: &[[f32; COLUMNS]; GROUP_SIZE],
     sums: &mut [f32; COLUMNS],
 ) {
     #[cfg(target_arch = "x86_64")]
@@ -223,8 +223,8 @@ fn tile_avx2(
     rules: &Rules,
     formats: (Format, Format),
     sum: Sum,
-    a: &[f32; DEPTH],
-    b: &[[f32; COLUMNS]; DEPTH],
+    a: &[f32; GROUP_SIZE],
+    b: &[[f32; COLUMNS]; GROUP_SIZE],
     sums: &mut [f32; COLUMNS],
 ) {
     multiply(rules, formats, sum, &[*a], b, std::slice::from_mut(sums));

@@ -25,9 +25,10 @@ impl Device {
     #[expect(clippy::new_without_default, reason = "it loads a driver")]
     pub fn new() -> Self {
         let context = CudaContext::new(0).unwrap();
-        // With events, a first stream would wait for the whole context, which is an error while another test
-        // captures.
-        // SAFETY: all work is in one stream.
+        // cudarc's event tracking would make the first new stream wait for the whole context, and that fails while
+        // another test captures a stream.
+        // SAFETY: without events, cudarc doesn't order the work of several streams, but all work is
+        // in one stream.
         unsafe { context.disable_event_tracking() };
         Self { stream: context.new_stream().unwrap() }
     }

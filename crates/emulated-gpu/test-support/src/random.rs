@@ -16,7 +16,7 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `n`, which is not 0.
+    /// A number below `n`. `n` must not be 0.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }

@@ -9,17 +9,17 @@ use crate::nvrtc::Nvrtc;
 
 /// NVRTC; if it isn't installed, that is reported as a skipped test.
 pub fn nvrtc() -> Option<&'static Nvrtc> {
-    static FOUND: OnceLock<Option<Nvrtc>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
+    static NVRTC: OnceLock<Option<Nvrtc>> = OnceLock::new();
+    let nvrtc = NVRTC.get_or_init(|| {
         let packages = std::env::var_os("CUDA_WHEELS")?;
         Nvrtc::of_wheels(Path::new(&packages))
     });
-    if found.is_none() {
+    if nvrtc.is_none() {
         skipped::skip(
             "no NVRTC (pip install nvidia-cuda-nvrtc-cu12, nvidia-cuda-runtime-cu12 and nvidia-cuda-nvcc-cu12; CUDA_WHEELS names their site-packages)",
         );
     }
-    found.as_ref()
+    nvrtc.as_ref()
 }
 
 /// Compiles a source for sm_80 with NVRTC.

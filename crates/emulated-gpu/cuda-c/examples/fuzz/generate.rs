@@ -46,7 +46,7 @@ pub(crate) struct Signature {
     pub(crate) name: String,
     pub(crate) result: NodeKind,
     pub(crate) parameters: Vec<NodeKind>,
-    /// A further argument, such as the limit of a recursion.
+    /// An additional last argument, such as the limit of a recursion.
     pub(crate) last: &'static str,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Generator {
     pub(crate) random: Random,
     pub(crate) scope: Scope,
     pub(crate) functions: Vec<Signature>,
-    /// The number of loops and labels so far, from which their names are made.
+    /// Counts the loops and labels so far; their names contain this number.
     pub(crate) count: u32,
     /// The current nesting of loops.
     pub(crate) loops: u32,

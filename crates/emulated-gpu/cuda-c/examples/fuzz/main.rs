@@ -34,7 +34,7 @@ struct Arguments {
     /// The seed of the first file. Each file only depends on its seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The number of files, each with several kernels.
+    /// How many files to generate, each with several kernels.
     #[arg(long, default_value_t = u64::MAX)]
     files: u64,
     /// The time limit in seconds.

@@ -66,7 +66,7 @@ pub(crate) fn leaf(kind: NodeKind, text: impl Into<String>) -> Tree {
     Tree { kind, parts: vec![Part::Text(text.into())] }
 }
 
-/// A text in which each `@` is replaced by the next of `children`.
+/// A tree for `text`, in which each `@` stands for the next of `children`.
 pub(crate) fn tree(
     kind: NodeKind,
     pattern: &str,

@@ -52,7 +52,7 @@ impl Function {
         value
     }
 
-    /// The result of an operation: an existing value if it is known to be the same, or a new
+    /// The result of an operation: either an existing value that is known to be equal, or a new
     /// instruction, which is appended to `place`.
     pub(crate) fn operation(
         &mut self,

@@ -28,7 +28,7 @@ impl Graph {
         let mut order = Vec::with_capacity(count);
         let mut seen = vec![false; count];
         let mut found = vec![(Function::ENTRY, 0)];
-        // A stack of blocks, their indices in `found`, and the number of their successors that have
+        // A stack of blocks, each with its index in `found` and a count of its successors that have
         // been visited.
         let mut stack = vec![(Function::ENTRY, 0, 0)];
         seen[0] = true;
@@ -89,8 +89,8 @@ pub(crate) struct Dominators {
     /// The reachable blocks in preorder: each after its immediate dominator, and followed by all
     /// blocks that it dominates.
     pub(crate) preorder: Vec<BlockId>,
-    /// For each block, its position in `preorder` and the position after the last block that it
-    /// dominates.
+    /// The range of `preorder` that each block dominates: its own position, and the position after
+    /// the last block that it dominates.
     within: Vec<(u32, u32)>,
 }
 

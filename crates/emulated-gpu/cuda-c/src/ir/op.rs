@@ -88,8 +88,8 @@ impl Memory {
 pub(crate) struct Access {
     pub(crate) memory: Memory,
     pub(crate) volatile: bool,
-    /// Lane and number of lanes of a vector that is loaded or stored at once, if its alignment
-    /// allows that.
+    /// The lane in a vector, and how many lanes the vector has. It is loaded or stored at once if
+    /// its alignment allows that.
     pub(crate) lane: u8,
     pub(crate) lanes: u8,
 }
@@ -185,9 +185,9 @@ impl Compare {
 pub(crate) enum CompareKind {
     Signed,
     Unsigned,
-    /// Of floats; false if one is NaN.
+    /// Compares floats; false if one is NaN.
     Ordered,
-    /// Of floats; true if one is NaN.
+    /// Compares floats; true if one is NaN.
     Unordered,
 }
 
@@ -198,19 +198,19 @@ pub(crate) enum Convert {
     /// Keeps the low bits, and extends them with zeros.
     ZeroExtend(u8),
     Truncate,
-    /// Integer to float.
+    /// Converts an integer to a float.
     ToFloat {
         signed: bool,
     },
-    /// Float to integer, rounding towards zero.
+    /// Converts a float to an integer, rounding towards zero.
     ToInteger {
         signed: bool,
     },
-    /// Float to float.
+    /// Converts between float types.
     Float,
     /// Reinterprets the bits.
     Bits,
-    /// Predicate to 0 or 1.
+    /// Converts a predicate to 0 or 1.
     FromBool,
 }
 
@@ -233,9 +233,10 @@ impl Template {
             && self.text.matches(&operand).count() == 1
     }
 
-    /// Splits off the results that are written before all arguments have been read. `asm` marks
-    /// them by `@move {result}, {operand};` at the start of the text. Returns each with the
-    /// operand, if any, that must be copied to it before the text runs; and the rest of the text.
+    /// Returns, separately from the text, the results that are written before all arguments have
+    /// been read. `asm` marks them by `@move {result}, {operand};` at the start of the text.
+    /// Returns each with the operand, if any, that must be copied to it before the text runs; and
+    /// the rest of the text.
     pub(crate) fn moves(&self) -> (Vec<(usize, Option<usize>)>, &str) {
         let (mut moves, mut rest) = (Vec::new(), self.text.as_str());
         while let Some(after) = rest.strip_prefix("@move {") {

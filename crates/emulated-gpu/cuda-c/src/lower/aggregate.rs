@@ -22,7 +22,8 @@ pub(super) const MAX_LOCAL_BYTES: u64 = 512 * 1024;
 type Piece = (u64, Type);
 
 impl Lowerer<'_> {
-    /// Appends all numbers and pointers in a type, in order. Stops after [`MAX_PIECES`] and one.
+    /// Appends all numbers and pointers in a type, in order. Stops once there is one more than
+    /// [`MAX_PIECES`].
     fn pieces(&self, ty: &Type, offset: u64, pieces: &mut Vec<Piece>) {
         if pieces.len() > MAX_PIECES {
             return;

@@ -83,8 +83,8 @@ impl Lowerer<'_> {
                 self.module.functions.push(built.function);
                 return Some(name);
             }
-            // A function turned out to be recursive after a call of it had been inlined. The kernel
-            // is lowered again.
+            // A function turned out to be recursive after one of its calls had been inlined, so the
+            // kernel is lowered again.
             for global in self.module.globals.drain(globals..) {
                 self.used_names.remove(&global.name);
             }
@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         Ok(slot)
     }
 
-    /// Lowers all arguments, up to the first one with an error.
+    /// Lowers all arguments; stops at the first one with an error.
     pub(super) fn operands(
         &mut self,
         arguments: &[Expr],

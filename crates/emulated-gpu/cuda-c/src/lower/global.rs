@@ -10,7 +10,7 @@ use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Variable};
 use crate::types::{QualifiedType, Type};
 
-/// The maximum number of values of constant expressions outside of functions that are kept.
+/// The maximum number of values that are kept from constant expressions outside of functions.
 const MAX_SCRATCH: usize = 10_000;
 /// The maximum size in bytes of a variable with initial values: PTX spells out each byte.
 const MAX_INITIAL_BYTES: u64 = 1 << 24;
@@ -28,7 +28,7 @@ pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
 }
 
 impl Lowerer<'_> {
-    /// Adds a variable to the module, under a name that is made unique.
+    /// Adds a variable to the module, and makes its name unique.
     pub(super) fn add_global(&mut self, mut global: Global) -> u32 {
         global.name = super::mangle::ascii(&global.name);
         let base = global.name.clone();

@@ -356,7 +356,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// If a type is `auto`: whether it is constant, and whether it is a reference.
+/// For a type that is `auto`, returns whether it is constant, and whether it is a reference.
 fn auto_of(ty: &TypeExpr) -> Option<(bool, bool)> {
     match ty {
         TypeExpr::Auto => Some((false, false)),

@@ -82,7 +82,7 @@ impl Lowerer<'_> {
         parameters.iter().map(resolve).collect()
     }
 
-    /// Warns of kernel templates without instances.
+    /// Warns about kernel templates without instances.
     pub(super) fn check_instances(&mut self, made: &[Instance]) {
         let mut unused: Vec<Rc<Function>> = self
             .functions

@@ -25,7 +25,7 @@ impl Lowerer<'_> {
         if let Some(unrolling) = unrolling {
             self.builder.function.unrolling.insert(body, unrolling);
         }
-        // If the condition calls a function, it is emitted only once, before the body.
+        // A condition that calls a function is emitted only once, before the body.
         let once = own.condition.as_ref().filter(|condition| calls(condition) && !own.body_first);
         if let Some(condition) = once {
             let test = self.builder.new_block();

@@ -6,7 +6,8 @@ use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
 
-/// The number of operands of such a function, and their type if it doesn't depend on the arguments.
+/// The number of operands of a function that the optimiser understands, and their type if it
+/// doesn't depend on the arguments.
 pub(super) fn simple_function(name: &str) -> Option<(usize, Option<Scalar>)> {
     Some(match name {
         "min" | "max" | "fmin" | "fmax" => (2, None),
@@ -20,7 +21,7 @@ pub(super) fn simple_function(name: &str) -> Option<(usize, Option<Scalar>)> {
 }
 
 impl Lowerer<'_> {
-    /// Lowers a call of such a function.
+    /// Lowers a call of a function that the optimiser understands.
     pub(super) fn simple_function(
         &mut self,
         name: &str,

@@ -189,7 +189,7 @@ impl Lowerer<'_> {
         declaration(ty).is_some_and(|own| own.constructors.iter().any(plain))
     }
 
-    /// Constructs a struct at a place by one of its constructors.
+    /// Calls a constructor of a struct, for the object at a place.
     pub(super) fn construct_by(
         &mut self,
         place: &Lvalue,
@@ -227,7 +227,7 @@ impl Lowerer<'_> {
         while let TypeExpr::Reference(inner) | TypeExpr::Qualified { inner, .. } = written {
             written = inner;
         }
-        // There can be only one implicit conversion by a struct in a row.
+        // A conversion by a struct can't follow another one implicitly.
         let is_struct = matches!(from, Type::Struct(_));
         match (written, from) {
             (TypeExpr::Named(name, _), _) => {

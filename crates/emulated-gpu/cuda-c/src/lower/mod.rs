@@ -100,7 +100,7 @@ struct Frame {
     breaks: Vec<BlockId>,
     continues: Vec<BlockId>,
     labels: HashMap<Rc<str>, (BlockId, bool, Span)>,
-    /// The cases of each `switch` around: values, and their blocks.
+    /// The cases of each enclosing `switch`: values, and their blocks.
     cases: Vec<Vec<(Option<u64>, BlockId)>>,
     switch_types: Vec<Type>,
     function: *const Function,
@@ -159,8 +159,8 @@ pub(crate) struct Lowerer<'a> {
     frames: Vec<Frame>,
     depth: usize,
     strings: HashMap<Rc<[u8]>, u32>,
-    /// While a function of the library is lowered: the call of it in the source, to which messages
-    /// and instructions refer.
+    /// The call, in the source, of the library function that is being lowered, if any. Messages and
+    /// instructions refer to it.
     library_call: Option<Span>,
     used_names: HashSet<String>,
     /// Functions that are called instead of inlined.
@@ -287,7 +287,8 @@ impl Lowerer<'_> {
         self.error(span, message, "compile for a newer architecture (`--arch`)")
     }
 
-    /// The place for an error: an error inside of the library is reported at the call of it.
+    /// The place to report an error at: for an error inside the library, the call of the library in
+    /// the source.
     fn place_of(&self, span: Span) -> Span {
         self.library_call.unwrap_or(span)
     }

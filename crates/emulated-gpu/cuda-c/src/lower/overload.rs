@@ -304,7 +304,7 @@ impl Lowerer<'_> {
             (TypeExpr::Array(inner, length), Type::Array(element, count)) => {
                 self.match_type(inner, element, parameters, found);
                 if let Some(length) = length {
-                    self.match_number(
+                    self.match_constant(
                         length,
                         &Type::Scalar(Scalar::Int),
                         *count,
@@ -317,7 +317,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn match_number(
+    fn match_constant(
         &mut self,
         pattern: &crate::syntax::Expr,
         ty: &Type,
@@ -345,7 +345,7 @@ impl Lowerer<'_> {
                 self.match_type(pattern, ty, parameters, found);
             }
             (TemplateArgument::Value(pattern), TemplateValue::Number(ty, bits)) => {
-                self.match_number(pattern, ty, *bits, parameters, found);
+                self.match_constant(pattern, ty, *bits, parameters, found);
             }
             _ => {}
         }

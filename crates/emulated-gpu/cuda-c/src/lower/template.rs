@@ -211,7 +211,7 @@ impl Lowerer<'_> {
         self.error(span, format!("`{}` names no type `{name}`", outer.ty.name()), "")
     }
 
-    /// The meaning of a name that a struct declares, other than a member.
+    /// The meaning of a name that a struct declares and that isn't a member.
     pub(super) fn inner_name(&self, own: &Rc<Struct>, name: &str) -> Option<Symbol> {
         self.struct_names.get(&own.id).and_then(|names| names.get(name)).cloned()
     }

@@ -42,7 +42,7 @@ pub(super) fn run(function: &mut Function) {
     }
 }
 
-/// The operands of a sum in the order in which nvcc has them.
+/// The operands of a sum in nvcc's order.
 fn operands_by_rank(function: &Function, ranks: &[u64], a: Value, b: Value) -> (Value, Value) {
     let negative = |value: Value| {
         let inst = function.inst(value);
@@ -98,7 +98,7 @@ fn add_negatives(function: &mut Function) {
     }
 }
 
-/// A product with a constant factor inside of a product. None of them may have other uses.
+/// Finds a product with a constant factor among nested products, none of which may have other uses.
 fn with_constant(
     function: &Function,
     uses: &HashMap<Value, usize>,

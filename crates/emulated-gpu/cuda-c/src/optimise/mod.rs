@@ -36,11 +36,12 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// For all functions together: a few seconds.
+    /// The limit of visits for all functions together: a few seconds.
     const MAX_VISITS: usize = 200_000_000;
-    /// For one function.
+    /// The limit of visits for one function.
     const MAX_VISITS_OF_ONE: usize = 50_000_000;
-    /// About the size that a module may have before it is optimised.
+    /// The limit of copied instructions: about the size that a module may have before it is
+    /// optimised.
     const MAX_COPIES: usize = 1_000_000;
 
     /// Takes the cost of analysing a function with these loops; false if the budget is used up.
@@ -105,8 +106,8 @@ fn optimise_function(function: &mut Function, budget: &mut Budget, options: &cra
     clean::run(function);
     promote::run(function);
     clean_up(function);
-    // Unrolling a loop may make the trip count of the loop around it known, and let arrays become
-    // registers.
+    // Unroll one loop after the other: unrolling a loop may make the trip count of the enclosing
+    // loop known, and let arrays become registers.
     for _ in 0..MAX_LOOPS {
         if function.len() > MAX_UNROLLED || !unroll::run(function, budget) {
             break;

@@ -25,9 +25,9 @@ const MAX_PASSED_ON: usize = 250;
 /// The maximum number of additions to an address that are followed back to its object.
 const MAX_STEPS: usize = 64;
 
-/// Facts that hold in a block and in all blocks that it dominates, by a key and the block's
-/// position in the preorder of the dominator tree. No two blocks of a key dominate each other,
-/// because a block in which the fact is known doesn't add it again.
+/// Facts that hold in a block and in all blocks that it dominates. They are found by a key and by
+/// the block's position in the preorder of the dominator tree. Of two blocks with the same key,
+/// neither dominates the other, because a block in which the fact is known doesn't add it again.
 struct DominatedFacts<T>(BTreeMap<(u64, u32), (BlockId, T)>);
 
 impl<T> DominatedFacts<T> {

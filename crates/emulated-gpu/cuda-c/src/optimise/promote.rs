@@ -15,8 +15,8 @@ use crate::source::Span;
 /// A piece of a slot: its number and the offset in it.
 type Piece = (u32, u64);
 
-/// The maximum number of arguments that all jumps get for the added parameters. A `switch` with
-/// thousands of cases between thousands of variables would need millions.
+/// The maximum number of arguments that all jumps together get for the added parameters. A `switch`
+/// with thousands of cases in the scope of thousands of variables would need millions.
 const MAX_ARGUMENTS: usize = 2_000_000;
 
 /// Returns whether anything was promoted.
@@ -145,7 +145,7 @@ fn insert_params(
 ) -> HashMap<(BlockId, Piece), Value> {
     let frontiers = frontiers(graph, dominators);
     let mut stored: BTreeMap<Piece, Vec<BlockId>> = BTreeMap::new();
-    // A piece that every block stores before it loads it needs no parameters.
+    // A piece needs no parameters if every block stores it before loading it.
     let mut read_first: HashSet<Piece> = HashSet::default();
     for &id in &graph.order {
         let mut written: HashSet<Piece> = HashSet::default();

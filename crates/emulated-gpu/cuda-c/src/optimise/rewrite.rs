@@ -68,8 +68,8 @@ pub(super) fn homes(function: &Function) -> Vec<BlockId> {
     homes
 }
 
-/// Removes instructions and block parameters that nothing with a side effect depends on. Returns
-/// whether there were any.
+/// Removes the instructions and block parameters that no side effect depends on. Returns whether
+/// there were any.
 pub(crate) fn drop_dead(function: &mut Function) -> bool {
     let mut live = vec![false; function.values.len()];
     let mut work: Vec<Value> = Vec::new();

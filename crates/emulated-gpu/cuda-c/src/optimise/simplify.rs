@@ -8,7 +8,7 @@ use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Function, Op, Ty, Unary
 enum Simplified {
     /// The operation equals an existing value.
     Value(Value),
-    /// The operation equals this one.
+    /// The operation equals another operation with these operands.
     Op(Op, Vec<Value>),
     /// The operation can't be simplified.
     Same,
@@ -142,7 +142,7 @@ fn simplify_binary(
         }
         _ => {}
     }
-    // (x + c) + d = x + (c + d), and the same for other operators.
+    // (x + c) + d = x + (c + d), also for other operators.
     let inner = function.inst(a).clone();
     if let Op::Binary(inner_op, inner_exact) = inner.op {
         if inner_op == op
@@ -243,7 +243,7 @@ fn comparison(
     }
     let left = function.inst(a).clone();
     let Some(c) = function.constant_of(b) else { return Simplified::Same };
-    // A predicate that was converted to an integer and is compared with 0.
+    // The comparison of a converted predicate with 0 is the predicate itself, or its negation.
     if integer && c == 0 && matches!(compare, Compare::Eq | Compare::Ne) {
         let predicate = match () {
             () if left.op == Op::Convert(Convert::FromBool) => Some(left.args[0]),

@@ -19,11 +19,11 @@ const MAX_SIZE: usize = 700;
 /// The maximum size with `#pragma unroll`.
 const MAX_SIZE_WITH_PRAGMA: usize = 20_000;
 const MAX_ITERATIONS: usize = 1024;
-/// The maximum number of values that a loop's condition may depend on, when the trip count is
-/// searched.
+/// The maximum number of values that a loop's condition may depend on for its trip count to be
+/// computed.
 const MAX_NEEDED: usize = 1000;
 
-/// Unrolls innermost loops fully where possible. Returns whether there was one.
+/// Fully unrolls innermost loops where possible. Returns whether any loop was unrolled.
 pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
     let mut open: HashSet<BlockId> =
         innermost(&Graph::new(function)).iter().map(|own| own.header).collect();
@@ -189,7 +189,7 @@ fn evaluate(
     Some(bits)
 }
 
-/// The value in a copy of a loop; the same value if it is computed outside.
+/// The copy of a value in the copy of a loop; the value itself if it is computed outside the loop.
 pub(super) fn mapped(values: &HashMap<Value, Value>, value: Value) -> Value {
     values.get(&value).copied().unwrap_or(value)
 }

@@ -32,9 +32,9 @@ pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
             _ => DEFAULT_FACTOR,
         };
         let size = function.block(own.header).insts.len();
-        // The threads of a warp may run such a loop a different number of times. Those with
-        // iterations left over would run them separately from the others, which barriers, shuffles
-        // and `activemask` would notice.
+        // Threads of a warp may run different numbers of iterations. Those with iterations left
+        // over would run them separately from the others, so barriers, shuffles and `activemask`
+        // would give other results.
         let convergent = function.block(own.header).insts.iter().any(|value| {
             let op = &function.inst(*value).op;
             matches!(op, Op::Call(_) | Op::Template(_)) && op.effect() != Effect::None
@@ -197,7 +197,7 @@ fn split_exit(function: &mut Function, header: BlockId) {
     function.block_mut(between).end = Terminator::Jump(out);
 }
 
-/// Adds parameters of the same types to a block.
+/// Adds to a block a parameter for each of `params`, with the same type.
 fn copy_params(function: &mut Function, params: &[Value], to: BlockId) -> Vec<Value> {
     let types: Vec<Ty> = params.iter().map(|param| function.inst(*param).ty).collect();
     types.into_iter().map(|ty| function.block_param(to, ty)).collect()

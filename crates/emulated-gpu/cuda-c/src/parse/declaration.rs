@@ -17,8 +17,8 @@ fn is_unnamed(name: &str) -> bool {
     name.rsplit("::").next().is_some_and(|last| last.starts_with('('))
 }
 
-/// Gives a name to an unnamed struct or enum in `typedef struct { … } name`, for linkage purposes
-/// (C++, "The typedef specifier").
+/// Gives an unnamed struct or enum in `typedef struct { … } name` that name (C++, "The typedef
+/// specifier", "for linkage purposes").
 pub(super) fn named_by_alias(ty: TypeExpr, name: &Rc<str>) -> TypeExpr {
     match ty {
         TypeExpr::Struct(own) if is_unnamed(&own.name) => {

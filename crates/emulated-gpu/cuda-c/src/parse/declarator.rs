@@ -55,8 +55,8 @@ impl Parser<'_> {
                 break;
             }
         }
-        // In `(*name)[4]`, the brackets apply to the type that the text after them completes. So
-        // that text is read first.
+        // In `(*name)[4]`, the part in parentheses applies to the type that `[4]` completes, so the
+        // text after the parentheses is read first.
         if self.is("(") && (self.ahead(1).is("*") || self.ahead(1).is("&")) {
             let inner = self.at + 1;
             self.skip_brackets()?;

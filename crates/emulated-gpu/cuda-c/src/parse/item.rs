@@ -73,7 +73,8 @@ impl Parser<'_> {
             return self.instance();
         }
         if self.is("extern") && self.ahead(1).is("template") {
-            // An explicit instantiation in another file. Nothing is instantiated here.
+            // `extern template` declares an instantiation in another file, so nothing is
+            // instantiated here.
             self.skip_item();
             return self.expect(";", "after the declaration");
         }

@@ -1,5 +1,6 @@
-//! The parser: tokens to the syntax tree, by recursive descent. It only has to know which names are
-//! types or templates, because it couldn't read `(a)(b)` and `a < b > (c)` otherwise.
+//! The parser: converts tokens to the syntax tree, by recursive descent. The only thing it must
+//! know about names is which of them are types or templates; otherwise `(a)(b)` and `a < b > (c)`
+//! would be ambiguous.
 
 mod declaration;
 mod declarator;
@@ -50,7 +51,7 @@ pub(crate) struct Parser<'a> {
     depth: usize,
     scopes: Vec<HashMap<Rc<str>, Name>>,
     problems: &'a mut Problems,
-    /// Structs and enums without a name get one from this.
+    /// A counter from which unnamed structs and enums get their names.
     unnamed: u32,
     items: Vec<Item>,
     /// The number of enclosing functions and structs.

@@ -10,13 +10,13 @@ use crate::diagnostic::Problem;
 use crate::lex::{Token, TokenKind};
 use crate::syntax::{StatementKind, TypeExpr};
 
-/// The maximum number of namespaces in `using namespace`: each name is searched in all of them.
+/// The maximum number of namespaces in `using namespace`: each name is looked up in all of them.
 const MAX_USING: usize = 64;
 
 /// A name with its full path.
 #[derive(Debug)]
 pub(super) struct QualifiedName {
-    /// With all namespaces.
+    /// The full path, with all namespaces.
     pub(super) name: Rc<str>,
     pub(super) is: Option<Name>,
     /// The number of tokens of the name.
@@ -73,7 +73,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The namespaces in which an unqualified name is searched, the innermost first.
+    /// The namespaces in which an unqualified name is looked up, the innermost first.
     fn search_paths(&self) -> impl Iterator<Item = Rc<str>> {
         let mut paths: Vec<Rc<str>> = Vec::new();
         let mut rest = self.namespace.as_str();

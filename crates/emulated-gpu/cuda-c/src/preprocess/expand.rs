@@ -1,5 +1,5 @@
 //! Macro expansion by Prosser's algorithm, on which the wording of the C standard is based. Each
-//! token carries the macros that it came from, which must not be expanded in it again.
+//! token carries a hide set: the macros that it came from, which are not expanded in it again.
 
 use std::rc::Rc;
 
@@ -12,9 +12,8 @@ use crate::source::Span;
 
 /// The maximum size in bytes of all tokens that `#` and `##` make: each use can double them.
 const MAX_PASTED_BYTES: usize = 1 << 24;
-/// The maximum number of macro names that are compared to find out which tokens must not be
-/// expanded again: about a second of work. The number of pairs grows with the square of the nesting
-/// depth of macros.
+/// The maximum number of comparisons of macro names to find the tokens that must not be expanded
+/// again: about a second of work. It grows with the square of the nesting depth of macros.
 const MAX_COMPARED: u64 = 1 << 28;
 /// The maximum nesting of macros in arguments of macros.
 const MAX_NESTING: usize = 200;

@@ -22,7 +22,7 @@ impl Resolver for Folders {
         same_folder.iter().chain(&self.0).find_map(|folder| {
             let path = folder.join(include);
             let mut text = String::new();
-            // The limit also ends reading from a device, which would never end.
+            // The limit also stops reading from a device file that never ends.
             let file = File::open(&path).ok()?;
             file.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
             (text.len() as u64 <= MAX_BYTES).then_some(())?;

@@ -8,9 +8,10 @@ use crate::unsupported::{COLLECTIVES, COMPLEX, NARROW_FLOATS, RANDOM, TEXTURES};
 
 /// The maximum nesting of includes.
 const MAX_NESTING: usize = 32;
-/// The maximum number of included files: a file that includes itself twice would mean 2^32.
+/// The maximum number of included files: a file that includes itself twice would cause up to 2^32
+/// includes.
 const MAX_INCLUDES: usize = 65_536;
-/// The maximum size in bytes of all included files together, which is also that of one file.
+/// The maximum size in bytes of all included files together, and so of each one.
 const MAX_BYTES: usize = 1 << 26;
 
 /// Headers whose contents are built in.

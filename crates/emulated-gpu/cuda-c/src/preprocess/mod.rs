@@ -80,7 +80,7 @@ struct Usage {
     expanded: usize,
     /// Bytes of tokens that `#` and `##` made.
     pasted: usize,
-    /// Names that were compared with those of the macros that a token came from.
+    /// Comparisons of a name with the macros that its token came from.
     compared: u64,
     /// Nested arguments that are being expanded.
     depth: usize,

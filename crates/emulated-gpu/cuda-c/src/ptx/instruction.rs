@@ -7,13 +7,13 @@ use crate::ir::{Access, Effect, Function, Inst, Op, Space, Template, Ty, Value};
 pub(super) trait Names {
     /// The register of a value.
     fn register(&mut self, value: Value) -> String;
-    /// The name of the variable that an address is the address of, if it is one.
+    /// The name of a variable, if `value` is its address.
     fn symbol(&self, value: Value) -> Option<String>;
     /// Appends a line of text.
     fn line(&mut self, text: &str);
     /// A new register for a temporary value.
     fn temporary(&mut self, ty: Ty) -> String;
-    /// A further result of a template, if it is used.
+    /// The value of a template's result other than the first, if it is used.
     fn output(&self, template: Value, index: u32) -> Option<Value>;
     /// The offset that is added to the address of an access.
     fn offset(&self, value: Value) -> i64;
@@ -224,9 +224,9 @@ pub(super) fn place(
     (space.name(), address)
 }
 
-/// Whether the operands of a template may be constants. They may in a single instruction, unless it
-/// works on halves, for which PTX has no constants ("Operand Type Checking": `.f16`, `.bf16` and
-/// their pairs).
+/// Whether the operands of a template may be constants: only in a single instruction, and not in
+/// one that works on halves, because PTX has no constants for them ("Operand Type Checking":
+/// `.f16`, `.bf16` and their pairs).
 fn takes_constants(own: &Template) -> bool {
     let plain =
         ["add", "sub", "mul", "fma", "mad", "shfl", "bar", "atom", "prmt", "shf", "sad", "vote"];

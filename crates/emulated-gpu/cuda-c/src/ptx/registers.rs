@@ -20,8 +20,8 @@ pub(super) struct Allocation {
     pub(super) at_end: HashMap<BlockId, Vec<Copy>>,
     /// Copies at the beginning of blocks that only have one predecessor.
     pub(super) at_start: HashMap<BlockId, Vec<Copy>>,
-    /// Copies for an edge that needs a separate block, by the block with the branch and whether
-    /// it is the edge to `yes`.
+    /// Copies for an edge that needs a separate block. The key is the block with the branch, and
+    /// whether the edge leads to `yes`.
     pub(super) between: HashMap<(BlockId, bool), Vec<Copy>>,
     /// The order of the blocks in the text.
     pub(super) order: Vec<BlockId>,
@@ -42,8 +42,8 @@ struct Liveness {
     /// The block that defines each value, and the position in it: 0 for parameters, from 1 for
     /// instructions.
     defined: Vec<Option<(BlockId, usize)>>,
-    /// Pairs of a result of `asm` that is written before all arguments have been read, and an
-    /// argument.
+    /// Pairs of an `asm` result and an `asm` argument that must not share a register, because the
+    /// result is written before all arguments have been read.
     early: HashSet<(Value, Value)>,
 }
 
@@ -259,8 +259,7 @@ pub(super) fn order_copies(
     mut spare: impl FnMut(Value) -> Value,
 ) -> Vec<Copy> {
     let mut from: Vec<Value> = copies.iter().map(|(_, from)| *from).collect();
-    // The number of copies to other registers that still have to read each register, and the copies
-    // that write each.
+    // For each register, how many copies still have to read it, and which copies write it.
     let mut readers: HashMap<Value, usize> = HashMap::default();
     let mut writers: HashMap<Value, Vec<usize>> = HashMap::default();
     for (index, (to, from)) in copies.iter().enumerate() {

@@ -12,8 +12,8 @@ pub(super) fn run(function: &mut Function, globals: &[Global]) {
     converter.rewrite(function);
 }
 
-/// The space of each value that is an address; `None` while it is unknown, and generic if it can be
-/// any.
+/// The space of each value that is an address: `None` while it is unknown, generic if it can be any
+/// space.
 fn infer_spaces(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
     let graph = Graph::new(function);
     let mut spaces: Vec<Option<Space>> = vec![None; function.values.len()];

@@ -385,7 +385,7 @@ fn jump_targets(function: &Function, allocation: &Allocation) -> HashSet<BlockId
                 found.insert(target.block);
             }
         }
-        // A branch with two equal targets jumps to both.
+        // A branch with two equal targets becomes an explicit jump, so its target needs a label.
         if let Terminator::Branch { yes, no, .. } = end
             && yes.block == no.block
         {

@@ -12,7 +12,7 @@ use crate::api::driver::{Driver, driver};
 use crate::context::leaks::describe_remaining;
 use crate::device;
 
-/// At process exit, pending work is given up if no piece of it finishes for this long.
+/// How long no pending work may finish at process exit before the rest is given up.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Registers the reports that the settings ask for; only the first call has an effect.

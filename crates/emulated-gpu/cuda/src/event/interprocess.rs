@@ -1,4 +1,4 @@
-//! The shared state of an interprocess event: the number of its records, and the number of records that were reached.
+//! The shared state of an interprocess event: how often it was recorded, and how many of these records were reached.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ impl SharedEvent {
         })
     }
 
-    /// Where other processes find the event.
+    /// The place in shared memory where other processes find the event.
     ///
     /// # Errors
     /// `MAP_FAILED` if the system doesn't provide the necessary information.

@@ -23,7 +23,7 @@ pub(crate) const FLAGS: u32 = 7;
 pub(crate) struct Mark {
     passed: Mutex<Option<Instant>>,
     condition: Condvar,
-    /// For interprocess events: the shared event, and the ticket of the record.
+    /// The shared event and the ticket of the record, for interprocess events.
     shared: Option<(Arc<SharedEvent>, u32)>,
 }
 
@@ -37,7 +37,8 @@ impl Mark {
         self.condition.notify_all();
     }
 
-    /// When the point was passed. For an interprocess event the time is not known, so it is the current one.
+    /// The time at which the point was passed. For an interprocess event that time is not known, so the current time is
+    /// returned.
     pub(crate) fn passed(&self) -> Option<Instant> {
         if let Some((event, ticket)) = &self.shared {
             return event.has_passed(*ticket).then(Instant::now);
@@ -86,9 +87,9 @@ pub(crate) struct Point {
 pub(crate) enum Recorded {
     #[default]
     Never,
-    /// In a stream.
+    /// The record was made in a stream.
     Stream(Arc<Mark>),
-    /// In a stream that was being captured.
+    /// The record was made in a stream that was being captured.
     Capture(Point),
 }
 

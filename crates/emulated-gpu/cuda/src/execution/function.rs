@@ -15,8 +15,8 @@ use crate::context::hardware::Hardware;
 use crate::device::limits::{MAX_SHARED, MAX_SHARED_OPT_IN};
 use crate::execution::image::Image;
 
-/// The maximum number of registers per thread that is reported. The emulator gives a kernel as many as it declares,
-/// but how many ptxas would allocate is unknown, so no more are reported than a block of any size may have.
+/// The upper limit of the reported number of registers per thread. The emulator gives a kernel as many registers as it
+/// declares, but it doesn't know how many ptxas would allocate. With this limit, a block of any size is possible.
 const MAX_REPORTED_REGISTERS: u32 = 64;
 
 /// The minimum number of registers that a compiler uses (CUDA Compiler Driver NVCC, `--maxrregcount`: "the ABI
@@ -145,7 +145,7 @@ impl Function {
             Attribute::ConstSizeBytes => number(self.kernel.constant_bytes()),
             Attribute::LocalSizeBytes => number(self.kernel.local_bytes()),
             Attribute::NumRegs => number(self.registers()),
-            // CUB selects its tuning parameters by this, so the host and the kernel must agree on it.
+            // CUB selects its tuning parameters by this version, so the host and the kernel must agree on it.
             Attribute::PtxVersion => number(self.kernel.target()),
             Attribute::BinaryVersion => number(self.hardware().settings.capability),
             Attribute::MaxDynamicSharedSizeBytes => self.dynamic_shared(),

@@ -20,7 +20,7 @@ const EXTRA_END: usize = 0;
 const EXTRA_POINTER: usize = 1;
 const EXTRA_SIZE: usize = 2;
 
-/// The grid, the blocks and the kind of a launch.
+/// The grid, the block size, the shared memory and the kind of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LaunchShape {
     pub(crate) grid: [u32; 3],

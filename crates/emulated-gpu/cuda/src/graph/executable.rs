@@ -27,7 +27,8 @@ pub(crate) struct Executable {
     /// The range of the steps of each child-graph node.
     children: HashMap<Handle, Range<usize>>,
     launches: LaunchOrder,
-    /// Shows the graph's conditional nodes, which hold weak references, that it still exists.
+    /// A mark to which the graph's conditional nodes hold weak references, so that they know
+    /// whether the graph still exists.
     #[expect(dead_code, reason = "held for its weak references")]
     mark: Arc<()>,
     hardware: Arc<Hardware>,
@@ -166,7 +167,7 @@ impl Executable {
             return Ok(Err((new.steps.last().map_or(0, |step| step.node), Difference::Topology)));
         }
         for (step, new) in own.iter().zip(&new.steps) {
-            if let Some(difference) = step.difference(new) {
+            if let Some(difference) = step.difference_from(new) {
                 return Ok(Err((new.node, difference)));
             }
         }
@@ -195,7 +196,7 @@ impl Executable {
         let Some(own) = own else {
             return invalid("the node is not a child-graph node of this executable graph");
         };
-        let fits = own.iter().zip(&new.steps).all(|(own, new)| own.difference(new).is_none());
+        let fits = own.iter().zip(&new.steps).all(|(own, new)| own.difference_from(new).is_none());
         if own.len() != new.steps.len() || !fits {
             return invalid(
                 "the graph and the node's graph differ in their nodes or in their order",

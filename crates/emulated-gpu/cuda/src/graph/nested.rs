@@ -1,6 +1,5 @@
-//! Nested graphs. A copy of a child-graph node shares its graph with the original until the program requests the
-//! handle of one of the two. So a few calls that nest a graph in itself, again and again, make many nodes but few
-//! graphs.
+//! Nested graphs. A copy of a child-graph node shares its graph with the original until the program requests the handle
+//! of one of the two graphs. So a few calls that repeatedly nest a graph in itself make many nodes, but few graphs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -74,7 +73,7 @@ impl Child {
                 self.graph = Arc::new(self.graph.copy()?);
             }
             self.graph.depth.store(outer.depth().saturating_add(1), Ordering::Relaxed);
-            // It was never nested in another registered graph.
+            // The graph was never nested in another registered graph, so this can't fail.
             let _ = self.graph.outer.set(Arc::downgrade(outer));
             self.graph.register();
             self.is_registered = true;
@@ -91,7 +90,7 @@ impl Child {
 }
 
 impl Graph {
-    /// The graphs nested in its nodes, and the number of the other nodes.
+    /// The graphs nested in this graph's nodes, and how many other nodes it has.
     fn children(&self) -> (Vec<Arc<Self>>, usize) {
         let (mut children, mut others) = (Vec::new(), 0);
         for node in self.nodes().iter() {

@@ -313,7 +313,7 @@ mod tests {
     fn edges_may_be_added_from_either_end() {
         STEPS.set(0);
         let (mut nodes, handles) = unconnected(COUNT);
-        // From newer nodes to older ones, starting with the oldest pair.
+        // Add edges from newer nodes to older ones, starting with the oldest pair.
         for pair in handles.windows(2) {
             nodes.connect(pair[1], pair[0]).unwrap();
         }

@@ -36,7 +36,7 @@ impl Drop for GraphAllocations {
                 one.reserved = !one.live;
                 one.live
             });
-            // It is unknown if its context was destroyed.
+            // The allocation is unknown if its context was destroyed.
             if in_use == Some(false) {
                 let _ = self.hardware.allocations.free(address, |_| true);
             }
@@ -49,6 +49,6 @@ impl Drop for GraphAllocations {
 pub(crate) struct Resources {
     pub(super) memory: Vec<Arc<GraphAllocations>>,
     pub(super) user_objects: Vec<Arc<UserResource>>,
-    /// Resources of the graphs that replaced those of child-graph nodes.
+    /// The resources of each graph that has replaced the graph of a child-graph node.
     pub(super) children: HashMap<Handle, Arc<Resources>>,
 }

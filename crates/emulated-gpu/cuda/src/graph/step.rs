@@ -21,7 +21,7 @@ pub(crate) struct Step {
     pub(crate) node: Handle,
     pub(crate) operation: Operation,
     pub(crate) enabled: bool,
-    /// For a conditional node, the number of steps of each body. These steps follow this one, body after body.
+    /// How many steps each body of a conditional node has. These steps follow this one, body after body.
     pub(super) bodies: Vec<usize>,
 }
 
@@ -32,8 +32,9 @@ impl Step {
 }
 
 impl Step {
-    /// Why it can't take over the work of another step, if it can't.
-    pub(super) fn difference(&self, new: &Self) -> Option<Difference> {
+    /// Compares with a new step. Returns why this step can't take over its work, or `None` if it
+    /// can.
+    pub(super) fn difference_from(&self, new: &Self) -> Option<Difference> {
         if self.operation.node_type() != new.operation.node_type() {
             return Some(Difference::NodeType);
         }

@@ -40,7 +40,8 @@ fn too_few(has: u32, count: u32) -> crate::abi::error::Error {
 }
 
 impl UserObject {
-    /// An object with a number of references. `destructor` is called when the last reference is dropped.
+    /// A user object to which the program holds some references. `destructor` is called when the last reference is
+    /// dropped.
     pub(crate) fn new(data: usize, destructor: HostFunction, references: u32) -> Self {
         Self {
             resource: Arc::new(UserResource { data, destructor }),

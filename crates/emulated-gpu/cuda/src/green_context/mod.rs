@@ -37,7 +37,7 @@ impl GreenContext {
         Self { handle, context, resources, awaited: Mutex::default(), is_destroyed }
     }
 
-    /// Makes it accept no more work; false if that was the case already.
+    /// Makes the green context accept no more work; false if it already accepted none.
     pub(crate) fn end(&self) -> bool {
         !self.is_destroyed.swap(true, Ordering::AcqRel)
     }

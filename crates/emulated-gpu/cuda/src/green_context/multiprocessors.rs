@@ -16,8 +16,8 @@ const DOMAINS: u32 = 6;
 /// The minimum size of a group on every device.
 const MIN_GROUP: u32 = 2;
 
-/// The number of multiprocessors that are scheduled together, and its maximum: for compute capability 9.0, and for
-/// older ones.
+/// How many multiprocessors are scheduled together, by default and at most. Compute capability 9.0 has other values
+/// than older ones.
 fn coscheduled(capability: u32) -> (u32, u32) {
     if capability >= 90 { (8, 32) } else { (MIN_GROUP, MIN_GROUP) }
 }
@@ -40,7 +40,8 @@ pub(crate) fn all(device: u32, capability: u32) -> DeviceResource {
     resource(device, set, coscheduled(capability).0)
 }
 
-/// The resource for a set of multiprocessors. The minimum partition is the number that is scheduled together.
+/// The resource for a set of multiprocessors. Its minimum partition is as large as the group that is scheduled
+/// together.
 fn resource(device: u32, set: [u64; 4], coscheduled: u32) -> DeviceResource {
     let min = coscheduled.max(MIN_GROUP);
     let mut data = [0; 10];

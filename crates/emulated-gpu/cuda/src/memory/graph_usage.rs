@@ -15,7 +15,7 @@ enumeration! {
     }
 }
 
-/// For each device, the bytes reserved for graphs, and the peaks since they were reset.
+/// The bytes reserved for graphs on each device, and the peaks since they were reset.
 #[derive(Debug, Default)]
 pub(crate) struct GraphUsage(Mutex<HashMap<u32, Bytes>>);
 

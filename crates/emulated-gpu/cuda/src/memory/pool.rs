@@ -56,7 +56,7 @@ pub(crate) struct Pools {
 /// A device's default and current pool.
 #[derive(Debug)]
 struct DevicePools {
-    /// The one that it came with.
+    /// The pool that the device has from the start.
     default: Handle,
     /// The pool from which `cuMemAllocAsync` allocates.
     current: AtomicUsize,

@@ -13,7 +13,7 @@ const INFO_LOG_SIZE: u32 = 4;
 const ERROR_LOG: u32 = 5;
 const ERROR_LOG_SIZE: u32 = 6;
 
-/// A log buffer of the program, and its size.
+/// A log buffer that the program passed, and its size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Log {
     /// Its address, or 0.

@@ -56,7 +56,8 @@ struct State {
     invalidated: bool,
     /// Each participating stream, and the nodes on which its next work depends.
     streams: HashMap<Handle, (Arc<Stream>, Vec<Handle>)>,
-    /// For each stream, the list of dependencies that the program received, valid until it requests it again.
+    /// The list of dependencies of each stream that the program received. A list is valid until the program requests
+    /// that stream's list again.
     exposed: HashMap<Handle, Vec<Handle>>,
 }
 

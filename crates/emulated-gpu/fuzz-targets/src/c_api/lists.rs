@@ -15,7 +15,7 @@ pub(super) fn find(name: &str) -> Option<Make> {
         "pointers" => pointers,
         "sizes" => sizes,
         "copyattributes" => copy_attributes,
-        "firsts" => firsts,
+        "firsts" => first_copies,
         "numbers" => numbers,
         "places" => places,
         "widths" => widths,
@@ -60,13 +60,13 @@ fn copy_attributes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
 }
 
 /// The index of the first copy that each attribute applies to.
-fn firsts(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    let firsts = [0, 1, 2, 3, 4].map(|own| match bytes.next() {
+fn first_copies(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+    let indices = [0, 1, 2, 3, 4].map(|own| match bytes.next() {
         255 => u64::MAX,
         wrong @ 240.. => u64::from(wrong % 4),
         _ => own,
     });
-    arena.words(&firsts)
+    arena.words(&indices)
 }
 
 /// 32-bit numbers, such as attributes.

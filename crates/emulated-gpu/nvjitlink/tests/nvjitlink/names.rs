@@ -48,7 +48,7 @@ fn every_name_in_the_headers_is_exported() {
 }
 
 #[test]
-fn invalid_handles_are_refused_with_the_result_that_the_header_has() {
+fn invalid_handles_are_refused_with_the_documented_result() {
     type OfHandle = unsafe extern "C" fn(Handle) -> c_int;
     type OfPlace = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
     type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;

@@ -65,7 +65,7 @@ fn a_file_that_is_not_nvidias_library_is_reported() {
     }
 }
 
-/// A library of NVIDIA's wheels, if it is installed.
+/// A library from NVIDIA's Python wheels, if it is installed.
 fn wheel(path: &str) -> Option<PathBuf> {
     let wheels = std::env::var_os("CUDA_WHEELS").map(PathBuf::from)?;
     Some(wheels.join("nvidia").join(path)).filter(|file| file.is_file())
@@ -135,7 +135,7 @@ fn lto_ir_compiled_by_nvidias_library_runs() {
     assert_eq!(link.complete(), SUCCESS, "{}", link.log("Error"));
     let text = String::from_utf8(link.get("LinkedPtx").unwrap()).unwrap();
     assert_eq!(run(Ptx::from_src(text.trim_end_matches('\0'))), 10);
-    // Functions in PTX are linked after the compilation.
+    // Functions in PTX are linked after the LTO-IR has been compiled.
     let link = Link::new(&["-arch=sm_80", "-lto"]);
     assert_eq!(link.add(LTOIR, &kernel, "kernel"), SUCCESS);
     assert_eq!(link.add(PTX, super::support::next(4), "next"), SUCCESS);

@@ -37,7 +37,7 @@ export! {
         unsafe { write(&host::processors()?, len, to) }
     }
 
-    /// The same for a given scope.
+    /// Returns a bitmask of the processors near a card, for a given scope.
     fn nvmlDeviceGetCpuAffinityWithinScope(
         device: Handle, len: c_uint, to: Out<'_, c_ulong>, scope: c_uint,
     ) {

@@ -70,13 +70,13 @@ export! {
         out.set(legacy(&card))
     }
 
-    /// The same, with an additional address whose domain has eight digits.
+    /// Returns the PCI address in two forms: the legacy one, and one whose domain has eight digits.
     fn nvmlDeviceGetPciInfo_v3(device: Handle, out: Out<'_, PciInfo>) {
         let card = device.card()?;
         out.set(PciInfo { legacy: legacy(&card), bus: field(&card.bus()) })
     }
 
-    /// The same with PCI classes.
+    /// Returns the PCI address and the PCI classes.
     fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<'_, PciInfoExt>) {
         let card = device.card()?;
         // SAFETY: the caller has written such a structure there.

@@ -37,7 +37,7 @@ export! {
         out.set(Memory { total: card.memory, free: card.free(), used: card.used })
     }
 
-    /// The same with the reserved memory, which is 0.
+    /// Returns the total, reserved, free and used memory; the reserved memory is 0.
     fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
         let card = device.card()?;
         // SAFETY: the caller has written such a structure there.

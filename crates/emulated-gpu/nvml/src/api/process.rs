@@ -106,7 +106,7 @@ export! {
         unsafe { list(computing(device)?.map(first_version), count, to) }
     }
 
-    /// The same with MIG instances.
+    /// Lists the processes that compute on a card, with their MIG instances.
     fn nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
@@ -120,7 +120,7 @@ export! {
         unsafe { empty_list(device, count, to) }
     }
 
-    /// The same.
+    /// Lists the processes that draw on a card: always empty.
     fn nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
@@ -134,7 +134,7 @@ export! {
         unsafe { empty_list(device, count, to) }
     }
 
-    /// The same.
+    /// Lists the processes that compute through MPS: always empty.
     fn nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {

@@ -19,7 +19,8 @@ export! {
         initialise()
     }
 
-    /// The same; the flags concern cards that are attached or missing, so they have no effect here.
+    /// Initialises NVML. The flags concern cards that are attached or missing, so they have no
+    /// effect here.
     fn nvmlInitWithFlags(flags: c_uint) {
         if flags & !FLAGS != 0 {
             return Err(Status::InvalidArgument);
@@ -27,7 +28,7 @@ export! {
         initialise()
     }
 
-    /// Shuts down NVML, if this was the last of as many calls as there were initialisations.
+    /// Undoes one initialisation. NVML shuts down once all of them have been undone.
     fn nvmlShutdown() {
         shut_down()
     }

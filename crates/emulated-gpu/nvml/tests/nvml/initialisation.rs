@@ -88,7 +88,8 @@ fn forked_processes_can_use_the_card() {
     driver();
     ok!(nvmlInit_v2());
     let before = output!(nvmlDeviceGetMemoryInfo(device(0) => usize, -> [u64; 3]));
-    // Looked up before the fork, because the new process has only one thread.
+    // Looked up before the fork: in the child, a loader's lock that another thread held would never
+    // be released.
     let init: unsafe extern "C" fn(c_uint) -> c_uint = crate::support::symbol("cuInit");
     let memory: unsafe extern "C" fn(usize, *mut [u64; 3]) -> c_uint =
         crate::support::symbol("nvmlDeviceGetMemoryInfo");

@@ -14,7 +14,7 @@ const VARIABLE: &str = "EMULATED_GPU_NVRTC";
 const CHILD: &str = "EMULATED_NVRTC_TEST_CHILD";
 
 /// NVIDIA's library, if it is installed.
-fn nvidias() -> Option<PathBuf> {
+fn nvidia_nvrtc() -> Option<PathBuf> {
     let wheels = std::env::var_os("CUDA_WHEELS").map(PathBuf::from)?;
     Some(wheels.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12")).filter(|file| file.is_file())
 }
@@ -53,7 +53,7 @@ const SOURCE: &std::ffi::CStr = c"
 #[test]
 fn programs_compiled_by_nvidias_library_run() {
     if !is_child() {
-        match nvidias() {
+        match nvidia_nvrtc() {
             Some(file) => {
                 drop(run_again("programs_compiled_by_nvidias_library_run", file.as_os_str()))
             }

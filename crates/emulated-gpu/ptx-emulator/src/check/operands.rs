@@ -34,7 +34,7 @@ pub(super) struct Check<'c, 'a> {
 pub(super) enum Width {
     /// Exactly as wide as the type.
     Exact,
-    /// At least as wide as the type: `ld`, `st`, `cvt`.
+    /// The register must be at least as wide as the type: `ld`, `st`, `cvt`.
     Relaxed,
 }
 

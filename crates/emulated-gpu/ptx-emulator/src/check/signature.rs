@@ -14,16 +14,16 @@ pub(in crate::check) struct Signature {
 /// How one parameter is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::check) enum ParameterShape {
-    /// In `.param` space, with this size in bytes.
+    /// The parameter is in `.param` space, with this size in bytes.
     Memory {
         size: u64,
         align: u64,
         /// The type, if it is a scalar, which may also be passed in a register.
         scalar: Option<Type>,
     },
-    /// In a register.
+    /// The parameter is in a register.
     Register(Type),
-    /// In a register that is an element of a vector with this number of elements.
+    /// The parameter is in a register, as one of this many elements of a vector.
     Element(Type, u32),
 }
 

@@ -98,9 +98,8 @@ impl Barriers {
         }
     }
 
-    /// The number of threads that a part of a warp counts for at a barrier. If the barrier has a
-    /// number of threads, that is a multiple of 32, so a whole warp counts as 32 even if lanes have
-    /// exited.
+    /// How many threads a part of a warp counts as at a barrier. If the barrier has a thread count,
+    /// that count is a multiple of 32, so a whole warp counts as 32 even if lanes have exited.
     pub(super) fn weight(mask: u32, alive: u32, counted: bool) -> u32 {
         if counted && mask == alive { LANES as u32 } else { mask.count_ones() }
     }

@@ -219,7 +219,7 @@ impl Block {
             return Ok(Pass::Running);
         }
         if moved && core.timed != timed && self.waited < MAX_WAIT {
-            // They poll the clock: advance it, because they may be waiting for a time to pass.
+            // All threads poll the clock, so advance it: they may be waiting for a time to pass.
             self.waited = self.waited.max(MIN_WAIT) * 2;
             core.timer.skip(self.waited);
             return Ok(Pass::Running);
@@ -234,7 +234,7 @@ impl Block {
         }
         self.shuffle = mix(self.shuffle) | 1;
         let first = (self.shuffle >> 32) as usize % count;
-        // Coprime to the count, so that every warp gets a turn.
+        // The distance must be coprime to the count, so that every warp gets a turn.
         let wanted = (self.shuffle >> 8) as usize % count + 1;
         let stride = (wanted..).find(|&stride| gcd(stride, count) == 1).unwrap_or(1);
         (first, stride)

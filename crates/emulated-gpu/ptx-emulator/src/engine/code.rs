@@ -18,7 +18,7 @@ use crate::program::{Atomic, Space, Special};
 
 /// Computes for the lanes of a mask. `unsafe` because it may need AVX2 and FMA.
 pub(super) type Compute = unsafe fn(&mut Registers, &Operands, u32);
-/// Accesses memory for the lanes of a mask. `unsafe` for the same reason.
+/// Accesses memory for the lanes of a mask. `unsafe` because it may need AVX2 and FMA.
 pub(super) type Transfer = unsafe fn(&mut Core<'_>, &Access, u32) -> Outcome;
 /// Any other operation that only touches registers.
 pub(super) type General = Box<dyn Fn(&mut Registers, u32) + Send + Sync>;
@@ -36,7 +36,7 @@ pub(super) struct Operands {
 pub(super) struct Step {
     /// The predicate slot that guards it.
     pub(super) guard: u32,
-    /// All ones for `@!p`.
+    /// All ones for a negated guard (`@!p`), 0 otherwise.
     pub(super) flip: u32,
     /// 1 for the first step of an instruction, 0 for the others.
     pub(super) weight: u32,
@@ -126,7 +126,7 @@ pub(super) struct Barrier {
 pub(super) enum BarrierKind {
     Sync,
     Arrive,
-    /// With the destination, and the predicate that each thread contributes.
+    /// A reduction of the predicates that the threads contribute, and its destination.
     Reduce {
         operation: Atomic,
         d: Slot,
@@ -170,7 +170,7 @@ pub(super) struct BuiltinArguments {
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
     Register(Slot),
-    /// At an offset in local memory, with a size in bytes.
+    /// The argument is at an offset in local memory, and has a size in bytes.
     Memory {
         offset: u64,
         bytes: u64,

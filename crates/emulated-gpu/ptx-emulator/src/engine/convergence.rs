@@ -7,7 +7,7 @@ use super::turn::{Stopped, TurnRules};
 use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 
-/// The problem that a lane executes a collective whose mask doesn't include it.
+/// Reports that a lane executes a collective whose mask doesn't include the lane.
 fn outside_mask(active: u32, members: u32) -> Box<Problem> {
     let lane = (active & !members).trailing_zeros() as usize;
     let message =
@@ -128,8 +128,7 @@ pub(super) fn join_collective(
     Ok(waiting)
 }
 
-/// The problem that no lane of the warp can continue: all of them wait for lanes that wait
-/// elsewhere.
+/// Reports a deadlock of the warp: all of its lanes wait for lanes that wait elsewhere.
 pub(super) fn deadlock(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
     let first = &warp.splits[0];
     let members = match &code[first.pc as usize].action {

@@ -160,7 +160,7 @@ impl Region {
     }
 }
 
-/// The memory that half a warp accesses.
+/// A stretch: the contiguous memory, or the single element, that half a warp accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
     /// Its first byte.
@@ -217,7 +217,7 @@ pub(crate) struct Core<'launch> {
     pub(super) initialisation: bool,
     /// The current step, if it accesses memory.
     pub(super) step: u32,
-    /// The stretches of the last site whose address pattern is shared with later accesses.
+    /// The [`Stretch`]es of the last site whose address pattern is shared with later accesses.
     pub(super) last_pattern: Option<(u32, [Stretch; 2])>,
     /// The launch's data for racecheck, if enabled.
     pub(super) races: Option<&'launch Races>,

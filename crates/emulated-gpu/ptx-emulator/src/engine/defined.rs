@@ -46,9 +46,10 @@ enum Flow {
     /// Always initialised.
     #[default]
     InitialisedBytes,
-    /// Initialised if any of these is.
+    /// Initialised if any of these registers is.
     Any(Vec<Slot>),
-    /// Initialised if the register that the predicate selects is; `None` is always initialised.
+    /// Initialised if the register that the predicate selects is initialised; `None` counts as
+    /// initialised.
     Selected { a: Option<Slot>, b: Option<Slot>, chosen: Slot, negated: bool },
 }
 

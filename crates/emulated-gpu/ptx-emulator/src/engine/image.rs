@@ -50,16 +50,16 @@ pub(super) struct LocalVariable {
 /// The placement of a variable of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum VariablePlace {
-    /// At an offset in local memory.
+    /// The variable is at an offset in local memory.
     Local(u64),
-    /// At an offset in the function's stack frame; each call has its own.
+    /// The variable is at an offset in the function's stack frame; each call has its own.
     Stack(u64),
-    /// At an offset in the launch's parameters.
+    /// The variable is at an offset in the launch's parameters.
     Parameter(u64),
     Shared(u64),
-    /// After all shared variables of known size.
+    /// The variable is in dynamic shared memory, after all shared variables of known size.
     DynamicShared,
-    /// Not placed, because of an error that has been reported.
+    /// The variable has no place, because of an error that has been reported.
     Nowhere,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Image {
     pub(super) shared_variables: Vec<(String, u64, u64)>,
     /// The bytes of local memory per thread: variables, call parameters, and stack.
     pub(super) local_bytes: u32,
-    /// The bytes of redzones among these.
+    /// How many bytes of local memory are redzones.
     pub(super) padding: u32,
     /// The variables in local memory, by offset.
     pub(super) local_variables: Vec<LocalVariable>,

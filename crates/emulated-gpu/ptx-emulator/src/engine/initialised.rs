@@ -22,8 +22,8 @@ impl LaneAccess {
 }
 
 impl Core<'_> {
-    /// With initcheck, marks the bytes of a checked write as initialised, and reports a read of
-    /// uninitialised bytes.
+    /// If initcheck is enabled, marks the bytes of a checked write as initialised, and reports a
+    /// read of uninitialised bytes.
     #[inline]
     pub(super) fn check_written(&self, access: LaneAccess, effect: Effect) -> Outcome {
         match effect {

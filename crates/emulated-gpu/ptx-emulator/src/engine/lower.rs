@@ -184,7 +184,7 @@ impl<'l> Lowering<'l> {
         }
         let order = order.functions;
         let cleared = FIRST_ROW..self.rows;
-        // A constant, so that it is set for every block.
+        // The start of the stack is a constant, so that it is set for every block.
         self.stack_start = self.stack_pointer.map(|_| self.new_slot(Width::Wide));
         for &each in &order {
             self.body(each);
@@ -355,7 +355,8 @@ impl<'l> Lowering<'l> {
         }
         starts.push(self.code.len() as u32);
         self.guard = (ALWAYS, 0);
-        // The target of a label at the end; it also keeps the program counter in range.
+        // A final return: the target of a label at the end. It also keeps the program counter in
+        // range.
         self.return_from();
         self.resolve_labels(first as usize..self.code.len(), &starts);
         if let Some(plan) = self.plans.get_mut(&id) {

@@ -54,8 +54,8 @@ impl ObjectState {
 #[derive(Clone, Debug)]
 struct Object {
     status: ObjectState,
-    /// The joined clocks of threads that have arrived in this phase, and of those that arrived in
-    /// completed phases; waiting threads learn the latter. For racecheck.
+    /// For racecheck, the joined clocks of the threads that have arrived in this phase. The second
+    /// clock is that of completed phases, which waiting threads learn.
     arrived: Option<Arc<VectorClock>>,
     completed: Option<Arc<VectorClock>>,
     /// Copies that complete with the current phase, and copies that completed with earlier phases

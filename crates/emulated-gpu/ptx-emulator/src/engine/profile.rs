@@ -113,7 +113,8 @@ impl Profile {
                 }
                 Some(own) => {
                     let LineStatistics { executions, active_lanes, divergent, .. } = *own;
-                    // The first step may be one that ignores the guard.
+                    // The first step may ignore the guard and so count too many lanes; then the
+                    // smaller count is right.
                     let alike = count.executions == executions;
                     let active_lanes =
                         if alike { active_lanes.min(count.active_lanes) } else { active_lanes };

@@ -89,8 +89,8 @@ impl Races {
         Self { pool: pool.clone(), ..Self::default() }
     }
 
-    /// Locks strong accesses: held while one is recorded and performed, so that they are recorded
-    /// in the order in which they observe each other.
+    /// Locks strong accesses. The lock is held while an access is recorded and performed, so that
+    /// accesses are recorded in the order in which they observe each other.
     pub(super) fn lock_strong_accesses(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,13 +23,13 @@ pub(super) struct Row(pub(super) [u32; LANES]);
 
 /// A predicate slot that is always true.
 pub(super) const ALWAYS: u32 = 0;
-/// Always false.
+/// A predicate slot that is always false.
 pub(super) const NEVER: u32 = 1;
 /// A predicate slot for unused results.
 pub(super) const SINK_PREDICATE: u32 = 2;
 /// The first free predicate slot.
 pub(super) const FIRST_PREDICATE: u32 = 3;
-/// Rows 0 to 3 are for unused results.
+/// The first row for unused results; these are rows 0 to 3.
 pub(super) const SINK: u32 = 0;
 /// The first free row.
 pub(super) const FIRST_ROW: u32 = 4;
@@ -49,7 +49,7 @@ pub(super) struct Registers {
 pub(super) enum Width {
     /// One bit, in `predicates`.
     Predicate,
-    /// One row, of which only the given number of low bits is used.
+    /// One row. Only this many low bits are used.
     Narrow(u8),
     /// Two rows.
     Wide,

@@ -37,7 +37,7 @@ pub(super) fn turn(
         Some(profile) => run::<true>((core, code), warp, barriers, profile, rules),
         None => run::<false>((core, code), warp, barriers, &mut Profile::default(), rules),
     }?;
-    // Check after every turn: a loop with a barrier never uses up its fuel.
+    // The limit is checked after every turn, because a loop with a barrier never uses up its fuel.
     check_limit(warp, rules)?;
     Ok(result)
 }
@@ -55,7 +55,8 @@ fn run<const PROFILE: bool>(
     // The instructions executed by the warp so far.
     let mut executed = warp.executed;
     let begun = executed;
-    // Checked during the turn, so that a loop with a long body doesn't exceed the limit by much.
+    // The limit is also checked during the turn, so that a loop with a long body doesn't exceed it
+    // by much.
     let deadline = rules.instruction_limit;
     let end = |core: &mut Core<'_>, warp: &mut Warp, executed: u64| {
         core.clock += executed - begun;

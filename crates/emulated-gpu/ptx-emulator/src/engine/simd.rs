@@ -24,7 +24,7 @@ fn pair(f: impl Fn(f32) -> u16, a: f32, b: f32) -> u32 {
     u32::from(f(a)) << 16 | u32::from(f(b))
 }
 
-/// Negation; NaN is canonical and keeps its sign.
+/// Negates a number. NaN becomes the canonical NaN, and its sign is not changed.
 #[inline(always)]
 fn negated(a: f32) -> f32 {
     let a = host::canonical_f32(a);
@@ -34,7 +34,7 @@ fn negated(a: f32) -> f32 {
 /// Selects the version of an operation for a host with AVX2 and FMA, or the portable one.
 type Version = fn(bool) -> Compute;
 
-/// An integer operation, if all operands are as wide as the type.
+/// Selects a vectorised integer operation, if all operands are as wide as the type.
 pub(super) fn int_binary(op: IntBinary, ty: Type, fast: bool) -> Option<Compute> {
     use IntBinary as I;
     use Type::{B32, B64, S32, S64, U32, U64};
@@ -92,7 +92,7 @@ pub(super) fn int_binary(op: IntBinary, ty: Type, fast: bool) -> Option<Compute>
     Some(version(fast))
 }
 
-/// Like [`int_binary`].
+/// Selects a vectorised operation like [`int_binary`].
 pub(super) fn int_unary(op: IntUnary, ty: Type, fast: bool) -> Option<Compute> {
     let version: Version = match (op, ty) {
         (IntUnary::Not, Type::B32) => lane!(|a: u32| -> u32 { !a }),
@@ -103,7 +103,7 @@ pub(super) fn int_unary(op: IntUnary, ty: Type, fast: bool) -> Option<Compute> {
     Some(version(fast))
 }
 
-/// Like [`int_binary`].
+/// Selects a vectorised operation like [`int_binary`].
 pub(super) fn int_mad(product: IntBinary, ty: Type, fast: bool) -> Option<Compute> {
     let version: Version = match (product, ty) {
         (IntBinary::MulLow, Type::U32 | Type::S32) => {
@@ -127,7 +127,7 @@ fn plain(mode: FloatMode) -> bool {
     mode.rounding == Rounding::NearestEven && !mode.saturate && !mode.relu
 }
 
-/// Like [`int_binary`].
+/// Selects a vectorised operation like [`int_binary`].
 pub(super) fn float_binary(
     op: FloatBinary,
     mode: FloatMode,
@@ -184,7 +184,7 @@ pub(super) fn float_binary(
     Some(version(fast))
 }
 
-/// Like [`int_binary`].
+/// Selects a vectorised operation like [`int_binary`].
 pub(super) fn float_unary(
     op: FloatUnary,
     mode: FloatMode,
@@ -216,7 +216,7 @@ pub(super) fn float_unary(
     Some(version(fast))
 }
 
-/// Like [`int_binary`].
+/// Selects a vectorised operation like [`int_binary`].
 pub(super) fn fma(mode: FloatMode, ty: Type, fast: bool) -> Option<Compute> {
     if !plain(mode) {
         return None;

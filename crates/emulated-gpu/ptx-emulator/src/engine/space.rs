@@ -127,7 +127,8 @@ impl Core<'_> {
     pub(super) fn local_region(&mut self, base: u64, lane: usize) -> Region {
         let len = self.thread_local_bytes();
         let at = len as usize * lane;
-        // A range of the slice, so that a lane can never access another lane's memory.
+        // The region is a range of the slice, so that a lane can never access another lane's
+        // memory.
         let own = self.local.as_mut_slice().get_mut(at..at + len as usize);
         own.map_or(Region::NONE, |own| Region { base, len, host: own.as_mut_ptr() })
     }

@@ -41,8 +41,8 @@ pub(super) fn run_straight(
     deadline: u64,
 ) -> Result<bool, Stopped> {
     let Progress { mut pc, mut fuel, executed } = *progress;
-    // The executed instructions minus the weights of all steps before the next one, which only
-    // changes at branches.
+    // The executed instructions minus the weights of all steps before the next one. This difference
+    // only changes at branches.
     let ahead = |executed: u64, pc: u32| executed.wrapping_sub(u64::from(code[pc as usize].before));
     let mut apart = ahead(executed, pc);
     let over = loop {
@@ -65,7 +65,7 @@ pub(super) fn run_straight(
                         return Err(Stopped { problem, pc, mask: active });
                     }
                 }
-                // With initcheck, this precedes nearly every instruction.
+                // With initcheck, this step precedes nearly every instruction.
                 Action::Uses(uses) => {
                     if let Err(problem) = uses.run(&mut core.registers, active) {
                         return Err(Stopped { problem, pc, mask: active });

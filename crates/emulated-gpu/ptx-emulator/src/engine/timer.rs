@@ -9,8 +9,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 #[derive(Debug)]
 pub(crate) struct Timer {
     /// The time of day in nanoseconds when the device was created, and the host's monotonic clock
-    /// at that moment. Later times are computed from the latter, because the time of day may be set
-    /// back.
+    /// at that moment. Later times are computed from the monotonic clock, because the time of day
+    /// may be set back.
     #[cfg(not(target_family = "wasm"))]
     began: (u64, Instant),
     /// Nanoseconds that were skipped because all threads of a block were waiting.
@@ -32,8 +32,8 @@ impl Timer {
         }
     }
 
-    /// The time in nanoseconds; in deterministic runs the number of steps, of which the current
-    /// launch has executed `clock`.
+    /// The time in nanoseconds. In deterministic runs, it is the number of executed steps,
+    /// including `clock` steps of the current launch.
     pub(crate) fn read(&self, clock: u64, deterministic: bool) -> u64 {
         let skipped = self.skipped.load(Ordering::Acquire);
         self.counted(clock, deterministic).wrapping_add(skipped)

@@ -36,9 +36,10 @@ pub(crate) struct Tracer {
     /// The view of the thread's lane.
     view: View,
     trace: Trace,
-    /// For each step, its instruction, if any, and whether it is the first step of it.
+    /// The instruction that each step belongs to, if any, and whether it is that instruction's
+    /// first step.
     origins: Vec<Option<(Origin, bool)>>,
-    /// For each step, whether it returns from a function.
+    /// Whether each step returns from a function.
     returns: Vec<bool>,
     /// The instruction of the thread's latest step.
     current: Option<Origin>,

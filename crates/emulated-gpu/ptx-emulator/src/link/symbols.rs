@@ -14,7 +14,7 @@ pub(super) struct Resolution {
     names: HashMap<(usize, String), String>,
     /// Definitions that another definition replaces: text and item.
     dropped: HashSet<(usize, usize)>,
-    /// For each shared symbol, the text that defines it, and whether the definition is weak.
+    /// The text that defines each shared symbol, and whether that definition is weak.
     defined: HashMap<String, (usize, bool)>,
 }
 
@@ -22,9 +22,9 @@ pub(super) struct Resolution {
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
     Stays,
-    /// It is declared before its definition, with this linkage.
+    /// The item becomes a declaration with this linkage, before its definition.
     Declares(&'static str),
-    /// It is dropped, because the symbol is already defined.
+    /// The item is dropped, because the symbol is already defined.
     Goes,
 }
 
@@ -40,9 +40,9 @@ struct Symbol<'a> {
 /// How an item relates to a symbol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Private to its text.
+    /// The symbol is private to its text.
     Private,
-    /// Declared only: it is defined in another text, or later.
+    /// Only declared: the definition is in another text, or later in this one.
     Announced,
     Defined,
     Weak,

@@ -12,7 +12,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// Records which bytes are initialised. See the module's comment.
 #[derive(Debug)]
 pub(crate) struct InitialisedBytes {
-    /// Rounded up to whole words.
+    /// The shadow bytes; their number is rounded up to whole words.
     shadow: Zeroed,
     len: usize,
 }

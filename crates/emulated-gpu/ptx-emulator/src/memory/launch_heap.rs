@@ -12,7 +12,7 @@ pub struct Heap {
 }
 
 impl Default for Heap {
-    /// As large as CUDA's (`CU_LIMIT_MALLOC_HEAP_SIZE`): 8 MiB.
+    /// CUDA's default heap size (`CU_LIMIT_MALLOC_HEAP_SIZE`), 8 MiB.
     fn default() -> Self {
         Self { owner: 0, bytes: 8 << 20, device: 0 }
     }

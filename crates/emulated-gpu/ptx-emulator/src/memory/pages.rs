@@ -35,8 +35,9 @@ pub(super) struct Pages {
 
 #[cfg(all(target_os = "linux", not(miri)))]
 impl Pages {
-    /// Reserves `len` bytes of addresses without memory. Returns `None` if that is impossible or
-    /// the process has a limit on its address space (`ulimit -v`), which should not be spent here.
+    /// Reserves `len` bytes of addresses without memory. Returns `None` if that is impossible. Also
+    /// returns `None` if the process has a limit on its address space (`ulimit -v`), because the
+    /// reservation would use up that limit.
     pub(super) fn reserve(len: u64) -> Option<Self> {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: `limit` is a valid destination.

@@ -58,7 +58,7 @@ impl Fragment {
         let elements = self.rows() * self.columns() * self.matrices();
         let least = elements / (LANES * self.element.in_register());
         match (self.layout, self.element, self.role) {
-            // As in the ISA, twice as many as are needed.
+            // The ISA has twice as many registers here as are needed.
             (FragmentLayout::Wmma, Element::F16, Role::A | Role::B) => 8,
             _ => least.max(1),
         }

@@ -301,7 +301,7 @@ pub enum Op {
     /// `call`: direct (`Operand::Function`), or through a register to one of the prototype's functions.
     Call {
         callee: Operand,
-        /// For a call through a register: the index into [`Module::prototypes`](super::Module::prototypes).
+        /// The index into [`Module::prototypes`](super::Module::prototypes), for a call through a register.
         prototype: Option<u32>,
         results: Vec<CallArgument>,
         arguments: Vec<CallArgument>,

@@ -119,7 +119,7 @@ fn half_precision_arguments_are_accepted() {
 
 #[test]
 fn a_wrong_number_of_arguments_is_reported_before_buffers_are_allocated() {
-    // A buffer of 2 GiB, in a process whose address space is limited to 1.5 GB.
+    // Request a buffer of 2 GiB in a process whose address space is limited to 1.5 GB.
     let file = tempfile::NamedTempFile::with_suffix(".cu").unwrap();
     std::fs::write(file.path(), KERNELS).unwrap();
     let command = format!(

@@ -22,7 +22,7 @@ const HEAD: &str = "\
     .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .f64 %d<3>; .reg .b64 %rd;
 ";
 
-/// The text that a report has for an instruction.
+/// The fidelity that a report states for an instruction.
 fn fidelity_of<'a>(report: &'a str, opcode: &str) -> &'a str {
     let line = report.lines().find(|line| line.split_whitespace().nth(1) == Some(opcode));
     let line = line.unwrap_or_else(|| panic!("{opcode} is not in:\n{report}"));

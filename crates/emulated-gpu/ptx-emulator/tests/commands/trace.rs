@@ -54,7 +54,8 @@ fn a_trace_ends_at_its_limit_or_at_a_fault() {
     assert!(printed(&output).contains("there is no thread [4, 0, 0]: the shape is [4, 1, 1]"));
 }
 
-/// Diverging lanes, a function, shared memory, a barrier, a shuffle, and values of many types.
+/// A kernel to trace, with diverging lanes, a function, shared memory, a barrier, a shuffle, and
+/// values of many types.
 const SCENES: &str = "\
 .version 7.0
 .target sm_80

@@ -59,8 +59,8 @@ __global__ void reduce(const float *x, float *y) {
 }
 ";
 
-/// Flags that a loop waits for, as in NVIDIA's samples: the sum of the last block (threadFenceReduction), and a
-/// barrier of all blocks without an atomic operation (Xiao and Feng, "Inter-Block GPU Communication via Fast
+/// Kernels with flags that a loop waits for, as in NVIDIA's samples: the sum of the last block (threadFenceReduction),
+/// and a barrier of all blocks without an atomic operation (Xiao and Feng, "Inter-Block GPU Communication via Fast
 /// Barrier Synchronization", 2010).
 const FLAGS: &str = "
 __device__ unsigned count;

@@ -1,11 +1,11 @@
-//! Repeated accesses through one register that may have changed in between: each lane accesses the address that
-//! the register holds at that time, however it was changed, under every check.
+//! Tests of repeated accesses through one register: each lane must access the address that the register holds at that
+//! time, no matter which instruction changed it in between. Every check is tested.
 
 use ptx_emulator::{Checks, Emulator, Launch, Options};
 
 use crate::ptx::{HEADER, kernel, launch, load, read, words};
 
-/// The number of words by which a lane's address has moved.
+/// How many words a lane's address has moved by.
 type Displacement = fn(u32) -> u32;
 
 /// The instructions between the accesses, and how they change the address.

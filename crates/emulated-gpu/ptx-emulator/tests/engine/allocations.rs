@@ -195,7 +195,7 @@ fn the_nearest_allocation_is_named(place: Options) {
         assert!(message.contains(&words), "{message}, not: {words}");
         assert!(message.starts_with(&format!("{len} bytes at {address:#x}")), "{message}");
     }
-    // Between two allocations, the nearer one.
+    // Between two allocations, the report names the nearer one.
     let mut both = [memory.allocate(10, 1).unwrap(), memory.allocate(10, 1).unwrap()];
     both.sort_unstable();
     let [low, high] = both;
@@ -204,7 +204,8 @@ fn the_nearest_allocation_is_named(place: Options) {
     assert!(below.contains(&format!("after the end of the allocation of 10 bytes at {low:#x}")));
     let above = read_error(memory, high - 1, 1);
     assert!(above.contains(&format!("before the allocation of 10 bytes at {high:#x}")), "{above}");
-    // Other allocations may lie between the two. At equal distances, the lower neighbour is named.
+    // Other allocations may lie between the two. If both neighbours are equally far away, the
+    // report names the lower one.
     if memory.allocations().iter().all(|one| one.address <= low || one.address >= high) {
         let between = read_error(memory, middle, 1);
         assert!(between.contains(&format!("{low:#x}")), "{between}");
@@ -226,7 +227,8 @@ fn initialisation_is_tracked_to_the_byte(place: Options) {
     );
     memory.check_write(at + 3, 1, Reach::default()).unwrap();
     assert_eq!((first(at, 8), first(at, 16)), (None, Some(at + 8)));
-    // A copy also copies the state. Of bytes 6 to 9, the first two have been written.
+    // A copy also copies which bytes are initialised. Of bytes 6 to 9, the first two have been
+    // written.
     memory.copy(other + 1, at + 6, 4).unwrap();
     assert_eq!((first(other, 1), first(other + 1, 2)), (Some(other), None));
     assert_eq!((first(other + 1, 3), first(other + 4, 1)), (Some(other + 3), Some(other + 4)));
@@ -252,13 +254,13 @@ fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
         memory.free(at).unwrap();
         at
     };
-    // The limit on size: the newest 64 MiB are kept.
+    // The quarantine's size limit: the newest 64 MiB are kept.
     let old = free_one(40 * MIB);
     let young = free_one(24 * MIB);
     assert!(freed(old) && freed(young));
     let last = free_one(1);
     assert!(!freed(old) && freed(young) && freed(last));
-    // The limit on number: 4096 are kept.
+    // The quarantine's count limit: the newest 4096 blocks are kept.
     let first = free_one(1);
     for _ in 0..4095 {
         free_one(1);
@@ -266,7 +268,7 @@ fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
     assert!(freed(first));
     free_one(1);
     assert!(!freed(first));
-    // While something runs that may have found it, it stays where it is.
+    // Freed memory stays where it is while work runs that may have found it.
     let kept = memory.with_lease(|| {
         let at = free_one(65 * MIB);
         assert!(freed(at));

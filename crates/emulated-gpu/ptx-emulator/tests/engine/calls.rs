@@ -33,8 +33,8 @@ fn arguments_in_parameters_and_in_registers() {
     assert_eq!(read(&emulator, out, 32), expected);
 }
 
-/// All results arrive in the named registers, in order: also if these are the arguments, if a result is
-/// discarded, and if only a part of the lanes calls.
+/// All results arrive in the named registers, in order, even if these are also the arguments, if a result is discarded,
+/// or if only some lanes call the function.
 #[test]
 fn a_function_has_several_results() {
     let emulator = emulator();
@@ -112,7 +112,8 @@ fn a_function_calls_itself() {
                    setp.ne.u32 %q, %in, 0;\nmov.u32 %n, %in;\nsub.u32 %rest, %in, 1;\n\
                    @%q call (%more), f, (%rest);\nadd.u32 %out, %more, %n;\nret;";
     assert_eq!(recursive(guarded, 40).unwrap(), expected);
-    // Two calls: the first result must survive the second call. The arguments are parameters.
+    // Two calls in a row: the first result must survive the second call. Arguments are passed in
+    // parameter variables.
     let fibonacci = ".reg .pred %q;\n.reg .b32 %a, %b;\nmov.u32 %out, %in;\n\
                      setp.lt.u32 %q, %in, 2;\n@%q ret;\nsub.u32 %in, %in, 1;\n\
                      call (%a), f, (%in);\nsub.u32 %in, %in, 1;\ncall (%b), f, (%in);\n\
@@ -242,7 +243,7 @@ fn vectors_are_passed_in_registers() {
 
 #[test]
 fn functions_share_registers_and_locals_of_module_scope() {
-    // As ptxas assembles PTX before 3.0, which has no ABI.
+    // PTX before 3.0 has no ABI; the results are those of the code that ptxas assembles for it.
     let text = ".version 2.3\n.target sm_20\n.address_size 64\n.reg .u32 %g;\n.reg .u32 %h<3>;\n\
                 .local .u32 own;\n.func add_one()\n{\n.reg .u32 %x;\nadd.u32 %g, %g, 1;\n\
                 ld.local.u32 %x, [own];\nadd.u32 %h2, %x, 5;\nret;\n}\n\

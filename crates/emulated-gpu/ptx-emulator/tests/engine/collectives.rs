@@ -145,7 +145,7 @@ fn lanes_at_one_collective_form_groups_by_mask() {
         each(|t| if t % 4 == 0 { 99 } else { t / 4 * 4 })
     );
     assert_eq!(tiles("bar.warp.sync %m; mov.u32 %r0, %m;"), each(|t| 15 << (t / 4 * 4)));
-    // With a predicate that excludes whole tiles.
+    // Run the collectives with a predicate that excludes whole tiles.
     assert_eq!(
         tiles(
             "mov.u32 %r0, 1; and.b32 %x, %t, 8; setp.ne.u32 %q, %x, 0; @%q redux.sync.max.u32 %r0, %t, %m;"

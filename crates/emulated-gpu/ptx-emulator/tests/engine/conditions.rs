@@ -5,7 +5,7 @@ use ptx_emulator::{Fault, FaultKind, Launch};
 
 use crate::ptx::{emulator, kernel_with, load};
 
-/// A kernel whose last thread sets the condition `p0` to its index, passed by a register or by memory in
+/// A kernel whose last thread sets the condition `p0` to its index. `call` passes that index in a register or in
 /// `.param` space.
 fn setting(call: &str) -> String {
     let body = format!(

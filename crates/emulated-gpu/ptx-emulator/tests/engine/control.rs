@@ -68,7 +68,7 @@ fn lanes_can_take_different_targets_of_a_branch_table() {
 
 #[test]
 fn a_lane_that_spins_on_another_of_its_warp_does_not_starve_it() {
-    // Every lane of a warp acquires a lock in turn, adds one, and releases it.
+    // One after the other, the lanes of a warp acquire a lock, add one, and release it.
     let text = kernel(
         2,
         ".reg .b32 %old, %n;\n.reg .pred %q;\n\

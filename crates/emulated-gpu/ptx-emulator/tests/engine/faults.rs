@@ -1,4 +1,4 @@
-//! Each kind of fault, next to a similar clean kernel that is not flagged.
+//! Tests of each kind of fault, each with a similar clean kernel that must not be flagged.
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 

@@ -1,4 +1,4 @@
-//! Variables in local memory: an access past the end of one is a fault, even if another one follows.
+//! Variables in local memory: an access past the end of a variable is a fault, even if another variable follows.
 
 use ptx_emulator::{Fault, FaultKind};
 

@@ -151,7 +151,7 @@ fn constants_are_read_only() {
             &format!(".reg .b32 %v;\n.reg .b64 %a, %g;\nmov.u32 %v, 1;\n{body}\nret;"),
         )
     };
-    // A sum hides the value of the register from the checker.
+    // Adding 0 hides the register's value from the checker, so the error is found at run time.
     let addresses = [
         ("mov.u64 %a, c; add.u64 %a, %a, 0;", "st.global.u32 [%a], %v;"),
         ("mov.u64 %a, c; cvta.const.u64 %a, %a; add.u64 %a, %a, 0;", "st.u32 [%a], %v;"),
@@ -241,7 +241,7 @@ fn unused_bytes_of_a_load_may_be_out_of_bounds() {
         )
     };
     let once = |text: &str| launch(&emulator, text, ([1; 3], [1; 3]), &[memory, out]);
-    // Also if the load overwrites its own address.
+    // The pragma also works if the load overwrites its own address.
     once(&text(".pragma \"used_bytes_mask 3855\";", "%p0")).unwrap();
     assert_eq!(read(&emulator, out, 4), [80, 1, 100, 3]);
     // The pragma only applies to the next load, and a mask that includes bytes outside doesn't help.

@@ -61,7 +61,8 @@ fn a_failed_test_yields_to_other_warps() {
 
 #[test]
 fn a_thread_may_give_up_waiting() {
-    // No thread arrives, and after a thousand tests the thread continues: this is not a deadlock.
+    // No thread arrives, but the thread gives up after a thousand tests and continues: this is not
+    // a deadlock.
     let body = format!(
         "{} WAIT: add.u32 %c, %c, 1; mbarrier.test_wait.parity.shared.b64 %q, [%a], 0;
          setp.lt.and.u32 %u, %c, 1000, !%q; @%u bra WAIT; st.global.u32 [%x], %c;",
@@ -72,7 +73,7 @@ fn a_thread_may_give_up_waiting() {
 
 #[test]
 fn polling_a_flag_between_tests_is_not_a_deadlock() {
-    // A warp tests until another warp has set a flag, which that does after it has waited long enough.
+    // One warp keeps testing until another warp sets a flag, after that one has waited long enough.
     let body = format!(
         "{} setp.ge.u32 %u, %t, 32; @%u bra SET;
          WAIT: mbarrier.test_wait.parity.shared.b64 %q, [%a], 0; ld.volatile.shared.u32 %v, [s];
@@ -85,7 +86,7 @@ fn polling_a_flag_between_tests_is_not_a_deadlock() {
     assert_eq!(run(64, &body).unwrap(), vec![7; 64]);
 }
 
-/// Reads the clock between two tests, and sleeps longer the longer it has waited.
+/// A waiting loop that reads the clock between two tests, and sleeps longer each time.
 const PATIENT: &str = "
     .reg .b64 %since, %now; .reg .b32 %sleep; mov.u64 %since, %globaltimer;
     WAIT: mbarrier.test_wait.parity.shared.b64 %q, [%a], 0; @%q bra END;
@@ -94,7 +95,7 @@ const PATIENT: &str = "
 
 #[test]
 fn a_wait_with_a_timeout_ends() {
-    // The timeout is a minute, in which nothing else can happen.
+    // The timeout is a minute, and nothing else can end the wait.
     let body = format!(
         "{} {PATIENT} setp.lt.u64 %q, %now, 60000000000; @%q bra WAIT; mov.u32 %c, 5;
          END: st.global.u32 [%x], %c;",

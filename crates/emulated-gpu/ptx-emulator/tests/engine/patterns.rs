@@ -1,6 +1,6 @@
-//! Loads and stores for every address pattern that the engine distinguishes, with idle lanes, in global and
-//! shared memory (also by generic addresses), under every check, with and without the host's vector
-//! instructions: each lane accesses its own address.
+//! Tests that each lane loads from and stores to its own address. They cover every address pattern that the engine
+//! distinguishes, idle lanes, global and shared memory (also through generic addresses), every check, and hosts with
+//! and without vector instructions.
 
 use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
 
@@ -9,7 +9,7 @@ use crate::ptx::{kernel, load, read, words};
 /// The number of words in the buffer. Vectors begin at multiples of their length.
 const WORDS: usize = 1024;
 
-/// The index of the element that a lane accesses, given the lane and the number of elements.
+/// Given a lane and an element count, the index of the element that the lane accesses.
 type Pattern = fn(u32, u32) -> u32;
 
 const PATTERNS: [(&str, Pattern); 10] = [

@@ -1,4 +1,4 @@
-//! Sizes and counts that a program chooses: impossible ones are rejected with a reason.
+//! Tests that impossible sizes and counts, which a program chooses, are rejected with a reason.
 
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
@@ -36,7 +36,8 @@ fn checked() -> Emulator {
 fn allocations_of_kernels_are_limited_by_the_heap() {
     for emulator in [emulator(), checked()] {
         let out = words(&emulator, &[0]);
-        // Seven of 1 MiB, because each has some overhead; none that is larger than the heap.
+        // Seven blocks of 1 MiB fit, because each has some overhead; none fits that is larger than
+        // the heap.
         for (bytes, given) in [(1 << 20, 7), (9 << 20, 0), (1 << 46, 0), (u64::MAX, 0)] {
             emulator.memory().end_heap(0);
             launch(&emulator, &allocating(bytes, 300, false), ([1; 3], [1; 3]), &[out]).unwrap();

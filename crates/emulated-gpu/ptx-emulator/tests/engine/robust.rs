@@ -1,4 +1,4 @@
-//! Nonsensical programs: every text is rejected, faults, or runs to its end.
+//! Tests with nonsensical programs: each must be rejected, fault, or run to its end.
 
 use emulated_gpu_test_support::random::Random;
 use ptx_emulator::source::Source;

@@ -101,8 +101,7 @@ pub(crate) fn c(product: &Product, ty: &str, lane: usize, i: usize) -> (usize, u
     }
 }
 
-/// For `mma.m8n8k4` with half precision, the index of the matrix that a lane holds a part of; 0 for all other
-/// products.
+/// The index of the matrix that a lane holds a part of, for `mma.m8n8k4` with half precision; 0 for all other products.
 pub(crate) fn matrix(product: &Product, lane: usize) -> usize {
     let fourfold = product.shape == (8, 8, 4) && product.a == "f16";
     if fourfold { lane % 16 / 4 } else { 0 }

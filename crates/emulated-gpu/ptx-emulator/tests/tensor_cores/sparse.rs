@@ -11,7 +11,7 @@ use super::warp::{Row, Warps};
 
 /// A matrix by rows.
 type Matrix = Vec<Vec<i64>>;
-/// For each row and each of its chunks, the two positions that are stored.
+/// The two stored positions of each chunk of each row.
 type Choices = Vec<Vec<(usize, usize)>>;
 /// The stored positions of `a`; `a`, `b` and `c`.
 type Case = (Choices, Matrix, Matrix, Matrix);

@@ -50,7 +50,8 @@ impl GraphMemory {
         }
     }
 
-    /// When a graph with this work is launched, counts its allocations in addition to the memory in use.
+    /// Counts the allocations of a graph with this work in addition to the memory in use. To be called when the graph
+    /// is launched.
     pub(crate) fn count_live(work: &[Operation], hardware: &Hardware) {
         let mut wanted: HashMap<u32, u64> = HashMap::new();
         for operation in work {
@@ -77,7 +78,7 @@ impl GraphMemory {
 /// A piece of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// A no-op, which only has a place in the order.
+    /// A no-op, which other work can still be ordered with.
     NoOp,
     /// A kernel.
     Launch { function: Arc<Function>, launch: Arc<Launch> },
@@ -322,8 +323,8 @@ fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -
     }
 }
 
-/// The error code of NVIDIA's driver for a fault. Faults that only a sanitizer detects have the code that follows
-/// after compute-sanitizer stopped a kernel.
+/// The error code of NVIDIA's driver for a fault. Faults that only a sanitizer detects have the code that a program
+/// gets after compute-sanitizer has stopped a kernel.
 fn code_of(kind: FaultKind) -> Code {
     match kind {
         FaultKind::IllegalAddress | FaultKind::UseAfterFree => Code::ILLEGAL_ADDRESS,

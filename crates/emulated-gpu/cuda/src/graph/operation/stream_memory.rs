@@ -21,13 +21,13 @@ pub(crate) struct Write {
 /// `CUstreamWaitValue_flags`: the condition under which a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// The memory is greater or equal, in wrapping order.
+    /// The value in memory is greater or equal, in wrapping order.
     Greater,
-    /// They are equal.
+    /// The value in memory is equal.
     Equal,
-    /// They have a bit in common.
+    /// The two values have a common bit that is 1.
     And,
-    /// There is a bit that neither has.
+    /// There is a bit that is 0 in both values.
     Nor,
 }
 

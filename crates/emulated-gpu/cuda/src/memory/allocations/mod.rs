@@ -194,7 +194,7 @@ impl Allocations {
             .saturating_sub(self.table().used(device).saturating_add(self.other_bytes(device)))
     }
 
-    /// Bytes used by things other than allocations: variables of modules, and physical memory.
+    /// Bytes in use that are not in this table: variables of modules, and physical memory.
     fn other_bytes(&self, device: u32) -> u64 {
         let memory = self.memory();
         memory.variable_bytes(device).saturating_add(memory.physical_bytes(device))

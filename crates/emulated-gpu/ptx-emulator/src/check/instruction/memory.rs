@@ -207,9 +207,9 @@ fn load(check: &mut Check<'_, '_>, access: &Access) -> Result<Op> {
     Ok(last)
 }
 
-/// Splits a load of which only the bytes in `mask` are used: the other bytes may not be readable, and elements
-/// without used bytes keep their registers' values. `None` if all bytes are used. The load that overwrites the
-/// address register comes last.
+/// Splits a load that only uses the bytes in `mask`: the other bytes may not be readable, and elements without used
+/// bytes keep their registers' values. `None` if all bytes are used. The load that overwrites the address register
+/// comes last.
 fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
     let Op::Load { space, ordering, scope, ty, d, address } = load else { return None };
     let bytes = ty.bytes();

@@ -35,7 +35,7 @@ impl<const INIT: bool, const RACE: bool> Checked for CheckSet<INIT, RACE> {
 
 /// The function that performs an access on this host.
 pub(in crate::engine) fn transfer(access: &Access, store: bool, host: HostSettings) -> Transfer {
-    // Memory that no other thread accesses, or that no thread writes.
+    // Whether no other thread accesses this memory, or no thread writes it.
     let own =
         matches!(access.state_space, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
@@ -66,7 +66,7 @@ fn with_checks<W: Checked>(access: &Access, store: bool, fast: bool) -> Transfer
 
 fn elements<T: Element, W: Checked>(access: &Access, store: bool, fast: bool) -> Option<Transfer> {
     if access.strong {
-        // Each lane separately; only a single word can be accessed atomically.
+        // Serve each lane separately. Only accesses of a single word can be atomic.
         return (access.values.len() == 1 && !W::RACE).then_some(match store {
             false => rows::load_scattered::<T, W, 1>,
             true => rows::store_scattered::<T, W, 1>,

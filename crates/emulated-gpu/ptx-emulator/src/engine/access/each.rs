@@ -75,8 +75,8 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
         let read = access.lane_access(access.lane_address(core, lane), access.total(), lane);
         core.resolve(read, false)?;
         if access.carries && read.is_local() {
-            // It counts as initialised as soon as any part is, because several registers may have
-            // been packed.
+            // The value counts as initialised as soon as any part of it is, because it may pack
+            // several registers.
             let known = if core.is_uninitialised(read) { 0 } else { u32::MAX };
             for &to in &access.values {
                 core.registers.define(to, 1 << lane, known);

@@ -97,7 +97,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// For initcheck, marks the target of an implicit copy as initialised.
+    /// Marks the target of an implicit copy as initialised, if initcheck is enabled.
     pub(super) fn note_written(&mut self, to: ValuePlace) {
         if let (ValuePlace::Register(slot, _), true) = (to, self.loading.checks.initialisation) {
             self.emit(Action::Uses(Box::new(Uses::writes(slot))));

@@ -1,7 +1,6 @@
-//! Values that may be uninitialised and are only passed on, as compilers do with the padding of
-//! structures, or when they set a bit field in an uninitialised word. initcheck allows such a value
-//! to go where only its own thread can read it; the memory that it is stored to is then
-//! uninitialised too.
+//! Values that may be uninitialised and are only passed on: compilers copy the padding of
+//! structures, and set bit fields in uninitialised words. initcheck allows such a value to go where
+//! only its own thread can read it; the memory that it is stored to is then uninitialised too.
 
 use std::collections::HashSet;
 
@@ -56,7 +55,7 @@ impl Carried {
         self.registers.contains(&register)
     }
 
-    /// Whether this instruction loads a value that is only passed on, or stores one.
+    /// Whether this instruction loads or stores a value that is only passed on.
     pub(super) fn at(&self, index: usize, instruction: &Instruction) -> bool {
         let stores = || match carries(&instruction.op) {
             Some((sources, None)) => sources.iter().any(|&source| self.holds(source)),

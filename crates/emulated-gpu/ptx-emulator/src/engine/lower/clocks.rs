@@ -1,5 +1,5 @@
-//! Registers that depend on a clock. If a loop polls a barrier object and reads the time, they
-//! change although the loop makes no progress.
+//! Registers that depend on a clock. They change in a loop that polls a barrier object and reads
+//! the time, although that loop makes no progress.
 
 use std::collections::HashSet;
 

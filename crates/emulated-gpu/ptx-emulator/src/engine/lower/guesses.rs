@@ -37,14 +37,14 @@ struct ArgumentSwap {
     bytes: u64,
 }
 
-/// The results for functions of a module, computed on demand.
+/// The compare-and-swaps on arguments of each function of a module, computed on demand.
 #[derive(Debug, Default)]
 pub(super) struct Guesses {
     functions: HashMap<FunctionId, Vec<ArgumentSwap>>,
 }
 
 impl Guesses {
-    /// The indices of such loads in a function.
+    /// The indices of the loads in a function whose value is a guess.
     pub(super) fn find(&mut self, module: &Module, id: FunctionId) -> HashSet<usize> {
         let body = module.functions[id.0 as usize].body.as_deref().unwrap_or(&[]);
         let registers = Registers::analyse(body);

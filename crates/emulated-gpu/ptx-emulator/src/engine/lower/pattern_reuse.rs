@@ -8,7 +8,8 @@ use crate::engine::access::instruction::{Access, PatternReuse};
 use crate::engine::code::{Action, Step};
 use crate::engine::registers::{ALWAYS, Slot, Width};
 
-/// Marks such accesses in all steps of a kernel. Branches have to be resolved already.
+/// Marks accesses that share an address pattern, in all steps of a kernel. Branches must already be
+/// resolved.
 pub(super) fn mark(code: &mut [Step]) {
     let targets = targets(code);
     // The first access with each base address, size and step, as long as the address is unchanged.
@@ -28,8 +29,8 @@ pub(super) fn mark(code: &mut [Step]) {
                 let before = first.iter().find(|(slot, of, _)| (*slot, *of) == (address, bytes));
                 match before {
                     Some(&(.., before)) => link(code, before, at),
-                    // If it is guarded, it may not be executed, so that later accesses can't rely
-                    // on it.
+                    // Only an unguarded access counts: a guarded one may not be executed, so later
+                    // accesses can't rely on its pattern.
                     None if all => first.push((address, bytes, at)),
                     None => {}
                 }
@@ -60,8 +61,9 @@ fn link(code: &mut [Step], first: usize, second: usize) {
     site(&mut code[second], &|access| access.pattern = PatternReuse::ReusedFrom(own));
 }
 
-/// Whether a step that writes `width`, starting at a row, may write to a register. A wide register
-/// takes two rows, and the width that a step writes is not always known.
+/// Whether a step that writes a register of this width at `row` may change the register in
+/// `register`. A wide register takes two rows, and the width that a step writes is not always
+/// known.
 fn touches(row: u32, width: Width, register: Slot) -> bool {
     let rows = |width| match width {
         Width::Predicate => 0,

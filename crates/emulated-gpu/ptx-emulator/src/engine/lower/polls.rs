@@ -23,7 +23,7 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
     if !bodies().flatten().any(is_volatile_load) {
         return found;
     }
-    // Functions on whose result a loop polls, which occur without inlining.
+    // Functions whose result a loop polls. They occur in code without inlining.
     let mut awaited = Vec::new();
     for (id, function) in module.functions.iter().enumerate() {
         let id = FunctionId(id as u32);
@@ -92,8 +92,8 @@ fn may_poll(instruction: &Instruction) -> bool {
     is_volatile_load(instruction) || matches!(instruction.op, Op::Call { .. })
 }
 
-/// The values that decide whether a loop is entered at all, by a branch outside of it to an exit of
-/// the loop: compilers move the first test of a flag there.
+/// The values that decide whether a loop is entered at all: those of a branch before the loop to an
+/// exit of the loop. Compilers move the first test of a flag there.
 fn before_the_loop(
     body: &[Instruction],
     (left, inside): (&HashSet<usize>, &HashSet<usize>),
@@ -115,7 +115,7 @@ fn before_the_loop(
     first
 }
 
-/// A backward slice: the values from which some values are computed.
+/// A backward slice: everything that some values are computed from.
 #[derive(Debug, Default)]
 struct Slice {
     registers: HashSet<Register>,

@@ -45,7 +45,7 @@ pub(super) fn address_taken(module: &Module) -> HashSet<FunctionId> {
 #[derive(Clone, Copy)]
 pub(super) enum ValuePlace {
     Register(Slot, Type),
-    /// In local memory: offset and size in bytes.
+    /// The value is in local memory, at this offset and with this size in bytes.
     Memory(u64, u64),
 }
 
@@ -154,8 +154,8 @@ impl Lowering<'_> {
         kept: Option<Slot>,
     ) {
         let function = self.function(id);
-        // The predicate may have changed when the call returns, so the inactive lanes branch around
-        // the whole sequence.
+        // The guard's predicate may have changed when the call returns. So the inactive lanes
+        // branch around the whole sequence, instead of guarding each step.
         let guard = std::mem::replace(&mut self.guard, (ALWAYS, 0));
         if guard != (ALWAYS, 0) {
             self.guard = (guard.0, !guard.1);
@@ -166,8 +166,8 @@ impl Lowering<'_> {
         let skip = (guard != (ALWAYS, 0)).then(|| self.skips.len() - 1);
         let frame = Arc::new(self.frame(kept));
         self.emit(Action::SaveFrame(Arc::clone(&frame)));
-        // Through temporary places, because the parameters of the function may be those of the
-        // caller.
+        // The arguments go through temporary places, because the called function may be the caller
+        // itself, with the same parameters.
         let way = |lowering: &mut Self, parameter| lowering.temporary_place(id, parameter);
         let inward: Vec<(CallArgument, Parameter, ValuePlace)> = arguments
             .iter()

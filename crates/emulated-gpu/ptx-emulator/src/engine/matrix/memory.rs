@@ -15,9 +15,9 @@ use crate::program::{Fragment, Space};
 const ROWS: usize = 8;
 /// The bytes of a row.
 const ROW: u64 = 16;
-/// The alignment of the rows of `wmma` in bytes, or to a lane's bytes if these are fewer. The ISA
-/// asks for a lane's bytes in all cases, which are 32 for halves; CUDA's documentation and samples
-/// only ask for 16.
+/// The required alignment of the rows of `wmma` in bytes; if a lane has fewer bytes than this,
+/// their number is the alignment. The ISA always requires the alignment of a lane's bytes, which is
+/// 32 for halves, but CUDA's documentation and samples only require 16.
 const ROW_ALIGNMENT: u64 = 16;
 
 /// The operands of `movmatrix`.
@@ -37,7 +37,7 @@ fn unpack_matrix(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
     matrix
 }
 
-/// The inverse.
+/// Packs an 8 × 8 matrix of halves into the registers of a warp.
 fn pack_matrix(matrix: &[[u16; ROWS]; ROWS], transposed: bool) -> [u32; LANES] {
     std::array::from_fn(|lane| {
         let (row, column) = (lane / 4, lane % 4 * 2);

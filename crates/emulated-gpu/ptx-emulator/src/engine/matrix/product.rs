@@ -38,7 +38,8 @@ pub(in crate::engine) struct Product {
     /// position in the register.
     places: [Vec<u16>; 4],
     registers: [Vec<Slot>; 4],
-    /// The metadata of `mma.sp`; then the places of `a` are only known when it runs.
+    /// The metadata of `mma.sp`, with which the places of `a` are only known when the instruction
+    /// runs.
     sparse: Option<Sparse>,
 }
 
@@ -80,8 +81,8 @@ impl Product {
     ) -> Self {
         let [a, b, c] = multiply.fragments;
         let d = Fragment { element: multiply.result, ..c };
-        // The rules depend on the type of `a`. Only if d is half precision too are sums rounded to
-        // halves.
+        // The rules depend on the type of `a`. Sums are only rounded to halves if d is half
+        // precision, too.
         let rules = Rules::new(capability, format(a.element));
         let sparse = multiply.sparse.zip(metadata).map(|(sparse, slot)| {
             Sparse::new(slot, (sparse.selector, sparse.ordered), a, b.shape.k)

@@ -15,8 +15,8 @@ use crate::program::{Element, Fragment};
 /// The structure of a sparse `a`.
 pub(super) struct Sparse {
     metadata: Slot,
-    /// Selects the lanes of a group that hold metadata: they start at this multiple of their
-    /// number.
+    /// Selects the lanes of a group that hold metadata. If `n` lanes hold them, the first is lane
+    /// `n * selector`.
     selector: u32,
     /// Whether the positions in a chunk have to be in ascending order.
     ordered: bool,
@@ -42,7 +42,7 @@ impl Sparse {
     /// The number of elements per position in a chunk, and of columns in a chunk.
     fn granularity(&self) -> (usize, usize) {
         match self.fragment.element {
-            // Each element has two positions, one for each half of it.
+            // Each element counts as two positions, one for each of its halves.
             Element::Tf32 => (1, 2),
             Element::S4 | Element::U4 => (2, 8),
             _ => (1, 4),

@@ -96,7 +96,7 @@ impl Cell {
         if one == new {
             return Some(other);
         }
-        // Keep the read that is further from this one, like `furthest`.
+        // Keep the read whose thread is further from this one's, as `furthest` does.
         let (kept, kept_step) = match (first, second) {
             (true, true) => (Event::NONE, 0),
             (false, true) => (one, self.steps[2]),
@@ -285,7 +285,8 @@ mod tests {
         for thread in [5, 6, 7, 70, 1] {
             assert_eq!(add(&mut cell, weak(0, thread), thread, false), None);
         }
-        // The last reader is thread 1 itself; of the others, one in another warp was kept.
+        // The last reader is thread 1 itself. Of the other readers, the one in another warp was
+        // kept.
         assert_eq!(add(&mut cell, weak(0, 1), 9, true), Some((70, 70)));
     }
 

@@ -1,6 +1,6 @@
-//! Vector clocks: for each thread of each block, the clock up to which its accesses are known, that
-//! is, happen before what comes next. The components of a block are mostly equal, so their minimum
-//! is stored, and those that are larger.
+//! Vector clocks: for each thread of each block, the clock up to which its accesses are known.
+//! Known accesses happen before whatever comes next. Most components of a block are equal, so only
+//! their minimum and the larger ones are stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

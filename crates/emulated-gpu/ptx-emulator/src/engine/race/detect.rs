@@ -271,7 +271,7 @@ impl Core<'_> {
         }
     }
 
-    /// To be called before a strong write: publishes the thread's clock.
+    /// Publishes the thread's clock. To be called before a strong write.
     pub(in crate::engine) fn publish(&mut self, access: &Access, lane: usize, release: bool) {
         let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
         let address = self.registers.get(access.address, lane).wrapping_add(access.offset);
@@ -288,7 +288,7 @@ impl Core<'_> {
         }
     }
 
-    /// To be called after a strong read: learns the published clocks.
+    /// Makes the thread learn the published clocks. To be called after a strong read.
     pub(in crate::engine) fn observe(
         &mut self,
         access: &Access,

@@ -1,7 +1,7 @@
 //! The record of one access in the shadow: thread, clock, semantics, and bytes of a word.
 
-/// The bits of thread, block and clock numbers. In a larger grid some blocks have the same number,
-/// which can hide races, but causes no false positives.
+/// The sizes in bits of thread, block and clock numbers. In a grid with more blocks than that, some
+/// blocks share a number. This can hide races, but causes no false positives.
 const THREAD_BITS: u32 = 10;
 const BLOCK_BITS: u32 = 26;
 const CLOCK_BITS: u32 = 21;

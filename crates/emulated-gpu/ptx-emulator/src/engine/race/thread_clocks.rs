@@ -45,8 +45,8 @@ struct ThreadExtra {
 struct Arrival {
     warp: u32,
     mask: u32,
-    /// The clock that they contribute; `None` if they wait, and so can't do anything before the
-    /// release.
+    /// The clock that the lanes contribute; `None` if they wait, because then they can't do
+    /// anything before the release.
     left: Option<Arc<VectorClock>>,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct ThreadClocks {
     base_released: [Option<Arc<VectorClock>>; 2],
     warp_least: Vec<u32>,
     extras: Vec<ThreadExtra>,
-    /// Threads whose extra may be nonempty.
+    /// Threads whose additional knowledge may be nonempty.
     listed: Vec<u32>,
     arrivals: [Vec<Arrival>; BARRIERS],
     /// The clocks that strong writes have published to this block.
@@ -139,7 +139,7 @@ impl ThreadClocks {
         self.clock < LAST_CLOCK
     }
 
-    /// The last clock of everything so far; later accesses get a larger one.
+    /// The clock that covers all accesses so far; later accesses get a larger one.
     fn now(&mut self) -> u32 {
         if self.accessed {
             self.accessed = false;
@@ -296,8 +296,7 @@ impl ThreadClocks {
         self.arrivals[usize::from(barrier) % BARRIERS].push(Arrival { warp, mask, left });
     }
 
-    /// Releases the threads that wait at a barrier. `counted` if the barrier has a number of
-    /// threads.
+    /// Releases the threads that wait at a barrier. `counted` if the barrier has a thread count.
     pub(crate) fn release(&mut self, barrier: u8, counted: bool) {
         let arrivals = std::mem::take(&mut self.arrivals[usize::from(barrier) % BARRIERS]);
         let waiting = || arrivals.iter().filter(|arrival| arrival.left.is_none());

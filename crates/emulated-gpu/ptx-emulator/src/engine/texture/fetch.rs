@@ -182,7 +182,7 @@ impl Fetch {
         found
     }
 
-    /// The footprint in the direction from the centre of the cube that `found.layer` selects.
+    /// The footprint of a direction from the centre of a cube; `found.layer` selects the cube.
     fn on_cube(
         &self,
         mut found: Footprint,

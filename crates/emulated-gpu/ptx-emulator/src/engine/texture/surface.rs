@@ -109,8 +109,8 @@ impl SurfaceStep {
         if self.formatted {
             at[0] *= size;
         }
-        // The last place along each axis at which the access is inside; negative if it is longer
-        // than a row.
+        // The last position along each axis at which the whole access is inside the surface;
+        // negative if the access is longer than a row.
         let last = [width * size - bytes as i64, height - 1, depth - 1];
         let layers = texels.layers.max(1);
         let fits = at.iter().zip(last).all(|(&at, last)| (0..=last).contains(&at));

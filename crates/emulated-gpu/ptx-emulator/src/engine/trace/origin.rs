@@ -24,7 +24,8 @@ impl Origin {
     }
 }
 
-/// For each step, its instruction, if any, and whether it is the first step of it.
+/// The instruction that each step belongs to, if any, and whether it is that instruction's first
+/// step.
 pub(in crate::engine) fn origins(executable: &Executable) -> Vec<Option<(Origin, bool)>> {
     let mut origins = vec![None; executable.code.len()];
     for (&function, plan) in &executable.plans {

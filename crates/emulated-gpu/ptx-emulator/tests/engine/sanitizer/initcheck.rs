@@ -100,7 +100,7 @@ fn reads_of_uninitialised_registers_are_reported() {
     twins("@%q mov.u32 %w, 1;", "setp.eq.u32 %q, %t, 1; @%q mov.u32 %w, 1;");
     twins("@!%q bra END; END:", "setp.eq.u32 %q, %t, 1; @!%q bra END; END:");
     twins("st.global.u32 [%p0], %v;", "mov.u32 %v, 1; st.global.u32 [%p0], %v;");
-    // Only written in one of two branches.
+    // The register is only written in one of two branches.
     twins(
         "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
         "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
@@ -149,7 +149,7 @@ fn copies_of_uninitialised_values_are_not_reported() {
     let copy =
         "ld.local.u64 %d, [l]; st.local.u64 [l+8], %d; ld.local.u32 %w, [l+8]; add.u32 %w, %w, 1;";
     twins(copy, &with("st.local.u32 [l+4], 3;", copy));
-    // A load must only be initialised if its value is used.
+    // Memory must only be initialised if the loaded value is used.
     twins("ld.local.u32 %v, [l]; not.b32 %v, %v;", "ld.local.u32 %v, [l];");
     twins(
         "ld.local.u32 %v, [l]; st.global.u32 [%p0], %v;",
@@ -219,7 +219,7 @@ fn compiled_kernels_are_clean() {
 
 #[test]
 fn unread_shuffle_operands_may_be_uninitialised() {
-    // As in an aggregated atomic operation: only the leader has a value, and all lanes read it.
+    // In an aggregated atomic operation, only the leader has a value, and all lanes read it.
     let body = |from: &str| {
         format!(
             ".reg .b32 %v, %w;\n.reg .pred %q;\nsetp.eq.u32 %q, %t, 0;\n@%q mov.u32 %v, 5;\n\

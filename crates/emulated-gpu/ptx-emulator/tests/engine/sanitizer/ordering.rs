@@ -161,7 +161,8 @@ fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
 
 #[test]
 fn the_last_block_may_reset_the_counter() {
-    // As in the sample threadFenceReduction. %v is the previous value of the counter.
+    // This is the pattern of NVIDIA's sample threadFenceReduction. %v is the previous value of the
+    // counter.
     let body = |which: &str| {
         format!(
             "setp.ne.u32 %q, %t, 0; @%q bra END; membar.gl; atom.global.inc.u32 %v, [%p0], 100; \

@@ -6,7 +6,8 @@ use crate::program::{Instruction, Op};
 /// walk through the function.
 const MAX_NESTING: u32 = 64;
 
-/// The maximum number of consecutive unconditional branches that are thread.
+/// The maximum number of consecutive unconditional branches that are followed to find a branch's
+/// final target.
 const MAX_HOPS: u32 = 64;
 
 /// A loop in a function's body.

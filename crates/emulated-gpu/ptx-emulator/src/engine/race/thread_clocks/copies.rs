@@ -37,15 +37,15 @@ impl ThreadClocks {
         own.map(|copy| copy.copy).collect()
     }
 
-    /// `cp.async.commit_group`, and the same for `cp.async.bulk`.
+    /// `cp.async.commit_group` and `cp.async.bulk.commit_group`.
     pub(crate) fn commit(&mut self, warp: u32, mask: u32, bulk: bool) {
         for lane in lanes(mask) {
             self.groups[usize::from(bulk)][warp as usize * LANES + lane] += 1;
         }
     }
 
-    /// `cp.async.wait_group`, which leaves the last `pending` groups, and `wait_all`: the
-    /// waited-for copies are complete.
+    /// `cp.async.wait_group` and `wait_all`: completes all copies except those of the last
+    /// `pending` groups.
     pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>, bulk: bool) {
         let groups = &self.groups[usize::from(bulk)];
         let done = |copy: &Pending| {
@@ -64,8 +64,8 @@ impl ThreadClocks {
         self.settle(&complete);
     }
 
-    /// Completes copies: they become ordinary accesses of their threads. Returns the clock that
-    /// threads which have waited for them learn.
+    /// Completes copies: they become ordinary accesses of their threads. Returns the clock that a
+    /// thread learns when it has waited for them.
     pub(crate) fn settle(&mut self, complete: &[AsyncCopy]) -> Option<Arc<VectorClock>> {
         if complete.is_empty() {
             return None;

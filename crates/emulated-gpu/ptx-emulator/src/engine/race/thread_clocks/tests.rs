@@ -92,7 +92,7 @@ fn fence_and_flag_order_threads_of_two_blocks() {
     other.fence(0, 1 << 5, true);
     assert!(other.knows(5, data, false));
     assert!(!other.knows(5, mate, false) && !other.knows(5, late, false));
-    // A barrier passes it on to the whole block.
+    // A barrier passes the knowledge on to the whole block.
     assert!(!other.knows(6, data, false));
     other.arrive(0, 0, u32::MAX, true);
     other.release(0, false);
