@@ -87,7 +87,8 @@ fn temporary(path: &Path) -> io::Result<(NamedTempFile<File>, Unfinished)> {
     let file = tempfile::Builder::new().prefix(".four-levels-").suffix(".part").make_in(
         target::folder(path),
         |temporary| {
-            let (file, guard) = Unfinished::create_temporary(temporary, || options.open(temporary))?;
+            let (file, guard) =
+                Unfinished::create_temporary(temporary, || options.open(temporary))?;
             unfinished = Some(guard);
             Ok(file)
         },

@@ -59,7 +59,10 @@ impl Unfinished {
     ///
     /// # Errors
     /// Those of `create`.
-    pub fn create_temporary<F>(path: &Path, create: impl FnOnce() -> io::Result<F>) -> io::Result<(F, Self)> {
+    pub fn create_temporary<F>(
+        path: &Path,
+        create: impl FnOnce() -> io::Result<F>,
+    ) -> io::Result<(F, Self)> {
         // Locked during the creation, so that the signal thread either removes the file or prevents it.
         let mut unfinished = unfinished();
         let file = create()?;
