@@ -62,7 +62,7 @@ macro_rules! nullable {
             ///
             /// # Errors
             /// [`Fault::Null`] for a null pointer.
-            pub fn required_as(self, name: &'static str) -> Result<(), E> {
+            pub fn require_as(self, name: &'static str) -> Result<(), E> {
                 if self.is_null() { Err(Fault::Null(name).into()) } else { Ok(()) }
             }
         }
@@ -94,7 +94,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
     pub fn required(self) -> Result<(), E> {
-        self.required_as(RESULT)
+        self.require_as(RESULT)
     }
 
     /// Writes the result.
@@ -110,7 +110,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
     pub fn set_as(self, value: T, name: &'static str) -> Result<(), E> {
-        self.required_as(name)?;
+        self.require_as(name)?;
         self.set_if_wanted(value);
         Ok(())
     }
@@ -225,7 +225,7 @@ impl<'a, T: Copy, E: From<Fault>> In<'a, T, E> {
     /// [`Fault::Null`] for a null pointer.
     pub fn get_as(self, name: &'static str) -> Result<T, E> {
         // SAFETY: it is not null, so it is readable as a `T`.
-        self.required_as(name).map(|()| unsafe { self.0.read_unaligned() })
+        self.require_as(name).map(|()| unsafe { self.0.read_unaligned() })
     }
 
     /// Reads the value, unless the pointer is null.
@@ -246,7 +246,7 @@ impl<'a, T: Copy, E: From<Fault>> In<'a, T, E> {
         count: usize,
     ) -> Result<impl Iterator<Item = T> + use<'a, T, E>, E> {
         if count > 0 {
-            self.required_as(ARGUMENT)?;
+            self.require_as(ARGUMENT)?;
         }
         // SAFETY: guaranteed by the caller.
         Ok((0..count).map(move |index| unsafe { self.0.add(index).read_unaligned() }))
@@ -266,8 +266,8 @@ impl<'a, E: From<Fault>> Text<'a, E> {
     ///
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
-    pub fn required_as(self, name: &'static str) -> Result<(), E> {
-        self.0.required_as(name)
+    pub fn require_as(self, name: &'static str) -> Result<(), E> {
+        self.0.require_as(name)
     }
 
     /// The string.
@@ -275,7 +275,7 @@ impl<'a, E: From<Fault>> Text<'a, E> {
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
     pub fn c_str(self) -> Result<&'a CStr, E> {
-        self.0.required_as(TEXT)?;
+        self.0.require_as(TEXT)?;
         // SAFETY: it is not null, so it is NUL-terminated.
         Ok(unsafe { CStr::from_ptr(self.0.0) })
     }

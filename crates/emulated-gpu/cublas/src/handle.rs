@@ -75,7 +75,7 @@ export! {
     /// Creates a handle.
     fn cublasCreate_v2(handle: Out<'_, Handle>) {
         driver()?.ensure_context()?;
-        handle.required_as("handle")?;
+        handle.require_as("handle")?;
         handle.set(HANDLES.insert(Mutex::default()))
     }
 

@@ -185,7 +185,7 @@ unsafe fn write_list(
     }
     let list = &list[..list.len().min(size / width)];
     if !list.is_empty() {
-        buf.required_as("buf")?;
+        buf.require_as("buf")?;
         // SAFETY: the caller's promise.
         unsafe { buf.set_list(list)? };
     }

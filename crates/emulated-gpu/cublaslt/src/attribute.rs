@@ -129,7 +129,7 @@ pub(crate) fn create<T: Opaque>(
     value: T,
     name: &'static str,
 ) -> Result<(), Rejection> {
-    place.required_as(name)?;
+    place.require_as(name)?;
     let structure = Box::into_raw(Box::new(value));
     created().insert(structure as usize);
     place.set(structure)

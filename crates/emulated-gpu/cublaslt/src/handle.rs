@@ -36,7 +36,7 @@ export! {
     /// Creates a handle.
     fn cublasLtCreate(handle: Out<'_, Handle>) {
         driver()?.ensure_context()?;
-        handle.required_as("lightHandle")?;
+        handle.require_as("lightHandle")?;
         handle.set(HANDLES.insert(()))
     }
 

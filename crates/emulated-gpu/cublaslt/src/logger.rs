@@ -30,7 +30,7 @@ export! {
 
     /// Writes messages into a file with this name.
     fn cublasLtLoggerOpenFile(log_file: Text<'_>) {
-        log_file.required_as("logFile")?;
+        log_file.require_as("logFile")?;
         let path = Path::new(OsStr::from_bytes(log_file.bytes()?));
         LOG.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFile {}: {error}", path.display()))

@@ -92,7 +92,7 @@ fn transfer(
 /// # Safety
 /// `comm` is writable until the group ends.
 unsafe fn join(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
-    comm.required_as("comm")?;
+    comm.require_as("comm")?;
     let ranks = check_ranks(ranks, rank)?;
     let place = driver::current()?;
     comm.set_as(0, "comm")?;
@@ -141,7 +141,7 @@ export! {
         comm: Out<'_, Handle>, ranks: c_int, rank: c_int, count: c_int, ids: In<'_, UniqueId>,
         config: In<'_, Config>
     ) {
-        ids.required_as("commIds")?;
+        ids.require_as("commIds")?;
         if count < 1 {
             return Err(Error::argument(format!("nId is {count}: at least one id is needed")));
         }
@@ -152,7 +152,7 @@ export! {
 
     /// Creates one communicator per device, all in this process.
     fn ncclCommInitAll / pncclCommInitAll(comms: Out<'_, Handle>, count: c_int, devices: In<'_, c_int>) {
-        comms.required_as("comm")?;
+        comms.require_as("comm")?;
         let (ranks, _) = check_ranks(count, 0)?;
         let list: Vec<c_int> = if devices.is_null() {
             (0..ranks as c_int).collect()
@@ -182,7 +182,7 @@ export! {
     fn ncclCommSplit / pncclCommSplit(
         comm: Handle, color: c_int, key: c_int, out: Out<'_, Handle>, config: In<'_, Config>
     ) {
-        out.required_as("newcomm")?;
+        out.require_as("newcomm")?;
         check_config(config)?;
         out.set_as(0, "newcomm")?;
         let whole = find(comm)?;
@@ -248,7 +248,7 @@ export! {
 
     /// Allocates device memory.
     fn ncclMemAlloc / pncclMemAlloc(pointer: Out<'_, *mut c_void>, size: usize) {
-        pointer.required_as("ptr")?;
+        pointer.require_as("ptr")?;
         driver::current()?;
         pointer.set_as(driver::allocate(size)? as *mut c_void, "ptr")
     }
@@ -263,8 +263,8 @@ export! {
     fn ncclRedOpCreatePreMulSum / pncclRedOpCreatePreMulSum(
         op: Out<'_, u32>, scalar: In<'_, u8>, number: c_int, residence: c_int, comm: Handle
     ) {
-        op.required_as("op")?;
-        scalar.required_as("scalar")?;
+        op.require_as("op")?;
+        scalar.require_as("scalar")?;
         let own = find(comm)?;
         let data_type = data_type(number)?;
         let factor = match residence {

@@ -36,7 +36,7 @@ unsafe fn description(
     flags: u32,
 ) -> Result<DriverArray> {
     bind()?;
-    out.required_as("array")?;
+    out.require_as("array")?;
     let (format, channels) = channels::format(channels.get_as("desc")?)?;
     Ok(DriverArray { extent, format, channels, flags })
 }
@@ -140,7 +140,7 @@ export! {
     /// Returns the array of a level.
     fn cudaGetMipmappedArrayLevel(out: Out<'_, usize>, mipmap: usize, level: u32) {
         bind()?;
-        out.required_as("levelArray")?;
+        out.require_as("levelArray")?;
         driver::cuMipmappedArrayGetLevel(out.address(), mipmap, level)
     }
 
@@ -163,7 +163,7 @@ export! {
     /// Returns the texel format of an array.
     fn cudaGetChannelDesc(out: Out<'_, Channels>, array: usize) {
         bind()?;
-        out.required_as("desc")?;
+        out.require_as("desc")?;
         let found = describe(array)?;
         out.set_as(channels::from_format(found.format, found.channels), "desc")
     }
@@ -173,7 +173,7 @@ export! {
         out: Out<'_, usize>, channels: In<'_, Channels>, device: i32
     ) {
         bind()?;
-        out.required_as("maxWidthInElements")?;
+        out.require_as("maxWidthInElements")?;
         let (format, channels) = channels::format(channels.get_as("fmtDesc")?)?;
         driver::cuDeviceGetTexture1DLinearMaxWidth(out.address(), format, channels, device)
     }

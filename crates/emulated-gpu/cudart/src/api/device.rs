@@ -40,7 +40,7 @@ export! {
 
     /// All emulated devices are alike, so the first one always fits best.
     fn cudaChooseDevice(out: Out<'_, i32>, properties: In<'_, u8>) {
-        properties.required_as("prop")?;
+        properties.require_as("prop")?;
         out.set_as(0, "device")
     }
 
@@ -57,7 +57,7 @@ export! {
 
     /// Returns the flags of the current device.
     fn cudaGetDeviceFlags(out: Out<'_, u32>) {
-        out.required_as("flags")?;
+        out.require_as("flags")?;
         let (number, mut flags, mut active) = (device()?, 0, 0);
         driver::cuDevicePrimaryCtxGetState(number, &mut flags, &mut active)?;
         out.set_as(flags, "flags")

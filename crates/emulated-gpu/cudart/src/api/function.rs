@@ -22,7 +22,7 @@ fn find(function: usize) -> Result<usize> {
 export! {
     /// Returns the attributes of a kernel.
     fn cudaFuncGetAttributes(out: Out<'_, FunctionAttributes>, function: usize) {
-        out.required_as("attr")?;
+        out.require_as("attr")?;
         let kernel = find(function)?;
         let attribute = |which: i32| {
             let mut value = 0;
@@ -68,7 +68,7 @@ export! {
 
     /// Returns the number of parameters.
     fn cudaFuncGetParamCount(function: usize, out: Out<'_, usize>) {
-        out.required_as("paramCount")?;
+        out.require_as("paramCount")?;
         let kernel = find(function)?;
         let (mut offset, mut count) = (0usize, 0);
         let mut parameter_info = |index| {

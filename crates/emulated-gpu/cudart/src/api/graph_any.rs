@@ -57,7 +57,7 @@ unsafe fn with_driver_parameters(
     call: impl FnOnce(usize) -> Result,
 ) -> Result {
     let context = current()?;
-    parameters.required_as("nodeParams")?;
+    parameters.require_as("nodeParams")?;
     let node = parameters.get()?;
     let converted = match node.node_type {
         0 => {

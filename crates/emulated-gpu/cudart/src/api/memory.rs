@@ -58,7 +58,7 @@ export! {
     /// Allocates device memory; 0 bytes yield null.
     fn cudaMalloc(out: Out<'_, usize>, bytes: usize) {
         bind()?;
-        out.required_as("devPtr")?;
+        out.require_as("devPtr")?;
         if bytes == 0 {
             return out.set_as(0, "devPtr");
         }
@@ -74,8 +74,8 @@ export! {
     /// Allocates rows, each aligned for coalesced access.
     fn cudaMallocPitch(out: Out<'_, usize>, pitch: Out<'_, usize>, width: usize, height: usize) {
         bind()?;
-        out.required_as("devPtr")?;
-        pitch.required_as("pitch")?;
+        out.require_as("devPtr")?;
+        pitch.require_as("pitch")?;
         let made = pitched(width, height)?;
         out.set_as(made.address, "devPtr")?;
         pitch.set_as(made.pitch, "pitch")
@@ -84,7 +84,7 @@ export! {
     /// Allocates slices of rows, each row aligned for coalesced access.
     fn cudaMalloc3D(out: Out<'_, Pitched>, extent: Extent) {
         bind()?;
-        out.required_as("pitchedDevPtr")?;
+        out.require_as("pitchedDevPtr")?;
         let rows = extent.height.checked_mul(extent.depth);
         let rows = rows.ok_or_else(|| Code::INVALID_VALUE.because("the extent is too large"))?;
         out.set_as(Pitched { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
@@ -117,7 +117,7 @@ export! {
 /// `out` must be null or a writable place of the program.
 unsafe fn host_alloc(out: Out<'_, usize>, bytes: usize, flags: u32) -> Result {
     bind()?;
-    out.required_as("ptr")?;
+    out.require_as("ptr")?;
     if bytes == 0 {
         return out.set_as(0, "ptr");
     }

@@ -123,7 +123,7 @@ fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
 /// # Safety
 /// `out` must be null or have room for these fields.
 unsafe fn write(out: Out<'_, u8>, fields: &[Fields], device: i32) -> Result {
-    out.required_as("prop")?;
+    out.require_as("prop")?;
     out.set_list(&lay_out(fields, device)?)
 }
 

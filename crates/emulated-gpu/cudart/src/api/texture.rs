@@ -136,7 +136,7 @@ export! {
         out: Out<'_, u64>, resource: In<'_, Resource>, texture: In<'_, Texture>, view: In<'_, View>
     ) {
         bind()?;
-        out.required_as("pTexObject")?;
+        out.require_as("pTexObject")?;
         let resource = driver_resource(&resource.get_as("pResDesc")?)?;
         let texture = driver_texture(&texture.get_as("pTexDesc")?)?;
         let mut driver_view = DriverView::default();
@@ -157,7 +157,7 @@ export! {
     /// Returns the resource description of a texture object.
     fn cudaGetTextureObjectResourceDesc(out: Out<'_, Resource>, texture: u64) {
         bind()?;
-        out.required_as("pResDesc")?;
+        out.require_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuTexObjectGetResourceDesc(&raw mut found as usize, texture)?;
         out.set_as(runtime_resource(&found), "pResDesc")
@@ -166,7 +166,7 @@ export! {
     /// Returns the texture description of a texture object.
     fn cudaGetTextureObjectTextureDesc(out: Out<'_, Texture>, texture: u64) {
         bind()?;
-        out.required_as("pTexDesc")?;
+        out.require_as("pTexDesc")?;
         let mut found = DriverTexture::default();
         driver::cuTexObjectGetTextureDesc(&raw mut found as usize, texture)?;
         out.set_as(runtime_texture(&found), "pTexDesc")
@@ -175,7 +175,7 @@ export! {
     /// Returns the resource view of a texture object.
     fn cudaGetTextureObjectResourceViewDesc(out: Out<'_, View>, texture: u64) {
         bind()?;
-        out.required_as("pResViewDesc")?;
+        out.require_as("pResViewDesc")?;
         let mut found = DriverView::default();
         driver::cuTexObjectGetResourceViewDesc(&raw mut found as usize, texture)?;
         out.set_as(found.view, "pResViewDesc")
@@ -184,7 +184,7 @@ export! {
     /// Creates a surface object, through which kernels read and write an array.
     fn cudaCreateSurfaceObject(out: Out<'_, u64>, resource: In<'_, Resource>) {
         bind()?;
-        out.required_as("pSurfObject")?;
+        out.require_as("pSurfObject")?;
         let resource = driver_resource(&resource.get_as("pResDesc")?)?;
         driver::cuSurfObjectCreate(out.address(), &raw const resource as usize)
     }
@@ -192,7 +192,7 @@ export! {
     /// Returns the resource description of a surface object.
     fn cudaGetSurfaceObjectResourceDesc(out: Out<'_, Resource>, surface: u64) {
         bind()?;
-        out.required_as("pResDesc")?;
+        out.require_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuSurfObjectGetResourceDesc(&raw mut found as usize, surface)?;
         out.set_as(runtime_resource(&found), "pResDesc")
