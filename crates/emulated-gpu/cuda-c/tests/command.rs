@@ -36,7 +36,7 @@ fn macros_and_include_folders_are_options() {
     fs::write(folder.path().join("k.cu"), source).unwrap();
     let output = cuda_c(folder.path(), &["k.cu", "-I", "headers", "-D", "FACTOR=6"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    // 7.0f
+    // The constant 7.0f.
     assert!(text(&output.stdout).contains("0f40E00000"), "{}", text(&output.stdout));
 }
 

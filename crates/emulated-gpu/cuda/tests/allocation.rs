@@ -1,5 +1,5 @@
-//! Out of memory on the host. The test makes one large allocation of the driver fail after the other, like SQLite's
-//! tests. Each time, the call must return `OUT_OF_MEMORY` or do without the memory, and the driver must still work
+//! Out of memory on the host. Like SQLite's tests, this test makes the driver's large allocations fail, one after the
+//! other. Each time, the call must return `OUT_OF_MEMORY` or do without the memory, and the driver must still work
 //! afterwards.
 //!
 //! The functions here replace those of the C library in the whole process, including the driver's shared library.
@@ -94,8 +94,8 @@ unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, rights: i32) -> i
     unsafe { libc::syscall(libc::SYS_mprotect, start, size, libc::c_long::from(rights)) as i32 }
 }
 
-/// A variable of 64 KiB; a kernel with 64 KiB of local memory per thread, one that allocates and frees a block of the
-/// heap, and one that adds 1 to each of n numbers.
+/// PTX with a variable of 64 KiB and three kernels: one with 64 KiB of local memory per thread, one that allocates and
+/// frees a block of the heap, and one that adds 1 to each of n numbers.
 const KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .global .b8 variable[65536];\n\
     .extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n\
@@ -158,7 +158,7 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     call!(cuMemAllocManaged(&raw mut managed => *mut u64, N * 4 => usize, 1 => u32));
     call!(cuMemHostAlloc(&raw mut pinned => *mut usize, N * 4 => usize, 0 => u32));
     call!(cuMemAllocAsync(&raw mut pooled => *mut u64, N * 4 => usize, stream => usize));
-    // From pageable memory, which the driver reads before the call returns.
+    // Copy from pageable memory, which the driver reads before the call returns.
     call!(cuMemcpyHtoDAsync_v2(block => u64, host.as_ptr() => *const u32, N * 4 => usize, stream => usize));
     launched(launch(function(c"increment")?, (N as u32 / 256, 256), stream, &[block, N as u64]))?;
     call!(cuMemcpyDtoDAsync_v2(pooled => u64, block => u64, N * 4 => usize, stream => usize));
@@ -246,7 +246,8 @@ fn each_failed_allocation_is_reported_as_out_of_memory() {
     }
     for (checks, place) in [("memory", "heap"), ("memory", "addresses"), ("all", "addresses")] {
         let mut block = 0;
-        // A process for each block, because the driver keeps some memory for later calls.
+        // Each block fails in a separate process, because the driver keeps some memory for later
+        // calls.
         loop {
             let number = block.to_string();
             let variables = [

@@ -47,8 +47,8 @@ macro_rules! export {
         $(#[$meta])*
         ///
         /// # Safety
-        /// As NVIDIA documents the function: every pointer is null or points to an object of the
-        /// documented kind.
+        /// The caller must follow NVIDIA's documentation: every pointer is null or points to an
+        /// object of the documented kind.
         unsafe fn $body($($argument: $type),*) -> Result $work
 
         versions!(@one $body, ($($argument: $type,)*), Header::Twelve, stringify!($name));
@@ -186,12 +186,12 @@ export! {
         with_link(handle, |link| unsafe { copy(link.ptx()?, text) })
     }
 
-    /// Always refused.
+    /// Always fails: linked LTO-IR is not available.
     fn nvJitLinkGetLinkedLTOIRSize = lto_ir_size(handle: Handle, _size: Out<'_, usize>) thirteen {
         with_link(handle, |link| Err(link.lto_ir()))
     }
 
-    /// Always refused.
+    /// Always fails: linked LTO-IR is not available.
     fn nvJitLinkGetLinkedLTOIR = lto_ir(handle: Handle, _image: Out<'_, u8>) thirteen {
         with_link(handle, |link| Err(link.lto_ir()))
     }

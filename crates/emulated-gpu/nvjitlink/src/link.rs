@@ -18,7 +18,7 @@ use crate::status::Status;
 /// The inputs of a link, and its result.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// `None` if they were wrong.
+    /// The options; `None` if they were invalid.
     options: Option<Options>,
     texts: Vec<Source>,
     /// LTO-IR, which NVIDIA's library compiles.
@@ -36,7 +36,7 @@ enum State {
     Open,
     Failed,
     Image(Vec<u8>),
-    /// With the final zero.
+    /// The linked PTX, with the final zero.
     Ptx(Vec<u8>),
 }
 

@@ -8,7 +8,7 @@ use crate::status::Status;
 /// The options of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// All of them, as written.
+    /// All options, as the caller wrote them.
     pub(crate) written: Vec<String>,
     /// `sm_80`, from `-arch`.
     pub(crate) target: String,

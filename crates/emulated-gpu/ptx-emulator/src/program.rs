@@ -178,7 +178,7 @@ pub struct RegisterInfo {
     pub name: String,
     /// Its declared type.
     pub ty: Type,
-    /// 1, or the number of elements of the vector that it belongs to.
+    /// How many elements the vector that it belongs to has; 1 if it belongs to none.
     pub lanes: u32,
     /// Whether it is declared at module scope, and so shared by the functions of a kernel.
     pub shared: bool,

@@ -1,4 +1,5 @@
-//! Sources that NVRTC accepts: small kernels, with the expected results, which NVRTC's must equal.
+//! Small kernels that NVRTC accepts, with their expected results. NVRTC's results must be equal,
+//! too.
 
 use crate::kernel::{Argument, as_words, compile_with, run, words};
 use crate::reference::{both, nvrtc};
@@ -16,7 +17,7 @@ fn check(source: &str, threads: u32, expected: &[u32]) {
     assert_eq!(found[..expected.len()], *expected, "{source}");
 }
 
-/// Checks a kernel of one thread; `before` is the source before it.
+/// Checks a kernel that runs in one thread. `before` is the source text before the kernel.
 fn one(before: &str, body: &str, expected: &[u32]) {
     let source = format!("{before}\nextern \"C\" __global__ void k(unsigned *x) {{ {body} }}");
     check(&source, 1, expected);
@@ -44,8 +45,8 @@ fn functions_with_the_name_of_a_built_in_one() {
          x[3] = min(3, 2, 1); x[4] = min(7, 5);",
         &[4, 40, 2, 1, 5],
     );
-    // A function of the same types hides the built-in one; a template is only used if it fits
-    // better.
+    // A function with the same parameter types hides the built-in function. A template is only used
+    // if it fits better.
     one(
         "template <class T> __device__ T max(T a, T b) { return a > b ? a + 100 : b + 100; }
          __device__ float fminf(float a, float b) { return a < b ? a : b + 7; }

@@ -1,4 +1,4 @@
-//! Which products are contracted to `fma`, compared with NVRTC's choice for the same texts.
+//! Tests that the products contracted to `fma` are those that NVRTC contracts in the same texts.
 
 use crate::kernel::compile;
 

@@ -209,7 +209,8 @@ fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str) -> String {
     nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
 }
 
-/// Checks a file that the compiler must refuse with these words, but NVRTC accepts.
+/// Checks a file that NVRTC accepts and this compiler must reject, with a message that contains
+/// `words`.
 fn check_refused(source: &str, words: &str) {
     let errors = cuda_c::compile(source, &Options::default()).expect_err(words);
     assert!(errors[0].to_string().contains(words), "{}", errors[0]);

@@ -7,7 +7,7 @@ use crate::reference::both;
 /// The name of each format, its number of fraction bits, its exponent bias and its greatest number.
 const KINDS: [(&str, u32, i32, u32); 2] = [("e4m3", 3, 7, 0x7e), ("e5m2", 2, 15, 0x7b)];
 
-/// The values of each expression of the bits `u` and `v` in 1024 threads.
+/// Evaluates each expression, which may use the bits `u` and `v`, in 1024 threads.
 fn results(kind: &str, inputs: &[u32; 2048], expressions: &[&str]) -> Vec<Vec<u32>> {
     let mut body = String::new();
     for (index, expression) in expressions.iter().enumerate() {
@@ -39,7 +39,8 @@ fn results(kind: &str, inputs: &[u32; 2048], expressions: &[&str]) -> Vec<Vec<u3
     as_words(&memory[0]).chunks(1024).map(<[u32]>::to_vec).collect()
 }
 
-/// Numbers near representable ones, halfway between two, far outside the range, and NaNs.
+/// Inputs near representable numbers, halfway between two of them, and far outside the range; and
+/// NaNs.
 fn inputs(fraction: u32, bias: i32) -> [u32; 2048] {
     let mut state = 7u32;
     std::array::from_fn(|at| {

@@ -7,7 +7,7 @@ use crate::kernel::{as_words, compile, load, run, words};
 const INCLUDES: &str = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
     namespace cg = cooperative_groups;\n";
 
-/// The value of `expression` in each of 64 threads, whose variables `v` have these values.
+/// Evaluates `expression` in 64 threads; the variable `v` of each thread has one of `values`.
 fn results(before: &str, expression: &str, values: &[u32]) -> Vec<u32> {
     let source = format!(
         "{INCLUDES}{before}\nextern \"C\" __global__ void k(int *out, const int *in) {{

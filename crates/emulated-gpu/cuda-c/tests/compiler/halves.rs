@@ -146,7 +146,7 @@ fn functions_of_bfloat16() {
     compare(true, &all);
 }
 
-/// Operators work without a call to a function of the headers.
+/// Operators on halves are compiled without calls of functions in the headers.
 #[test]
 fn operators_without_functions() {
     let pairs =

@@ -75,7 +75,7 @@ fn effects_stay_after_their_conditions() {
     assert_eq!(run_warp("asm_twice", &[zeros(1), zeros(32)]), [21.0f32.to_bits(); 32]);
 }
 
-/// Lanes synchronise with those that take the same path.
+/// Lanes synchronise with the lanes that take the same path.
 #[test]
 fn warps_synchronise_after_their_conditions() {
     assert_eq!(run_warp("active", &[zeros(32)])[9..11], [0x3ff, 0]);
@@ -88,7 +88,8 @@ fn warps_synchronise_after_their_conditions() {
     }
 }
 
-/// A loop that lanes run unequally often isn't partially unrolled, because the lanes would diverge.
+/// A loop that the lanes of a warp run different numbers of times isn't partially unrolled, because
+/// the lanes would diverge.
 #[test]
 fn loops_with_warp_instructions_are_not_unrolled() {
     for asked in ["", "\n#pragma unroll 4\n"] {

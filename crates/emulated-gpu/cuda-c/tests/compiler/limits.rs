@@ -17,7 +17,7 @@ fn refused_with(source: &str, options: &Options<'_>) -> String {
     found[0].message.clone()
 }
 
-/// `count` texts, each made from its number.
+/// Concatenates `count` texts, each made from its index.
 fn repeated(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).fold(String::new(), |mut text, number| {
         let _ = write!(text, "{}", one(number));
@@ -154,7 +154,8 @@ fn thousands_of_cases_and_conditions() {
     assert_eq!(as_words(&memory[0]), expected.collect::<Vec<_>>());
 }
 
-/// Ten times as much as real code contains of everything that was once quadratic or worse.
+/// Every construct whose compilation once took quadratic time or more, ten times as often as in
+/// real code.
 #[test]
 fn large_sources_compile() {
     const COUNT: usize = 2000;

@@ -223,7 +223,7 @@ fn special_functions_of_double() {
     });
     check_double("lgamma(fabs(x) + 3.0)", -200.0, 200.0, 8, |x| libm::lgamma(x.abs() + 3.0));
     check_double("tgamma(fabs(x))", -100.0, 100.0, 8, |x| libm::tgamma(x.abs()));
-    // An inverse function gives the original value back.
+    // Applying a function and its inverse gives the original value.
     check_double("fabs(x) < 0.999 ? erf(erfinv(x)) : x", -0.999, 0.999, 8, |x| x);
     check_double("x > 1e-9 && x < 0.4 ? normcdf(normcdfinv(x)) : x", -0.4, 0.4, 256, |x| x);
     check_double("x > 1e-9 && x < 1.0 ? erfc(erfcinv(x)) : x", -1.0, 1.0, 256, |x| x);

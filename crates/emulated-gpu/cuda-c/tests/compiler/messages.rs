@@ -2,7 +2,7 @@
 
 use cuda_c::{Options, Severity, compile};
 
-/// Sources, and a part of the first error message.
+/// Invalid sources, each with a part of the first error message.
 const WRONG: &[(&str, &str)] = &[
     ("int main() { return 0; }", "`main` is host code"),
     ("void f() {}", "`f` is host code"),
@@ -212,7 +212,7 @@ fn errors_name_the_mistake() {
     }
 }
 
-/// Sources that compile with a warning, and a part of it.
+/// Sources that compile with a warning, each with a part of that warning.
 const WARNED: &[(&str, &str)] = &[
     ("template <typename T> __global__ void k(T *x) { }", "the template `k` isn't compiled"),
     (

@@ -1,4 +1,4 @@
-//! Names in PTX are the same as NVRTC's, and valid in PTX.
+//! Tests that names in PTX are those that NVRTC gives, and valid in PTX.
 
 use crate::kernel::{compile, run, word, words};
 use crate::reference::{nvrtc, theirs};

@@ -1,4 +1,4 @@
-//! Exact functions have the same results as NVRTC's.
+//! Tests that functions with exact results agree with NVRTC's.
 
 use crate::BITS;
 use crate::kernel::{Argument, as_words, words};

@@ -1,4 +1,4 @@
-//! Unusual programs have the same results as with NVRTC.
+//! Tests that unusual programs have the same results as with NVRTC.
 
 use crate::kernel::{Argument, as_words, drawn, floats, word, words};
 use crate::reference::both;

@@ -1,4 +1,5 @@
-//! Unsupported features that NVRTC has, and mistakes that it also finds.
+//! Sources that must be rejected: some use features that only NVRTC supports, the others have
+//! mistakes that NVRTC also finds.
 
 use cuda_c::{Options, compile};
 

@@ -12,7 +12,8 @@ use crate::textures::NAMED;
 #[test]
 fn arrays_are_copied_in_both_directions() {
     let _context = own_context();
-    // A blocking stream: it waits for the default stream, in which copies between arrays run.
+    // The stream is a blocking one, so it waits for the default stream, in which copies between
+    // arrays run.
     let stream = stream(0);
     let line = array([8, 0, 0], 1, 0);
     let values = numbers(16);
@@ -23,7 +24,7 @@ fn arrays_are_copied_in_both_directions() {
     let memory = allocate(64);
     ok!(cuMemcpyAtoD_v2(memory + 4 => u64, line => usize, 0 => usize, 32 => usize));
     assert_eq!(read(memory + 4, 8)[3], 3.0f32.to_bits());
-    // Whole rows of a two-dimensional array, whose rows are padded.
+    // Copy whole rows of a two-dimensional array, whose rows are padded.
     let flat = array([4, 2, 0], 1, 0);
     ok!(cuMemcpyDtoA_v2(flat => usize, 0 => usize, memory + 4 => u64, 32 => usize));
     let other = array([4, 2, 0], 1, 0);
@@ -38,7 +39,7 @@ fn arrays_are_copied_in_both_directions() {
         flat => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize, stream => usize
     ));
     ok!(cuStreamSynchronize(stream => usize));
-    // A rectangle from one array to the other.
+    // Copy a rectangle from one array to the other.
     let kind = sys::CUmemorytype::CU_MEMORYTYPE_ARRAY;
     let mut copy = sys::CUDA_MEMCPY2D {
         srcXInBytes: 4,
@@ -61,7 +62,8 @@ fn arrays_are_copied_in_both_directions() {
     ok!(cuMemcpy2DUnaligned_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
     ok!(cuMemcpyAtoH_v2(host.as_mut_ptr() => *mut f32, other => usize, 8 => usize, 8 => usize));
     assert_eq!(host[..2], [5.0, 6.0]);
-    // Outside the array, not whole rows, from the middle of a texel, or larger than the array.
+    // Invalid copies: outside the array, not whole rows, from the middle of a texel, or larger than
+    // the array.
     copy.Height = 3;
     returns!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
     let host = host.as_ptr();

@@ -83,7 +83,8 @@ fn a_card_is_found_by_any_form_of_its_pci_address() {
         ));
         (code, device)
     };
-    // The form that NVML uses; the domain, leading zeros and the function may be omitted.
+    // Find the card by NVML's form of the address, and by forms without the domain, the leading
+    // zeros or the function.
     for same in ["00000000:0B:00.0", "0000:0b:00.0", "0:b:0", "0b:00.0", "b:0", " 0000:0b:00\n"] {
         assert_eq!(find(same), (0, 11), "{same:?}");
     }

@@ -117,7 +117,7 @@ fn node_type(node: usize) -> u32 {
     node_type
 }
 
-/// Launches on a stream and waits.
+/// Launches an executable graph on a stream, and waits.
 pub(crate) fn run(executable: usize, stream: usize) {
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
@@ -133,7 +133,8 @@ fn a_kernel_chooses_a_body() {
     let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (take, adds) = (function(module, "take"), function(module, "add"));
-    // For a kind and a number of bodies, the sums for a condition of 0, 1, 2, 3 and 99.
+    // A kind of node, its number of bodies, and the expected sums for a condition of 0, 1, 2, 3 and
+    // 99.
     for (kind, size, expected) in [
         (IF, 1, [1000, 1001, 1001, 1001, 1001]),
         (IF, 2, [1010, 1001, 1001, 1001, 1001]),
@@ -228,7 +229,7 @@ fn a_body_can_be_captured() {
         stream => usize, &raw const node => *const usize, 1 => usize, 1 => u32
     ));
     ok!(cuMemcpyDtoDAsync_v2(sum => u64, word => u64, 4 => usize, stream => usize));
-    // The body, in another stream at the same time. The driver knows its graph already, so no output is needed.
+    // Capture the body in another stream at the same time. The driver knows its graph already, so no output is needed.
     ok!(cuStreamBeginCaptureToGraph(
         other => usize, body[0] => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize, 1 => u32,
     ));
@@ -259,7 +260,7 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
     kernel(body[0], &[count], down, &[condition, word]);
     let executable = instantiate(graph);
     write(sum, 0);
-    // The first launch waits for the gate, and the others for it.
+    // The first launch waits for the gate, and the other launches wait for the first.
     let held = gate(first);
     for stream in [first, second, first, second] {
         ok!(cuGraphLaunch(executable => usize, stream => usize));
@@ -299,7 +300,7 @@ fn an_update_takes_the_other_graphs_condition() {
         read(sum, 1)[0]
     };
     assert_eq!(sum_of(3), 3);
-    // Other kernels that set another condition; then a condition that begins with 0.
+    // Update to kernels that set another condition, and then to a condition that begins with 0.
     assert_eq!(update(executable, make(WHILE, 1, 1, 10)), 0);
     assert_eq!(sum_of(3), 30);
     assert_eq!(update(executable, make(WHILE, 1, 0, 10)), 0);

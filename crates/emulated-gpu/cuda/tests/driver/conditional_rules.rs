@@ -188,7 +188,8 @@ fn a_body_may_only_contain_device_work() {
         ),
     ];
     for (what, work, fits) in works {
-        // In a body, and in a child graph in a body. Outside bodies, everything is allowed.
+        // Try each kind of work in a body, and in a child graph in a body. Outside bodies,
+        // everything is allowed.
         let (one, two, plain) = (graph(), graph(), graph());
         captured(body_of(one), work);
         captured(plain, work);

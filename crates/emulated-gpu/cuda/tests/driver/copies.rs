@@ -11,7 +11,7 @@ fn copies_work_in_every_direction() {
     write(a, &values);
     ok!(cuMemcpyDtoD_v2(b => u64, a => u64, 64 => usize));
     assert_eq!(read(b, 16), values);
-    // From one part of a buffer to another, and with types inferred from the addresses.
+    // Copy from one part of a buffer to another, and copy with types inferred from the addresses.
     ok!(cuMemcpyDtoD_v2(b => u64, a + 32 => u64, 32 => usize));
     let mut host = [0u32; 16];
     ok!(cuMemcpy(host.as_mut_ptr() as u64 => u64, b => u64, 64 => usize));
@@ -115,7 +115,7 @@ fn rectangles_are_copied() {
     let host = End { x: 4, y: 1, kind: 1, host: values.as_ptr(), device: 0, array: 0, pitch: 20 };
     let device =
         End { x: 0, y: 0, kind: 2, host: std::ptr::null(), device: block, array: 0, pitch };
-    // From a matrix of 4 × 5: rows 1 to 3, columns 1 to 3.
+    // Copy rows 1 to 3 and columns 1 to 3 of a matrix of 4 × 5.
     let mut copy = Rectangle { source: host, target: device, width: 12, height: 3 };
     ok!(cuMemcpy2D_v2(&raw const copy => *const Rectangle));
     assert_eq!(read(block, 3), [6, 7, 8]);

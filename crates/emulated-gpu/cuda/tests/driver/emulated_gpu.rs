@@ -157,7 +157,7 @@ fn kernels_are_counted() {
         counts
     };
     assert_eq!(counts(), [0; 16]);
-    // 100 of 128 threads do the addition: four warps, of which the last one diverges.
+    // 100 of 128 threads do the addition. There are four warps, and the last one diverges.
     assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
     ok!(cuCtxSynchronize());
     let plain = counts();

@@ -106,7 +106,7 @@ fn the_primary_context_handle_exists_before_the_context() {
     ok!(cuDevicePrimaryCtxRetain(&raw mut retained => *mut usize, 0 => i32));
     assert_eq!(retained, announced);
     ok!(cuCtxSynchronize());
-    // The forms from before CUDA 11.
+    // The versions of these functions from before CUDA 11.
     ok!(cuDevicePrimaryCtxRelease(0 => i32));
     ok!(cuDevicePrimaryCtxReset(0 => i32));
     assert_eq!(call!(RUNTIME[2](&raw mut announced => *mut usize, 1 => i32)), code::INVALID_DEVICE);

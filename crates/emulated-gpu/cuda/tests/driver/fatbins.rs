@@ -39,7 +39,7 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     ok!(cuMemsetD32_v2(data => u64, 5 => u32, 1 => usize));
     assert_eq!(launch(function(module, "increment"), (1, 1), 0, &[data, 1]), 0);
     assert_eq!(read(data, 1), [6]);
-    // As a library, given the structure in which a host compiler wraps the fatbin.
+    // Load the fatbin as a library, given the structure in which a host compiler wraps it.
     let wrapper = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
     let library = output!(cuLibraryLoadData(
         -> usize, wrapper.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,

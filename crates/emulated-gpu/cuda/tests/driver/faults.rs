@@ -1,4 +1,5 @@
-//! Faults of kernels: the error code, that it is sticky, and the report on standard error.
+//! Tests of kernels' faults: the error code is right and sticky, and a report is printed on
+//! standard error.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,7 +97,7 @@ fn an_out_of_bounds_access_makes_the_context_unusable() {
     ok!(cuLaunchHostFunc(
         stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void
     ));
-    // However soon the kernel fails, work is accepted until the error was reported.
+    // No matter how soon the kernel fails, work is accepted until the error has been reported.
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
     ok!(cuEventRecord(done => usize, stream => usize));
@@ -209,7 +210,7 @@ fn every_kind_of_write_initialises_memory() {
     read_it(from);
     ok!(cuMemcpyDtoD_v2(third => u64, from => u64, 4 => usize));
     read_it(third);
-    // Written by a kernel.
+    // A kernel may initialise the memory, too.
     read_it(to);
     let filled = allocate(4);
     ok!(cuMemsetD8_v2(filled => u64, 0 => u8, 4 => usize));

@@ -127,7 +127,7 @@ fn graphs_are_built_node_by_node() {
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(block, 4), [11; 4]);
-    // Other parameters, only in the executable graph.
+    // Set other parameters, only in the executable graph.
     let fewer = [block, 2u64];
     let pointers = [&raw const fewer[0], &raw const fewer[1]];
     kernel.parameters = pointers.as_ptr();
@@ -228,7 +228,7 @@ fn memory_node_parameters_can_be_read_back() {
     let mut params = [9u64; 15];
     ok!(cuGraphMemAllocNodeGetParams(made => usize, params.as_mut_ptr() => *mut u64));
     assert_eq!((params[0], params[1], params[13], params[14]), (1, 1, 400, address));
-    // Filled with bytes of 7.
+    // Fill the memory with bytes of 7.
     let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
     let fill = output!(cuGraphAddMemsetNode(
         -> usize, graph => usize, &raw const made => *const usize, 1 => usize,
@@ -322,7 +322,7 @@ fn memory_of_graphs_is_counted() {
     in_child!(&[]);
     let _context = own_context();
     let stream = stream(1);
-    // Used, peak of used, reserved, peak of reserved.
+    // The four attributes: used, peak of used, reserved, peak of reserved.
     let counts = || {
         [0u32, 1, 2, 3].map(|attribute| {
             let mut value = 9u64;

@@ -1,4 +1,5 @@
-//! Green contexts: their resources, and that they share everything else with the primary context.
+//! Tests of green contexts: each has its own resources, and shares everything else with the primary
+//! context.
 
 use crate::export_tables;
 use crate::support::{
@@ -168,7 +169,8 @@ fn green_contexts_share_memory_with_the_primary_context() {
         ));
         assert_eq!((owner, context), (green, primary));
     }
-    // An event that is recorded after the work of all its streams, and one for which all of them wait.
+    // Record one event after the work of all of the green context's streams, and let all of these streams wait for
+    // another.
     let (after_all, first) = (event(), event());
     let gate = gate(other);
     ok!(cuGreenCtxRecordEvent(green => usize, after_all => usize));

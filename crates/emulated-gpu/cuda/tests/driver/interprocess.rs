@@ -190,7 +190,8 @@ fn memory_of_one_process_is_read_and_written_by_another() {
             assert_eq!((base, size), (*block, 4 * len));
         }
         ok!(cuCtxSynchronize());
-        // Opening a handle again gives the same address, and it must be closed as often.
+        // Opening a handle again gives the same address, which must then be closed as often as it
+        // was opened.
         assert_eq!(open(handles[1]), blocks[1]);
         assert_eq!((close(blocks[1]), read(blocks[1], 1)), (0, vec![3]));
         assert_eq!((close(blocks[1]), close(blocks[1])), (0, code::INVALID_VALUE));
@@ -272,7 +273,7 @@ fn sharing_loses_no_concurrent_writes() {
     std::thread::scope(|scope| {
         let shares = scope.spawn(|| {
             ok!(cuCtxSetCurrent(context => usize));
-            // Every second block; its neighbours on the page are moved with it.
+            // Share every second block. Its neighbours on the page are moved with it.
             for block in blocks.iter().step_by(2) {
                 share(*block);
                 std::thread::sleep(Duration::from_millis(1));

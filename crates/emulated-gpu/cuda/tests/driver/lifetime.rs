@@ -65,9 +65,10 @@ fn freeing_waits_for_kernels_launched_meanwhile() {
     }
     let context = context();
     let spin = function(module(KERNELS), "spin");
-    // Freeing waits for the streams in this order.
+    // Freeing waits for these two streams in the order in which they were created.
     let (passed, waited) = (stream(1), stream(1));
-    // More than the allocator caches, so that the memory would return to the host immediately.
+    // The block is larger than what the allocator caches, so the memory would return to the host
+    // immediately.
     let size = 100 << 20;
     let (flag, case) = (pinned(4), std::env::var("CASE").unwrap());
     let memory = match &*case {

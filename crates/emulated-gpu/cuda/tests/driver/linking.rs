@@ -186,7 +186,7 @@ fn grids_synchronise_through_the_device_runtime() {
     assert_eq!(read(sums, 24), [rounds; 24]);
 }
 
-/// The linker's options stay with the image, also in a copy.
+/// The linker's options stay with the image, even with a copy of it.
 #[test]
 fn the_register_limit_stays_with_the_image() {
     let _context = own_context();

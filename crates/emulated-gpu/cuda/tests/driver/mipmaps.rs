@@ -73,7 +73,8 @@ fn levels_are_arrays_of_half_the_size() {
     returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
     assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
     assert_eq!(free_memory(), before);
-    // The number of levels is clamped: at least one, at most as often as the sides can be halved.
+    // The number of levels is clamped: there is at least one, and at most one for each time that
+    // the sides can be halved.
     for (wanted, actual) in [(0, 1), (99, 4)] {
         let (code, pyramid) = mipmap([8, 0, 0], 0, wanted);
         assert_eq!((code, level(pyramid, actual - 1).0), (0, 0));

@@ -40,7 +40,7 @@ fn nesting_of_graphs_is_limited() {
     let times = (0..64).take_while(|_| put(doubled, doubled) == 0).count();
     assert!((10..30).contains(&times), "{times}");
     assert_eq!(put(doubled, doubled), code::OUT_OF_MEMORY);
-    // It is also fast, because a graph that is nested in many places is visited once.
+    // Instantiation is also fast, because a graph that is nested in many places is visited once.
     for _ in 0..20 {
         assert_eq!(
             instantiate(doubled),
@@ -121,7 +121,7 @@ fn a_copy_has_separate_nested_graphs() {
         read(block, 1)[0]
     };
     let inner = writing(block, 1, context);
-    // A nesting depth of two; and a copy made before any inner handle was requested.
+    // Nest two levels deep, and make a copy before any inner handle is requested.
     let (middle, _) = enclosing(&[inner]);
     let (outer, outer_nodes) = enclosing(&[middle]);
     let early = output!(cuGraphClone(-> usize, outer => usize));
@@ -147,8 +147,8 @@ fn a_copy_has_separate_nested_graphs() {
         in_outer => usize, std::ptr::null_mut::<usize>() => *mut usize, &raw mut count => *mut usize
     ));
     assert_eq!(listed, code::INVALID_VALUE, "it was destroyed with its node");
-    // A graph that is nested twice runs twice. In the executable graph, its nodes are found by the handles of the one
-    // with a handle.
+    // A graph that is nested twice runs twice. If the program has the handle of one of the two, that one's node handles
+    // also find the nodes in the executable graph.
     let (first, second) = (writing(block, 5, context), writing(block, 6, context));
     let (both, both_nodes) = enclosing(&[first, second, first]);
     assert_eq!(written(both), 5);
@@ -178,13 +178,13 @@ fn a_nested_graph_can_be_replaced() {
     let (first, second) = (writing(block, 1, context), writing(block, 2, context));
     let (outer, outer_nodes) = enclosing(&[first]);
     let early = instantiate(outer);
-    // Only in the executable graph.
+    // Replace the nested graph only in the executable graph.
     ok!(cuGraphExecChildGraphNodeSetParams(
         early => usize, outer_nodes[0] => usize, second => usize
     ));
     let late = instantiate(outer);
     assert_eq!([early, late].map(result), [2, 1]);
-    // In the graph: the previous nested graph is destroyed.
+    // Replace it in the graph: the previous nested graph is destroyed.
     let before = child_of(outer_nodes[0]);
     let mut any = [0u64; 32];
     (any[0], any[2]) = (4, second as u64);
@@ -201,8 +201,7 @@ fn a_nested_graph_can_be_replaced() {
         early => usize, outer_nodes[0] => usize, any.as_mut_ptr() => *mut u64
     ));
     assert_eq!([early, late].map(result), [1, 1]);
-    // A graph with another topology doesn't fit the executable graph, and only a child-graph node can be replaced by
-    // one.
+    // A graph with another topology doesn't fit the executable graph, and only child-graph nodes accept a graph.
     let (larger, _) = enclosing(&[first, second]);
     let inside = nodes(first)[0];
     for (executable, node, graph) in

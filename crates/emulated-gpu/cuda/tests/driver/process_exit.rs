@@ -62,7 +62,7 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
         return;
     }
     context();
-    // Like a full disk: no file may grow. The signal for this must not end the process.
+    // Simulate a full disk: no file may grow. The signal that this sends must not end the process.
     // SAFETY: both calls have no preconditions.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);

@@ -11,7 +11,8 @@ use crate::support::{
 const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
     { .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }";
 
-/// Allocates `bytes` up to `times` times, and writes the number of successful allocations to p.
+/// A kernel that tries to allocate `bytes` bytes `times` times, and writes to p how often it
+/// succeeded.
 const ALLOCATING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n\
     .visible .entry k(.param .u64 p, .param .u64 bytes, .param .u64 times, .param .u64 frees)\n\
@@ -23,7 +24,7 @@ const ALLOCATING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     st.param.b64 [size], %a;\ncall free, (size);\nN: setp.lt.u64 %q, %i, %t;\n@%q bra L;\n\
     E: st.global.u64 [%p], %i;\nret;\n}";
 
-/// Kibibytes of memory: current or peak, depending on the field of `/proc/self/status`.
+/// The current or peak memory in kibibytes, depending on the field of `/proc/self/status`.
 #[cfg(target_os = "linux")]
 fn memory_of(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -226,7 +227,7 @@ fn too_many_threads_are_rejected() {
 #[test]
 fn attributes_reflect_declarations_and_options() {
     let _context = own_context();
-    // More than 40 registers of 64 bits.
+    // A kernel with about 40 registers of 64 bits.
     let values: String = (1..40).map(|i| format!("mov.u64 %rd{i}, {i};\n")).collect();
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o) {{\n\

@@ -9,7 +9,8 @@ use crate::support::{INCREMENT, code, cu, function, in_child, launch, module, ok
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 6;
 const STEPS: u64 = 40;
-/// The number of words of each canary, which surrounds the memory that is used.
+/// The number of words of each canary. Canaries are host memory around the memory in use, and must
+/// not change.
 const WORDS: usize = 1024;
 
 /// Addresses that any thread may use, whether they are still valid or not.

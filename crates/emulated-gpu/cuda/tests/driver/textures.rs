@@ -69,7 +69,7 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
         handles.iter().flat_map(|&handle| [handle as u32, (handle >> 32) as u32]).collect();
     let table = allocate(words.len() * 4);
     crate::memory::write(table, &words);
-    // Thread 0 reads in the middle of a row. Each image counts up along its axes.
+    // Thread 0 reads in the middle of a row. The texels of each image count up along its axes.
     let at = allocate(64 * 12);
     let positions: Vec<u32> =
         (0..64).flat_map(|_| [2.25_f32, 1.5, 1.5].map(f32::to_bits)).collect();
@@ -276,7 +276,8 @@ fn invalid_textures_are_rejected() {
         assert_eq!(code, code::INVALID_VALUE);
     };
     let plain = sampling(false, 0);
-    // A misaligned address, more than was allocated, no texels, an invalid pitch.
+    // Invalid resources: a misaligned address, more than was allocated, no texels, an invalid
+    // pitch.
     invalid(of_memory(memory + 16, 64), plain);
     invalid(of_memory(memory, 4100), plain);
     invalid(of_memory(memory, 0), plain);

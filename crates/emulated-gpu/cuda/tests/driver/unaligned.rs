@@ -98,7 +98,7 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
     ok!(cuGraphAddKernelNode_v2(
         node.address() => usize, graph => usize, 0 => usize, 0 => usize, given.address() => usize
     ));
-    // Again, after the first node, and with parameters that were read from a node.
+    // Add another node after the first one, with parameters that were read from a node.
     ok!(cuGraphAddKernelNode_v2(
         node.address() => usize, graph => usize, Unaligned::new(&[node.get::<usize>()]).address() => usize,
         1 => usize, given.address() => usize,

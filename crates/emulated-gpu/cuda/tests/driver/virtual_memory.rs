@@ -123,7 +123,7 @@ fn two_mappings_of_one_handle_are_the_same_bytes() {
     let Some(context) = start() else { return };
     let increment = function(module(INCREMENT), "increment");
     let (first, second, handle) = (reserve(2 * MIB2), reserve(MIB2), create(MIB2));
-    // In the middle of a reservation, and over a whole one.
+    // Map the memory in the middle of one reservation, and over the whole of another.
     let first_half = first + MIB2 as u64;
     for address in [first_half, second] {
         assert_eq!(map(address, MIB2, handle), 0);
@@ -171,13 +171,13 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert_eq!(before - free_memory(), 3 * MIB2);
     assert_eq!(unmap(address, 3 * MIB2), 0);
     assert_eq!(free_memory(), before);
-    // More than the device has, with and without existing allocations.
+    // Request more memory than the device has, with and without existing allocations.
     assert_eq!(create_as(3 << 30, PLAIN).0, code::OUT_OF_MEMORY);
     assert_eq!(create_as(usize::MAX / MIB2 * MIB2, PLAIN).0, code::OUT_OF_MEMORY);
     let own = crate::support::allocate(3 << 29);
     assert_eq!(create_as(1 << 30, PLAIN).0, code::OUT_OF_MEMORY);
     ok!(cuMemFree_v2(own => u64));
-    // More pieces than this process may have open files.
+    // Create more pieces of memory than this process may have open files.
     let few = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
     // SAFETY: the process only runs this test.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);

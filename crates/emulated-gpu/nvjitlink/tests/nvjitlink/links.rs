@@ -71,7 +71,7 @@ fn with_lto_fatbins_passed_as_lto_ir_become_ptx() {
     assert_eq!(link.add(PTX, super::support::next(1), "next"), SUCCESS);
     assert_eq!(link.get("LinkedPtx"), Err(INVALID_INPUT));
     assert_eq!(run(Ptx::from_binary(link.image())), 6);
-    // Without any LTO-IR, this is an error, as in NVIDIA's library.
+    // Without any LTO-IR, `-lto` is an error, as in NVIDIA's library.
     let link = Link::new(&["-arch=sm_80", "-lto"]);
     assert_eq!(link.add(PTX, super::support::next(1), "next"), SUCCESS);
     assert_eq!(link.complete(), NVVM_COMPILE);

@@ -1,4 +1,5 @@
-//! Affinity of cards to processors and memory: all of the host's, because the host executes the card's work.
+//! Affinity of cards to processors and memory nodes. Each card is near all of them, because the host executes the
+//! card's work.
 
 use std::ffi::{c_uint, c_ulong};
 

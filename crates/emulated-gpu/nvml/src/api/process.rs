@@ -17,7 +17,7 @@ const NO_INSTANCE: c_uint = c_uint::MAX;
 #[repr(C)]
 pub(crate) struct Process1 {
     process: c_uint,
-    /// Padding, here and below.
+    /// Padding.
     padding: c_uint,
     /// Memory in bytes.
     used: u64,

@@ -113,8 +113,8 @@ impl Tracer {
         };
         self.pending = Some(origin);
         if !first {
-            // After a call, where its results are read; the callee's return has already been
-            // counted.
+            // The results of a call are read at the step after it; the callee's return has already
+            // been counted.
             event.before.push(Value::Note(RETURNED.into()));
             self.trace.events.push(event);
             return;
@@ -224,7 +224,7 @@ impl Watch for Tracer {
             return;
         }
         let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
-            // A step added by the lowering: the end of a function without `ret`.
+            // The lowering added this step, as the end of a function without `ret`.
             self.finish(core);
             let returns = self.returns.get(pc as usize).copied().unwrap_or(false);
             self.depth = self.depth.saturating_sub(usize::from(returns));

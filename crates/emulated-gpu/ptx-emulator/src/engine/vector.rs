@@ -137,7 +137,7 @@ fn compares_avx2<O: Comparator>(registers: &mut Registers, operands: &Operands, 
     *word = *word & !mask | bits & mask;
 }
 
-/// Like [`compile`].
+/// The version of a comparison for this host, as in [`compile`].
 pub(super) fn compile_comparison<O: Comparator>(fast: bool) -> Compute {
     #[cfg(target_arch = "x86_64")]
     if fast {

@@ -46,9 +46,9 @@ fn same_stack(a: &Frames, b: &Frames) -> bool {
 pub(super) enum State {
     /// It can run.
     Ready,
-    /// A barrier of the block.
+    /// It waits at this barrier of the block.
     AtBarrier(u8),
-    /// The other members of a collective.
+    /// It waits for the other members of a collective.
     AtCollective,
 }
 
@@ -174,7 +174,7 @@ impl Warp {
         } else {
             ready.min_by_key(|(_, f)| (u32::MAX - depth(&f.frames), f.pc)).map(|(index, _)| index)
         }?;
-        // `remove`, not `swap_remove`: the order is that of the last turns.
+        // Not `swap_remove`, because the splits are in the order of their last turns.
         let mut split = self.splits.remove(chosen);
         let mut stop = u32::MAX;
         self.splits.retain(|other| {

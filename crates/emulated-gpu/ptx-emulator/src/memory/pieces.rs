@@ -24,8 +24,8 @@ impl Pieces {
         pieces
     }
 
-    /// Takes `len` bytes (a multiple of the granularity) at a multiple of `align`: best fit, from
-    /// the shortest piece that is certain to hold them.
+    /// Takes `len` bytes (a multiple of the granularity) at a multiple of `align`. Best fit: they
+    /// come from the shortest piece that is certain to be large enough.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
         let slack = align.max(self.grain) - self.grain;
         let &(length, start) = self.by_length.range((len.checked_add(slack)?, 0)..).next()?;

@@ -14,8 +14,8 @@ use super::pieces::Pieces;
 use super::shared::Addresses;
 use crate::room::{OutOfMemory, Zeroed};
 
-/// The size of the reserved address range: 256 GiB, more than a card has memory. Unused addresses
-/// cost nothing.
+/// The size of the reserved address range: 256 GiB, which is more memory than a card has. Unused
+/// addresses cost nothing.
 const RESERVED_BYTES: u64 = 1 << 38;
 /// The granularity of blocks.
 const GRAIN: u64 = 256;

@@ -35,7 +35,7 @@ impl<'a> Parser<'a, '_> {
                     return;
                 }
                 _ if self.begins_item() => return,
-                // The body of a function whose header could not be read.
+                // This is the body of a function whose header could not be read.
                 TokenKind::Mark("{") => {
                     self.skip_braces();
                     if !matches!(self.kind(), TokenKind::Mark("," | ";" | "}")) {

@@ -73,8 +73,8 @@ pub enum ObjectAction {
         hint: Option<Operand>,
         d: Destination,
     },
-    /// `cp.async.mbarrier.arrive`: arrives when the thread's copies are complete. With `.noinc` that arrival is
-    /// one of those that the phase already expects.
+    /// `cp.async.mbarrier.arrive`: arrives when the thread's copies are complete. With `.noinc`, the phase already
+    /// expects this arrival.
     CopiesArrive { counted: bool },
 }
 

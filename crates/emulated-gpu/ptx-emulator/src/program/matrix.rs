@@ -116,7 +116,7 @@ pub struct Fragment {
 pub struct Metadata {
     /// The metadata word of each lane.
     pub metadata: Operand,
-    /// The lanes of each four whose metadata is used.
+    /// Selects the lanes, among each four, whose metadata is used.
     pub selector: u32,
     /// `::ordered_metadata`: the positions in a chunk are in ascending order.
     pub ordered: bool,

@@ -5,7 +5,7 @@ use ptx_emulator::{Emulator, Options};
 
 use crate::ptx::{kernel, launch, words};
 
-/// The counts of all lines of a launch, with two buffers of `buffer` words.
+/// Launches a kernel with two buffers of `buffer` words, and returns the counts of all its lines.
 fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
     let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
     let buffers = [(); 2].map(|()| words(&emulator, &vec![0; buffer]));
@@ -25,8 +25,8 @@ fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> Li
     sum
 }
 
-/// Counts of instructions without memory accesses, executed by one warp: multiply-adds of the two units, those
-/// of other types, and single operations.
+/// Counts of a body without memory accesses, executed by one warp: multiply-adds of FMA units and of tensor cores,
+/// those of other types, and single operations.
 fn calculated(body: &str) -> [u64; 4] {
     let registers = ".reg .f32 %f<8>; .reg .f64 %d<4>; .reg .b32 %r<16>; .reg .b16 %h<4>;
          .reg .pred %q; .reg .b32 %t; mov.u32 %t, %tid.x; setp.lt.u32 %q, %t, 10;\n";
@@ -162,7 +162,8 @@ fn matrix_units_count_by_their_shape() {
     ] {
         let other = if tf32 { 0 } else { product };
         assert_eq!(calculated(&instruction), [0, product, other, 0], "{instruction}");
-        // In a loop, after a branch at which lanes diverged and reconverged.
+        // The counts are also right in a loop, after a branch at which lanes diverged and
+        // reconverged.
         let body = format!(
             ".reg .b32 %n; mov.u32 %n, 0; LOOP: @%q bra ON; add.u32 %t, %t, 0; ON: bar.warp.sync -1;
              {instruction} add.u32 %n, %n, 1; setp.lt.u32 %q, %n, 3; @%q bra LOOP;"

@@ -1,5 +1,5 @@
-//! Valid texts: NVRTC's output for typical kernels, and handwritten files with every form of declaration and
-//! operand. Also the programs that they are parsed to.
+//! Valid texts: NVRTC's output for typical kernels, and handwritten files with every form of declaration and operand.
+//! The tests also check the programs that these texts are parsed to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -223,7 +223,7 @@ fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
     }
 }
 
-/// An algorithm of quadratic complexity would take minutes here.
+/// A text that would take minutes if the parser's time were quadratic.
 #[test]
 fn long_texts_are_parsed_quickly() {
     let text = |lines: usize| {

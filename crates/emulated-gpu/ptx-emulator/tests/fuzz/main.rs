@@ -36,7 +36,7 @@ pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut Random)) {
     }
 }
 
-/// Prints the number of the current case if it panics.
+/// Prints the current case's number if the case panics.
 struct CaseName(u64);
 
 impl Drop for CaseName {

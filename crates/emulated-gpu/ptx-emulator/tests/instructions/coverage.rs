@@ -1,6 +1,6 @@
-//! Coverage of the instruction tables: everything that the checker accepts must have a row. The tests use the
-//! checker: they put every type and every modifier that no row of an instruction has into its rows, and
-//! whatever is then accepted is missing from the tables.
+//! Coverage of the instruction tables: everything that the checker accepts must have a row. The tests use the checker.
+//! They take each row of an instruction, and insert every type and modifier that no row of that instruction has.
+//! Whatever the checker then accepts is missing from the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,7 +140,7 @@ pub(crate) fn accepted(statements: &[String]) -> Vec<bool> {
     accepted_in(&kernel(), statements)
 }
 
-/// Does the same as [`accepted`] in another kernel.
+/// Checks which statements are accepted, as [`accepted`] does, in another kernel.
 pub(crate) fn accepted_in(kernel: &(String, usize), statements: &[String]) -> Vec<bool> {
     let mut verdicts = vec![true; statements.len()];
     for (chunk, verdicts) in statements.chunks(AT_ONCE).zip(verdicts.chunks_mut(AT_ONCE)) {
@@ -212,8 +212,8 @@ fn by_opcode() -> BTreeMap<String, Vec<InstructionForm>> {
     found
 }
 
-/// The forms of an opcode whose neighbours are tested. These are all forms, except for matrix products: they
-/// have hundreds of forms from one table of shapes and types, of which every tenth is tested.
+/// The forms of an opcode whose neighbours are tested. These are all forms, except for matrix products: they have
+/// hundreds of forms from one table of shapes and types, so only every tenth is tested.
 fn tried(forms: &[InstructionForm]) -> impl Iterator<Item = &InstructionForm> {
     let table = forms.first().is_some_and(|form| ["mma", "wmma"].contains(&form.opcode.as_str()));
     forms.iter().step_by(if table { 10 } else { 1 })
@@ -277,8 +277,8 @@ pub(crate) fn neighbours() -> BTreeSet<String> {
     found.iter().map(InstructionForm::text).collect()
 }
 
-/// All forms with one untyped register replaced by an integer and by a float of the same width. Of the matrix
-/// products, only every tenth.
+/// All forms with one untyped register replaced by an integer and by a float of the same width. Only every tenth matrix
+/// product is included.
 pub(crate) fn with_typed_registers() -> Vec<String> {
     let typed = |class: char| match class {
         'h' => &["hu", "hf"][..],

@@ -31,8 +31,8 @@ pub(super) fn ptxas() -> Option<PathBuf> {
 
 /// ptxas's verdict on a file; an error has its messages.
 pub(super) fn verdict(ptxas: &Path, file: &Path, arch: &str) -> Result<(), String> {
-    // Assembled for linking, unless a function has several results or PTX is too old: then it can only be
-    // assembled as a whole.
+    // The file is assembled for linking, unless a function has several results or the PTX is too old. Such files can
+    // only be assembled as whole programs.
     match verdict_of(ptxas, file, arch, &["-c"]) {
         Err(messages) if messages.contains("'Compile only(-c)' requires") => {
             verdict_of(ptxas, file, arch, &[])
@@ -114,7 +114,7 @@ fn judge(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
     judge_in(ptxas, &coverage::kernel(), statements)
 }
 
-/// Does the same as [`judge`] in another kernel.
+/// Asks ptxas about each instruction, as [`judge`] does, in another kernel.
 pub(super) fn judge_in(
     ptxas: &Path,
     kernel: &(String, usize),

@@ -13,7 +13,8 @@ fn only_whole_mappings_can_be_unmapped() {
     let at = |index: usize| address + (index * MIB2) as u64;
     let handles = [create(MIB2), create(2 * MIB2)];
     let wrong = code::INVALID_VALUE;
-    // Not reserved, past the end, misaligned, larger than the memory, an unknown handle, a non-zero offset.
+    // Invalid mappings: not reserved, past the end, misaligned, larger than the memory, an unknown handle, a non-zero
+    // offset.
     assert_eq!(map(MIB2 as u64, MIB2, handles[0]), wrong);
     assert_eq!(map(at(3), 2 * MIB2, handles[1]), wrong);
     assert_eq!(map(at(0) + 4096, MIB2, handles[0]), wrong);

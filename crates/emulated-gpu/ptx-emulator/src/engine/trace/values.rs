@@ -3,9 +3,9 @@
 use crate::arithmetic;
 use crate::program::{FloatMode, Type};
 
-/// The type as which a register is shown. Usually it is the instruction's type. If that is untyped
-/// bits, the declared type is used; if the value is extended into a wider register, the type is
-/// widened.
+/// The type with which a register's value is shown: usually the instruction's type. If that type is
+/// untyped, the register's declared type is used; if the value is extended into a wider register,
+/// the type is widened.
 pub(super) fn shown_type(ty: Option<Type>, declared: Type, written: bool) -> Type {
     use Type as T;
     let Some(ty) = ty else { return declared };

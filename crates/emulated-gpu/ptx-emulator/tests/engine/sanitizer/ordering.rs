@@ -1,5 +1,5 @@
-//! racecheck: ordering without a barrier of the block, by fences, flags, counters and compare-and-swap. For
-//! each, a faulty kernel and a clean one.
+//! racecheck: ordering by fences, flags, counters and compare-and-swap, without a barrier of the block. For each there
+//! is a faulty kernel, and a clean one that must not be flagged.
 
 use ptx_emulator::{Emulator, FaultKind, Launch};
 
@@ -60,7 +60,7 @@ fn a_flag_between_warps() {
     twins((1, 64), &format!("{head} {}", body(&relaxed, acquire)), &clean);
     let lazy = acquire.replace("acquire", "relaxed");
     twins((1, 64), &format!("{head} {}", body(release, &lazy)), &clean);
-    // Volatile accesses with fences.
+    // Volatile accesses are ordered by fences.
     let volatile = |fence: &str| {
         format!("setp.eq.u32 %u, %t, 0; {fence} @%u st.volatile.shared.u32 [s+256], 1;")
     };
@@ -153,7 +153,8 @@ fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
         if let Err(fault) = run(&emulator, "") {
             panic!("{fault}");
         }
-        // The compare-and-swap uses another address, and the word that was loaded is added to.
+        // In the faulty kernel, the compare-and-swap uses another address, and an addition changes
+        // the word that was loaded.
         let fault = run(&emulator, "red.add.u32 [%a], 1; add.u64 %a, %a, 8; mov.u32 %c, 0;");
         assert_eq!(fault.err().map(|fault| fault.kind), Some(FaultKind::Race));
     }
@@ -171,7 +172,7 @@ fn the_last_block_may_reset_the_counter() {
     };
     // The first block isn't ordered after the others. The last block has observed them all.
     twins((4, 32), &body("0"), &body("3"));
-    // Ordered by a barrier, with the reset in another thread of the block.
+    // A clean kernel in which another thread of the block resets the counter, ordered by a barrier.
     let other = "setp.ne.u32 %q, %t, 0; @%q bra WAIT; atom.global.inc.u32 %v, [%p0], 100; \
                  st.shared.u32 [s], %v; WAIT: bar.sync 0; ld.shared.u32 %v, [s]; \
                  setp.eq.u32 %q, %v, 3; setp.eq.and.u32 %q, %t, 33, %q; \

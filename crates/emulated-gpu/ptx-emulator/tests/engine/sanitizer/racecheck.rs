@@ -1,5 +1,5 @@
-//! racecheck: for each race a faulty kernel, and a clean one with correct ordering, here mostly by a barrier.
-//! Fences, flags and counters are in `ordering.rs`.
+//! racecheck: for each race there is a faulty kernel, and a clean one with correct ordering, here mostly by a barrier.
+//! Tests of fences, flags and counters are in `ordering.rs`.
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
@@ -73,7 +73,7 @@ pub(super) fn devices() -> Vec<Emulator> {
     list
 }
 
-/// `faulty` races on every device, and `clean` on none.
+/// Checks that `faulty` races on every device, and `clean` on none.
 pub(super) fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
     for emulator in devices() {
         let kind = run(&emulator, shape, faulty).err().map(|fault| fault.kind);
@@ -84,7 +84,8 @@ pub(super) fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
     }
 }
 
-/// Sets `%a` to the address of the word of the thread that mirrors this one in the block.
+/// Sets `%a` to the address of the mirrored thread's word: thread `n - 1 - i` mirrors thread `i` of
+/// `n`.
 const MIRROR: &str =
     "mov.u32 %a, %ntid.x; sub.u32 %a, %a, %t; sub.u32 %a, %a, 1; shl.b32 %a, %a, 2;
     mov.u32 %c, s; add.u32 %a, %a, %c;";
@@ -96,7 +97,8 @@ fn a_missing_barrier() {
     };
     twins((1, 64), &body(""), &body("bar.sync 0;"));
     twins((3, 96), &body("bar.warp.sync -1;"), &body("barrier.sync 3;"));
-    // Read, then written by another thread: a barrier is missing at the end of a loop.
+    // A word is read, and then written by another thread: a barrier is missing at the end of a
+    // loop.
     let body = |between: &str| {
         format!("{MIRROR} ld.shared.u32 %v, [%a]; {between} st.shared.u32 [%i], %t;")
     };

@@ -69,7 +69,8 @@ fn shuffles_from_inactive_lanes_are_reported() {
     let body = |distance: u32, mask: u32| {
         format!("{HALF} @%q shfl.sync.down.b32 %w, %v, {distance}, 31, {mask};")
     };
-    // Lane 15 reads lane 16, which is in no mask. A narrow segment keeps the read inside.
+    // Lane 15 reads lane 16, which is in no mask. With a narrow segment, the read stays inside the
+    // mask.
     let narrow = "shfl.sync.down.b32 %w, %v, 1, 4127, 0xffff;";
     assert_eq!(4127, (32 - 16) << 8 | 31);
     twins(32, FaultKind::InactiveLane, &body(1, 0xffff), &format!("{HALF} @%q {narrow}"));
@@ -103,7 +104,7 @@ fn deadlocks_are_reported() {
         &lanes("redux.sync.add.u32 %v, %v, -1;"),
         &lanes("bar.warp.sync -1;"),
     );
-    // Fewer threads than the barrier expects.
+    // Fewer threads arrive than the barrier expects.
     twins(64, FaultKind::Deadlock, "bar.sync 1, 96;", "bar.sync 1, 64;");
 }
 

@@ -1,4 +1,5 @@
-//! racecheck: volatile data, which is not ordered, and volatile flags, which a loop waits for.
+//! racecheck: volatile data doesn't order other accesses, but a volatile flag that a loop waits for
+//! does.
 
 use ptx_emulator::FaultKind;
 
@@ -45,7 +46,8 @@ fn a_volatile_update_is_not_atomic() {
     for shape in [(1, 64), (1, 32), (64, 1)] {
         twins(shape, faulty, "red.global.add.u32 [%p0], 1;");
     }
-    // The update is repeated as often as there are threads; the sum also ends the loop.
+    // Each thread repeats the update until the sum has reached a limit, so the sum also ends the
+    // loop.
     let until =
         |update: &str| format!("A: {update} add.u32 %c, %w, 0; setp.lt.u32 %q, %c, 9; @%q bra A;");
     twins((1, 64), &until(faulty), &until("atom.global.add.u32 %w, [%p0], 1;"));
