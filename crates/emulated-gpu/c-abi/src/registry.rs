@@ -15,13 +15,13 @@ struct State<T> {
 }
 
 /// The distance between handles, so that they look like aligned pointers.
-const STEP: usize = 16;
+const HANDLE_STEP: usize = 16;
 
 impl<T> Registry<T> {
     /// An empty registry, whose handles start after `base`.
     #[must_use]
     pub const fn new(base: usize) -> Self {
-        Self(Mutex::new(State { objects: BTreeMap::new(), next: base + STEP }))
+        Self(Mutex::new(State { objects: BTreeMap::new(), next: base + HANDLE_STEP }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
@@ -32,7 +32,7 @@ impl<T> Registry<T> {
     pub fn insert(&self, object: T) -> usize {
         let mut state = self.lock();
         let handle = state.next;
-        state.next += STEP;
+        state.next += HANDLE_STEP;
         state.objects.insert(handle, Arc::new(object));
         handle
     }

@@ -177,8 +177,8 @@ impl Link {
             );
             return Err(self.refuse((Status::InvalidInput, log)));
         }
-        let module =
-            ptx_emulator::parse_part(&source).map_err(|diagnostics| self.wrong(&diagnostics))?;
+        let module = ptx_emulator::parse_part(&source)
+            .map_err(|diagnostics| self.log_errors(&diagnostics))?;
         if module.target > options.architecture {
             let log = format!(
                 "fatal   : {name}: SM version specified by .target is higher than default SM version assumed: \
@@ -201,7 +201,7 @@ impl Link {
     }
 
     /// Logs the errors in some PTX.
-    fn wrong(&mut self, diagnostics: &[Diagnostic]) -> Status {
+    fn log_errors(&mut self, diagnostics: &[Diagnostic]) -> Status {
         for one in diagnostics {
             self.errors.push_line(&one.to_string());
         }
@@ -227,7 +227,7 @@ impl Link {
         }
         let begun = Instant::now();
         self.compile(&options)?;
-        let text = self.linked(&options).map_err(|lines| {
+        let text = self.link_texts(&options).map_err(|lines| {
             lines.iter().for_each(|line| self.errors.push_line(line));
             Status::Internal
         })?;
@@ -260,7 +260,7 @@ impl Link {
     }
 
     /// Links all texts to one. The error is a list of lines for the log.
-    fn linked(&self, options: &Options) -> Result<String, Vec<String>> {
+    fn link_texts(&self, options: &Options) -> Result<String, Vec<String>> {
         let lines = |all: Vec<Diagnostic>| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let is_part = options.relocatable || options.ptx;
         let text = match self.texts.as_slice() {

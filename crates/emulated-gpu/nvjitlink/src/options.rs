@@ -143,18 +143,18 @@ mod tests {
     }
 
     /// The options without their text.
-    fn parsed(options: &[&str]) -> Options {
+    fn parse(options: &[&str]) -> Options {
         Options { written: Vec::new(), ..read(options).unwrap() }
     }
 
     #[test]
     fn every_option_of_the_header_is_accepted() {
         for option in IGNORED.split(' ') {
-            assert_eq!(parsed(&["-arch=sm_80", option]), parsed(&["-arch=sm_80"]), "{option}");
+            assert_eq!(parse(&["-arch=sm_80", option]), parse(&["-arch=sm_80"]), "{option}");
         }
         for option in IGNORED_WITH_VALUE.split(' ') {
             let option = format!("{option}=1");
-            assert_eq!(parsed(&["-arch=sm_80", &option]), parsed(&["-arch=sm_80"]), "{option}");
+            assert_eq!(parse(&["-arch=sm_80", &option]), parse(&["-arch=sm_80"]), "{option}");
         }
         let all =
             ["-arch=compute_90a", "-maxrregcount=32", "-lto", "-ptx", "-r", "-time", "-verbose"];
@@ -169,7 +169,7 @@ mod tests {
             time: true,
             verbose: true,
         };
-        assert_eq!(parsed(&all), expected);
+        assert_eq!(parse(&all), expected);
         assert_eq!(read(&all).unwrap().written, all);
     }
 

@@ -11,7 +11,7 @@ const DEVICE_SHARE: (u64, u64) = (3, 4);
 /// The fallback if the system doesn't report its memory.
 const FALLBACK: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 8 << 30 };
 /// The granularity and the minimum of the device's memory size, in bytes.
-const UNIT: u64 = 1 << 20;
+const GRANULARITY: u64 = 1 << 20;
 
 /// The memory of a device in bytes: three quarters of the memory that was available to this process at the
 /// first call.
@@ -27,7 +27,7 @@ pub fn memory() -> u64 {
 }
 
 fn device_memory(left: u64) -> u64 {
-    (left / DEVICE_SHARE.1 * DEVICE_SHARE.0 / UNIT * UNIT).max(UNIT)
+    (left / DEVICE_SHARE.1 * DEVICE_SHARE.0 / GRANULARITY * GRANULARITY).max(GRANULARITY)
 }
 
 /// The memory that is available without swapping, from `/proc/meminfo`.

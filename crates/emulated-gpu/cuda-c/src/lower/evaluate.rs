@@ -128,7 +128,7 @@ impl Lowerer<'_> {
                 let inst = self.function_of(number).inst(own).clone();
                 self.count_step()?;
                 let args: Option<Vec<u64>> =
-                    inst.args.iter().map(|arg| self.known(number, &known, *arg)).collect();
+                    inst.args.iter().map(|arg| self.known_bits(number, &known, *arg)).collect();
                 let types: Vec<Ty> =
                     inst.args.iter().map(|arg| self.function_of(number).inst(*arg).ty).collect();
                 let bits = match (&inst.op, args) {
@@ -183,12 +183,12 @@ impl Lowerer<'_> {
                 }
             }
             if let Some((_, value)) = until.filter(|(end, _)| *end == at) {
-                break self.known(number, &known, value);
+                break self.known_bits(number, &known, value);
             }
             let target: Target = match block.end {
                 Terminator::Jump(target) => target,
                 Terminator::Branch { condition, yes, no } => {
-                    match self.known(number, &known, condition) {
+                    match self.known_bits(number, &known, condition) {
                         Some(0) => no,
                         Some(_) => yes,
                         None => break None,
@@ -199,7 +199,7 @@ impl Lowerer<'_> {
             };
             let params = self.function_of(number).block(target.block).params.clone();
             let values: Vec<Option<u64>> =
-                target.args.iter().map(|arg| self.known(number, &known, *arg)).collect();
+                target.args.iter().map(|arg| self.known_bits(number, &known, *arg)).collect();
             for (param, value) in params.into_iter().zip(values) {
                 match value {
                     Some(bits) => known.insert(param, bits),
@@ -222,7 +222,7 @@ impl Lowerer<'_> {
         self.constexpr_globals.contains(&global).then_some(GLOBAL_FLAG | u64::from(global) << 32)
     }
 
-    fn known(
+    fn known_bits(
         &self,
         number: Option<usize>,
         known: &HashMap<Value, u64>,

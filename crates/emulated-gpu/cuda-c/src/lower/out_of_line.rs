@@ -123,7 +123,7 @@ impl Lowerer<'_> {
             Ok((places, lowerer.resolve(&function.result, function.span)?))
         })?;
         for (_, place, is_reference) in places {
-            let passed = self.passed(&place.ty.ty, is_reference);
+            let passed = self.passing_of(&place.ty.ty, is_reference);
             let in_memory = is_reference || matches!(passed, Passed::Struct { .. });
             takes.push(passed);
             values.push(match in_memory {
@@ -137,7 +137,7 @@ impl Lowerer<'_> {
             self.builder.op(Op::Call(callee.into()), Ty::None, values);
             return Ok(Operand::Value(self.void()));
         }
-        let gives = self.passed(&result.ty, reference);
+        let gives = self.passing_of(&result.ty, reference);
         let callee = Op::Call(Callee { name, takes, gives: Some(gives.clone()) }.into());
         if reference {
             let address = self.builder.op(callee, Ty::I64, values);
@@ -159,7 +159,7 @@ impl Lowerer<'_> {
     }
 
     /// How an argument or a result is passed.
-    fn passed(&mut self, ty: &Type, reference: bool) -> Passed {
+    fn passing_of(&mut self, ty: &Type, reference: bool) -> Passed {
         if reference {
             return Passed::Value(Ty::I64);
         }
@@ -219,7 +219,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let address = self.temporary(&ty.ty);
-            match self.passed(&ty.ty, false) {
+            match self.passing_of(&ty.ty, false) {
                 Passed::Value(_) => {
                     let memory = memory_of(&ty.ty);
                     let value = self.add_parameter(memory);
@@ -238,7 +238,7 @@ impl Lowerer<'_> {
         let (result, reference) = self.resolve(&function.result, function.span)?;
         let slot = self.body(&function, result.clone(), reference, own, &chosen.template)?;
         if let Some(slot) = slot {
-            let gives = self.passed(&result.ty, reference);
+            let gives = self.passing_of(&result.ty, reference);
             let value = match gives {
                 Passed::Struct { .. } => slot,
                 Passed::Value(_) if reference => self.builder.load(Memory::B64, false, slot),

@@ -115,7 +115,7 @@ fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<u
             });
         }
     }
-    let needed = needed(function, condition, &params, &again.args)?;
+    let needed = condition_inputs(function, condition, &params, &again.args)?;
     let ways = || params.iter().zip(&again.args).filter(|(param, _)| needed.contains(param));
     let mut now: HashMap<Value, u64> = params
         .iter()
@@ -138,7 +138,7 @@ fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<u
 
 /// The values that a condition depends on, in this iteration or an earlier one; `None` if there are
 /// too many.
-fn needed(
+fn condition_inputs(
     function: &Function,
     condition: Value,
     params: &[Value],

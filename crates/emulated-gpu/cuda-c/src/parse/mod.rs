@@ -69,7 +69,7 @@ pub(crate) struct Parser<'a> {
 }
 
 /// Operators that can be spelt as words.
-const WORDS: [(&str, &str); 11] = [
+const OPERATOR_WORDS: [(&str, &str); 11] = [
     ("and", "&&"),
     ("or", "||"),
     ("not", "!"),
@@ -120,7 +120,7 @@ pub(crate) fn parse(
 impl Parser<'_> {
     fn replace_word_operators(&mut self) {
         for token in self.tokens.iter_mut().filter(|token| token.kind == TokenKind::Word) {
-            if let Some((_, text)) = WORDS.iter().find(|(word, _)| **word == *token.text) {
+            if let Some((_, text)) = OPERATOR_WORDS.iter().find(|(word, _)| **word == *token.text) {
                 (token.kind, token.text) = (TokenKind::Punctuation, Rc::from(*text));
             }
         }

@@ -8,11 +8,11 @@ use cuda_c::{Options, Resolver};
 use crate::kernel::{as_words, compile, run, words};
 
 /// The first error of a source that doesn't compile.
-fn refused(source: &str) -> String {
-    refused_with(source, &Options::default())
+fn first_error(source: &str) -> String {
+    first_error_with(source, &Options::default())
 }
 
-fn refused_with(source: &str, options: &Options<'_>) -> String {
+fn first_error_with(source: &str, options: &Options<'_>) -> String {
     let found = cuda_c::compile(source, options).expect_err("it compiles");
     found[0].message.clone()
 }
@@ -52,7 +52,7 @@ fn includes_are_limited() {
     ]);
     let options = Options { resolver: Some(&files), ..Options::default() };
     let included = |name: &str, count: usize| {
-        refused_with(&format!("#include \"{name}\"\n").repeat(count), &options)
+        first_error_with(&format!("#include \"{name}\"\n").repeat(count), &options)
     };
     assert_eq!(included("own.h", 1), "includes are nested more than 32 deep");
     assert_eq!(included("empty.h", 65_537), "more than 65536 files are included");
@@ -75,25 +75,25 @@ fn macros_are_limited() {
         format!("#define S(a) #a\n{}", repeated(60, define))
     };
     let made = "`#` and `##` make tokens of more than 16777216 bytes";
-    assert_eq!(refused(&format!("{}int L59(x);", doubled("a##a"))), made);
-    assert_eq!(refused(&format!("{}const char *s = L59(x);", doubled("S(a) S(a)"))), made);
+    assert_eq!(first_error(&format!("{}int L59(x);", doubled("a##a"))), made);
+    assert_eq!(first_error(&format!("{}const char *s = L59(x);", doubled("S(a) S(a)"))), made);
     let deep = "macros use each other too deeply and too often";
-    assert_eq!(refused(&format!("{}int L59(x);", doubled("a a"))), deep);
+    assert_eq!(first_error(&format!("{}int L59(x);", doubled("a a"))), deep);
     let wide = format!("#define W {}\n{}", "x ".repeat(1000), "W ".repeat(2000));
-    assert_eq!(refused(&wide), "macros expand to more than 2000000 tokens");
+    assert_eq!(first_error(&wide), "macros expand to more than 2000000 tokens");
     let nested = |count: usize| {
         let (open, close) = ("F(".repeat(count), ")".repeat(count));
         format!("#define F(a) a\n{}", kernel(&format!("x[0] = {open}n{close};")))
     };
     compile(&nested(100));
     assert_eq!(
-        refused(&nested(300)),
+        first_error(&nested(300)),
         "macros in arguments of macros are nested more than 200 deep"
     );
     let chain =
         |i: usize| format!("#define M{}(a) M{i}(a{})\n", i + 1, if i < 8 { "+a" } else { "" });
     let chain = format!("#define M0(a) a\n{}{}", repeated(3000, chain), kernel("x[0] = M3000(n);"));
-    assert_eq!(refused(&chain), deep);
+    assert_eq!(first_error(&chain), deep);
     // Real sources stay far below the limits.
     let chain = |i: usize| format!("#define M{} M{i}\n", i + 1);
     compile(&format!("#define M0 1\n{}{}", repeated(2000, chain), kernel("x[0] = M2000;")));
@@ -106,27 +106,27 @@ fn sizes_do_not_overflow() {
         format!("struct S0 {{ char a[1024]; }};\n{}", repeated(count, one))
     };
     let source = structs(40) + &kernel("x[0] = sizeof(S40);");
-    assert_eq!(refused(&source), "`S16` is larger than any memory with this member");
+    assert_eq!(first_error(&source), "`S16` is larger than any memory with this member");
     let source = structs(15) + &kernel("x[0] = sizeof(S15) >> 20;");
     let (memory, _) =
         run(&compile(&source), "k", ([1; 3], [1; 3]), &[words(&[0]), crate::kernel::word(0)]);
     assert_eq!(as_words(&memory[0]), [1 << 20]);
     let copied = structs(15) + "__global__ void k(S15 *p) { p[0] = p[1]; }";
     let many = "has more than 100000 elements, too many to be read or written at once";
-    assert_eq!(refused(&copied), format!("`S15` {many}"));
+    assert_eq!(first_error(&copied), format!("`S15` {many}"));
     let union = "union U { char a[1 << 30]; int b; }; __global__ void k(U *p) { p[0] = p[1]; }";
-    assert_eq!(refused(union), format!("`U` {many}"));
+    assert_eq!(first_error(union), format!("`U` {many}"));
     assert_eq!(
-        refused(&kernel("int a[120000] = {}; x[0] = a[n];")),
+        first_error(&kernel("int a[120000] = {}; x[0] = a[n];")),
         format!("`int [120000]` {many}")
     );
     let large = "__device__ char a[1l << 36] = {1}; __global__ void k(char *x) { x[0] = a[0]; }";
-    assert!(refused(large).contains("at most 16777216 can have them"));
+    assert!(first_error(large).contains("at most 16777216 can have them"));
     let temporary = "struct S { double a[80000]; }; __device__ S make(); __device__ S make() { S *p = 0; return *p; }
         __global__ void k(char *x) { x[0] = make().a[0] > 0; }";
-    assert!(refused(temporary).contains("a thread has 512 KiB of local memory"));
+    assert!(first_error(temporary).contains("a thread has 512 KiB of local memory"));
     assert_eq!(
-        refused(&kernel("x[0] = sizeof(int[1l << 40]);")),
+        first_error(&kernel("x[0] = sizeof(int[1l << 40]);")),
         "this array is larger than any memory"
     );
 }
@@ -215,7 +215,7 @@ fn sources_and_kernels_have_size_limits() {
         format!("__device__ int a[] = {{{}}};{}", "1,".repeat(count), kernel("x[0] = a[n];"))
     };
     compile(&table(100_000));
-    assert_eq!(refused(&table(2_000_000)), "the source has more than 2000000 tokens here");
+    assert_eq!(first_error(&table(2_000_000)), "the source has more than 2000000 tokens here");
     let doubled = |count: usize| {
         let one = |i: usize| {
             format!("__device__ int f{}(int x) {{ return f{i}(x) + f{i}(x + 1); }}\n", i + 1)
@@ -223,11 +223,11 @@ fn sources_and_kernels_have_size_limits() {
         format!("__device__ int f0(int x) {{ return x * x + 1; }}\n{}", repeated(count, one))
     };
     let source = doubled(20) + &kernel("x[0] = f20(n);");
-    assert_eq!(refused(&source), "the kernel becomes larger than 400000 instructions here");
+    assert_eq!(first_error(&source), "the kernel becomes larger than 400000 instructions here");
     let kernels =
         repeated(100, |i| format!("__global__ void k{i}(int *x) {{ x[0] = f13(x[{i}]); }}\n"));
     assert_eq!(
-        refused(&(doubled(13) + &kernels)),
+        first_error(&(doubled(13) + &kernels)),
         "the source becomes larger than 1500000 instructions here"
     );
     // The loops in 4,096 copies of a function are unrolled until the budget is spent.
@@ -239,10 +239,10 @@ fn sources_and_kernels_have_size_limits() {
     let using = repeated(65, |i| {
         format!("namespace n{i} {{ __device__ int g{i}; }} using namespace n{i};")
     });
-    assert_eq!(refused(&using), "more than 64 namespaces are named by `using namespace`");
+    assert_eq!(first_error(&using), "more than 64 namespaces are named by `using namespace`");
     let sums = "__device__ constexpr int f(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; }";
     let sums = format!("{sums} __device__ int a[] = {{{}}};", "f(1000),".repeat(1000));
-    assert_eq!(refused(&sums), "constant expressions take more than 2000000 steps");
+    assert_eq!(first_error(&sums), "constant expressions take more than 2000000 steps");
 }
 
 /// A message only shows part of a very long line.
@@ -259,7 +259,7 @@ fn messages_shorten_long_lines_and_names() {
     );
     let names = repeated(20, |i| format!("__device__ int v{i}{};", "a".repeat(2000)));
     let source = names + &kernel(&format!("w{} = 1;", "a".repeat(2000)));
-    assert!(refused(&source).starts_with("there is no variable `waaa"));
+    assert!(first_error(&source).starts_with("there is no variable `waaa"));
 }
 
 /// A type's name contains the names of its arguments, so it doubles with each level.
@@ -274,5 +274,5 @@ fn type_names_are_limited() {
         )
     };
     compile(&pairs(8));
-    assert_eq!(refused(&pairs(40)), "this type's name has more than 65536 bytes");
+    assert_eq!(first_error(&pairs(40)), "this type's name has more than 65536 bytes");
 }

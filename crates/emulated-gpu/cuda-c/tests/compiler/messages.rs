@@ -3,7 +3,7 @@
 use cuda_c::{Options, Severity, compile};
 
 /// Invalid sources, each with a part of the first error message.
-const WRONG: &[(&str, &str)] = &[
+const INVALID_SOURCES: &[(&str, &str)] = &[
     ("int main() { return 0; }", "`main` is host code"),
     ("void f() {}", "`f` is host code"),
     ("__global__ void k(float *x) { y[0] = 1; }", "there is no variable `y`"),
@@ -196,7 +196,7 @@ const WRONG: &[(&str, &str)] = &[
 
 #[test]
 fn errors_name_the_mistake() {
-    for (source, expected) in WRONG {
+    for (source, expected) in INVALID_SOURCES {
         let diagnostics = match compile(source, &Options::default()) {
             Err(diagnostics) => diagnostics,
             Ok(ptx) => panic!("this compiles:\n{source}\n{}", ptx.text),

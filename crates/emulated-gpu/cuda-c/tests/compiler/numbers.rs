@@ -5,7 +5,7 @@ use crate::kernel::{Argument, as_words, words};
 use crate::reference::both;
 
 /// Random words, some of which are special as integers or as floats.
-fn drawn() -> Vec<u32> {
+fn random_words() -> Vec<u32> {
     let mut all = vec![
         0,
         1,
@@ -69,7 +69,7 @@ fn compare(ty: &str, expressions: &[&str]) {
                  long long l = (long long)(((unsigned long long)a << 32) | b);
              {body}}}"
         );
-        let arguments: [Argument; 2] = [words(&vec![0; 512 * some.len()]), words(&drawn())];
+        let arguments: [Argument; 2] = [words(&vec![0; 512 * some.len()]), words(&random_words())];
         let shape = ([8, 1, 1], [64, 1, 1], 0);
         let memory = both(&source, "k", shape, &arguments);
         // Something was written, even if there is no NVRTC to compare with.
@@ -119,7 +119,7 @@ fn packed_differences() {
                      out[t] = {call};
                  }}"
             );
-            let values = drawn();
+            let values = random_words();
             let text = crate::kernel::compile(&source);
             let arguments = [words(&[0; 512]), words(&values)];
             let (memory, _) = crate::kernel::run(&text, "k", ([1, 1, 1], [512, 1, 1]), &arguments);

@@ -9,18 +9,18 @@ use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
 
 /// The first handle, and the distance between handles. Small numbers are reserved: streams 0, 1 and 2.
-const FIRST: Handle = 0x1000_0000;
-const STEP: Handle = 0x40;
+const FIRST_HANDLE: Handle = 0x1000_0000;
+const HANDLE_STEP: Handle = 0x40;
 
 /// A new handle; no handle is used twice.
 pub(crate) fn fresh() -> Handle {
-    static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
-    NEXT.fetch_add(STEP, Ordering::Relaxed)
+    static NEXT: AtomicUsize = AtomicUsize::new(FIRST_HANDLE);
+    NEXT.fetch_add(HANDLE_STEP, Ordering::Relaxed)
 }
 
 /// The handle's ordinal, counting from 1.
 pub(crate) fn ordinal(handle: Handle) -> u32 {
-    (handle.saturating_sub(FIRST) / STEP + 1) as u32
+    (handle.saturating_sub(FIRST_HANDLE) / HANDLE_STEP + 1) as u32
 }
 
 /// The objects of one type.

@@ -97,7 +97,7 @@ fn check_input(input: &DeviceResource, capability: u32) -> Result {
 }
 
 /// The remainder of a split.
-fn rest(input: &DeviceResource, set: [u64; 4], split: u64) -> DeviceResource {
+fn remainder(input: &DeviceResource, set: [u64; 4], split: u64) -> DeviceResource {
     if count(&set) == 0 {
         return DeviceResource { kind: NONE, ..DeviceResource::default() };
     }
@@ -134,7 +134,7 @@ pub(crate) fn by_count(
         ..resource(input.device, take(&mut left, size), unit)
     });
     let groups = groups.collect();
-    Ok((groups, rest(input, left, split)))
+    Ok((groups, remainder(input, left, split)))
 }
 
 /// Splits a resource into groups that are described individually. A size of 0 is replaced by the largest possible
@@ -194,7 +194,7 @@ pub(crate) fn by_groups(
         let made = resource(input.device, take(&mut left, size), unit);
         groups.push(DeviceResource { split, is_group: 1, ..made });
     }
-    Ok((groups, rest(input, left, split)))
+    Ok((groups, remainder(input, left, split)))
 }
 
 /// The union of disjoint resources from one split.

@@ -10,7 +10,7 @@ use crate::support::{
 };
 
 /// Kernels that break one rule each. Their parameters have 8 bytes.
-const WRONG: &str = r"
+const FAULTY_KERNELS: &str = r"
 .version 7.0
 .target sm_80
 .address_size 64
@@ -121,7 +121,7 @@ fn an_out_of_bounds_access_makes_the_context_unusable() {
 
 /// The error code of a kernel's execution.
 fn result_of(name: &str, parameters: &[u64]) -> u32 {
-    let kernel = function(module(WRONG), name);
+    let kernel = function(module(FAULTY_KERNELS), name);
     assert_eq!(launch(kernel, (2, 1), 0, parameters), 0);
     cu!(cuCtxSynchronize())
 }
@@ -189,7 +189,7 @@ fn checks_are_selected_by_the_environment() {
     let parameters = [to, from];
     let count = if kernel == "copy" { 2 } else { 1 };
     // The copy uses one block of one thread, so there is no race.
-    let function = function(module(WRONG), &kernel);
+    let function = function(module(FAULTY_KERNELS), &kernel);
     let blocks = if kernel == "copy" { 1 } else { 64 };
     assert_eq!(launch(function, (blocks, 1), 0, &parameters[..count]), 0);
     returns!(wanted, cuCtxSynchronize());
@@ -199,7 +199,7 @@ fn checks_are_selected_by_the_environment() {
 fn every_kind_of_write_initialises_memory() {
     in_child!(&[("EMULATED_GPU_CHECKS", "initialisation")]);
     let _context = own_context();
-    let copy = function(module(WRONG), "copy");
+    let copy = function(module(FAULTY_KERNELS), "copy");
     let (to, from, third) = (allocate(4), allocate(4), allocate(4));
     let value = 1u32;
     let read_it = |from: u64| {

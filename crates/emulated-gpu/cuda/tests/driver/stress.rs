@@ -11,7 +11,7 @@ const ROUNDS: u64 = 6;
 const STEPS: u64 = 40;
 /// The number of words of each canary. Canaries are host memory around the memory in use, and must
 /// not change.
-const WORDS: usize = 1024;
+const CANARY_WORDS: usize = 1024;
 
 /// Addresses that any thread may use, whether they are still valid or not.
 static SHARED: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
@@ -72,11 +72,11 @@ fn step(random: &mut Random, (stream, increment): (usize, usize), own: &mut [u32
                 address => u64, 1 => u8, 1024 => usize, stream => usize
             ));
             check("a fill", code);
-            let to = own[WORDS..].as_mut_ptr();
+            let to = own[CANARY_WORDS..].as_mut_ptr();
             check("a copy", cu!(cuMemcpyDtoH_v2(to => *mut u32, address => u64, 1024 => usize)));
         }
         7 => {
-            let (begin, bytes) = (own[WORDS..].as_ptr() as usize, 4 * WORDS);
+            let (begin, bytes) = (own[CANARY_WORDS..].as_ptr() as usize, 4 * CANARY_WORDS);
             let code = cu!(cuMemHostRegister_v2(begin => usize, bytes => usize, 0 => u32));
             check("cuMemHostRegister", code);
             check("a launch", launch(increment, (4, 64), stream, &[begin as u64, 256]));
@@ -108,12 +108,12 @@ fn run(thread: u64) {
     for _ in 0..ROUNDS {
         let context = crate::support::context();
         let target = (stream(1), function(module(INCREMENT), "increment"));
-        let mut own = vec![7u32; 3 * WORDS];
+        let mut own = vec![7u32; 3 * CANARY_WORDS];
         for _ in 0..STEPS {
             step(&mut random, target, &mut own);
         }
         ok!(cuCtxDestroy_v2(context => usize));
-        let canaries = own[..WORDS].iter().chain(&own[2 * WORDS..]);
+        let canaries = own[..CANARY_WORDS].iter().chain(&own[2 * CANARY_WORDS..]);
         assert!(canaries.into_iter().all(|&word| word == 7), "a kernel wrote to the host's memory");
     }
 }

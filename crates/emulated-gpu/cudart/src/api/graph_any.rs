@@ -10,7 +10,7 @@ use crate::ffi::{Out, Result};
 use crate::registry::kernel;
 
 /// Size of the union in `cudaGraphNodeParams`, in words.
-const WORDS: usize = 29;
+const UNION_WORDS: usize = 29;
 
 /// `cudaGraphNodeParams` and `CUgraphNodeParams`; most node types have the same parameters in both.
 #[repr(C)]
@@ -18,7 +18,7 @@ const WORDS: usize = 29;
 pub(crate) struct AnyNode {
     node_type: u32,
     reserved: [i32; 3],
-    parameters: [usize; WORDS],
+    parameters: [usize; UNION_WORDS],
     reserved_end: i64,
 }
 
@@ -42,9 +42,9 @@ struct DriverCopyNode {
 }
 
 /// Stores a structure at the start of the union.
-fn union_of<T: Copy>(value: T) -> [usize; WORDS] {
-    const { assert!(size_of::<T>() <= size_of::<[usize; WORDS]>()) };
-    let mut words = [0; WORDS];
+fn union_of<T: Copy>(value: T) -> [usize; UNION_WORDS] {
+    const { assert!(size_of::<T>() <= size_of::<[usize; UNION_WORDS]>()) };
+    let mut words = [0; UNION_WORDS];
     // SAFETY: the assertion ensures that the structure fits, and every bit pattern is a valid word.
     unsafe { words.as_mut_ptr().cast::<T>().write_unaligned(value) };
     words

@@ -5,7 +5,7 @@ use super::objects::{ObjectKind, Objects};
 use super::structures::{Make, place};
 
 /// The size of the memory for each of several results, in bytes.
-const ROOM: usize = 256;
+const RESULT_BYTES: usize = 256;
 
 /// The function that makes the list with this name.
 pub(super) fn find(name: &str) -> Option<Make> {
@@ -77,12 +77,12 @@ fn numbers(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
 
 /// Pointers to memory for results; some are null.
 fn places(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    let places = [(); 5].map(|()| if bytes.next() < 16 { 0 } else { arena.zeros(ROOM) });
+    let places = [(); 5].map(|()| if bytes.next() < 16 { 0 } else { arena.zeros(RESULT_BYTES) });
     arena.words(&places)
 }
 
 /// The sizes of the results that [`places`] points to; some are invalid.
 fn widths(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    let widths = [(); 5].map(|()| bytes.one(&[4, 4, 8, ROOM as u64, 0, 1, 3, 16]));
+    let widths = [(); 5].map(|()| bytes.one(&[4, 4, 8, RESULT_BYTES as u64, 0, 1, 3, 16]));
     arena.words(&widths)
 }

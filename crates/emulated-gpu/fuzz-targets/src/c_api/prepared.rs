@@ -104,7 +104,7 @@ const LIBRARIES: Calls = &[
 
 /// The objects that each thread has to itself: the descriptors for a product of 4 × 4 matrices of
 /// 32-bit numbers.
-const OWN: Calls = &[
+const PER_THREAD: Calls = &[
     ("cublasLtMatmulDescCreate +descriptor compute type", &[4, 0, 0]),
     ("cublasLtMatrixLayoutCreate +layout type dim dim dim", &[4, 0, 4, 4, 4]),
     ("cublasLtMatmulPreferenceCreate +preference", &[4]),
@@ -136,6 +136,6 @@ pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
 /// Creates the private objects of a thread.
 pub(super) fn prepare_thread(api: &Api, first: u8, objects: &Objects, arena: &mut Arena) {
     if first & 4 == 0 && first & 128 != 0 {
-        make(api, OWN, objects, arena);
+        make(api, PER_THREAD, objects, arena);
     }
 }

@@ -49,7 +49,7 @@ impl ParameterShape {
 
     /// The size, the alignment and the number of elements of the vector that a value is part of. A call only
     /// compares these: the type, and whether it is declared `.reg` or `.param`, make no difference.
-    fn passed(self) -> (u64, u64, u32) {
+    fn layout(self) -> (u64, u64, u32) {
         match self {
             Self::Memory { size, align, .. } => (size, align, 1),
             Self::Register(ty) => (ty.bytes(), ty.bytes(), 1),
@@ -72,7 +72,7 @@ impl Signature {
     pub(in crate::check) fn possible_callees(&self, functions: &[Function]) -> Vec<FunctionId> {
         let listed = |id: FunctionId| self.functions.is_empty() || self.functions.contains(&id);
         let same = |one: &[ParameterShape], other: &[ParameterShape]| {
-            one.iter().map(|shape| shape.passed()).eq(other.iter().map(|shape| shape.passed()))
+            one.iter().map(|shape| shape.layout()).eq(other.iter().map(|shape| shape.layout()))
         };
         let all =
             functions.iter().enumerate().map(|(id, function)| (FunctionId(id as u32), function));

@@ -15,7 +15,7 @@ const MAX_LENGTH: usize = 4096;
 /// If no entry has the name, or several have it.
 pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failure> {
     let names = loaded.kernels();
-    let list = || names.iter().map(|kernel| shown(kernel)).collect::<Vec<_>>().join(", ");
+    let list = || names.iter().map(|kernel| display_name(kernel)).collect::<Vec<_>>().join(", ");
     let Some(name) = name else {
         let only = if let [only] = &names[..] { loaded.kernel(only) } else { None };
         return only.ok_or_else(|| {
@@ -44,7 +44,7 @@ pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failur
 }
 
 /// A kernel's name, with its CUDA C name if it is an instance of a template.
-fn shown(kernel: &str) -> String {
+fn display_name(kernel: &str) -> String {
     match instance(kernel) {
         Some(instance) => format!("{kernel} ({instance})"),
         None => kernel.to_owned(),

@@ -7,7 +7,7 @@ use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
 use crate::ptx::{kernel, load, read, words};
 
 /// The number of words in the buffer. Vectors begin at multiples of their length.
-const WORDS: usize = 1024;
+const BUFFER_WORDS: usize = 1024;
 
 /// Given a lane and an element count, the index of the element that the lane accesses.
 type Pattern = fn(u32, u32) -> u32;
@@ -97,7 +97,7 @@ fn text((ty, count, words): (&str, usize, usize), named: AddressSpace, stores: b
             "mov.u32 %w, %t;\nCOPY_{load}: shl.b32 %s, %w, 2;\ncvt.u64.u32 %o, %s;\n\
              add.u64 %o, %o, %p1;\nmov.u32 %b, box;\nadd.u32 %s, %s, %b;\n\
              ld.{load}.u32 %x, [{}];\nst.{store}.u32 [{}], %x;\nadd.u32 %w, %w, 32;\n\
-             setp.lt.u32 %r, %w, {WORDS};\n@%r bra COPY_{load};\nbar.sync 0;\n",
+             setp.lt.u32 %r, %w, {BUFFER_WORDS};\n@%r bra COPY_{load};\nbar.sync 0;\n",
             if load == "global" { "%o" } else { "%s" },
             if load == "global" { "%s" } else { "%o" },
         )
@@ -122,7 +122,7 @@ fn text((ty, count, words): (&str, usize, usize), named: AddressSpace, stores: b
              mul.wide.u32 %o, %t, {total};\nadd.u64 %own, %p2, %o;\n\
              cvt.u64.u32 %far, %i;\nadd.u64 %far, %far, %p1;\nmov.u32 %s, box;\n\
              add.u32 %s, %s, %i;\n{generic}{zero}{access}\nbar.sync 0;\n{after}ret;",
-            WORDS * 4,
+            BUFFER_WORDS * 4,
         ),
     )
 }
@@ -141,7 +141,8 @@ fn takes_part(mask: u32) -> Vec<u32> {
 
 #[test]
 fn each_lane_loads_from_its_address() {
-    let memory: Vec<u32> = (0..WORDS as u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
+    let memory: Vec<u32> =
+        (0..BUFFER_WORDS as u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
     let each = SHAPES.iter().flat_map(|shape| ADDRESS_SPACES.map(|named| (shape, named)));
     for (&shape, named) in each {
         for (checks, portable) in EVERY_CHECK.iter().flat_map(|&c| [(c, false), (c, true)]) {
@@ -151,7 +152,7 @@ fn each_lane_loads_from_its_address() {
             for ((name, pattern), mask) in PATTERNS.iter().flat_map(|p| MASKS.map(|mask| (p, mask)))
             {
                 let size = shape.2;
-                let all = (WORDS / size) as u32;
+                let all = (BUFFER_WORDS / size) as u32;
                 let element = |lane: usize| pattern(lane as u32, all) as usize * size;
                 let offsets: Vec<u32> = (0..32).map(|lane| element(lane) as u32 * 4).collect();
                 let to = words(&emulator, &vec![7; 32 * size]);
@@ -185,7 +186,7 @@ fn each_lane_stores_only_to_its_address() {
             for ((name, pattern), mask) in PATTERNS.iter().flat_map(|p| MASKS.map(|mask| (p, mask)))
             {
                 let size = shape.2;
-                let all = (WORDS / size) as u32;
+                let all = (BUFFER_WORDS / size) as u32;
                 let element = |lane: usize| pattern(lane as u32, all) as usize * size;
                 let offsets: Vec<u32> = (0..32).map(|lane| element(lane) as u32 * 4).collect();
                 // Lanes that write to the same address must write the same value, because it would be a race
@@ -201,7 +202,7 @@ fn each_lane_stores_only_to_its_address() {
                 };
                 let values: Vec<u32> =
                     (0..32).flat_map(|lane| (0..size).map(move |word| value(lane, word))).collect();
-                let mut expected: Vec<u32> = (0..WORDS as u32).collect();
+                let mut expected: Vec<u32> = (0..BUFFER_WORDS as u32).collect();
                 let to = words(&emulator, &expected);
                 // The last lane's value is kept.
                 for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
@@ -213,7 +214,7 @@ fn each_lane_stores_only_to_its_address() {
                 run(&emulator, &kernel, [tables[0], to, tables[1], tables[2]]);
                 let what =
                     format!("{name}, {mask:#010x}, {shape:?}, {named:?}, {checks:?}, {portable}");
-                assert_eq!(read(&emulator, to, WORDS), expected, "{what}");
+                assert_eq!(read(&emulator, to, BUFFER_WORDS), expected, "{what}");
                 for address in [to, tables[0], tables[1], tables[2]] {
                     emulator.memory().free(address).unwrap();
                 }

@@ -29,7 +29,7 @@ fn source(path: &Path) -> Source {
     Source { name, text: fs::read_to_string(path).unwrap() }
 }
 
-fn shown(diagnostics: &[ptx_emulator::Diagnostic]) -> String {
+fn report_of(diagnostics: &[ptx_emulator::Diagnostic]) -> String {
     diagnostics.iter().map(ToString::to_string).collect()
 }
 
@@ -40,7 +40,7 @@ fn body(text: &str) -> Module {
          .visible .entry k(.param .u64 a, .param .f32 b)\n{{\n{text}\n}}\n"
     );
     let source = Source { name: "body.ptx".into(), text };
-    parse(&source).unwrap_or_else(|diagnostics| panic!("{}", shown(&diagnostics)))
+    parse(&source).unwrap_or_else(|diagnostics| panic!("{}", report_of(&diagnostics)))
 }
 
 fn entry(module: &Module) -> &Function {
@@ -57,7 +57,7 @@ fn nvrtc_output_is_accepted() {
     for path in files("compiled") {
         let source = source(&path);
         if let Err(diagnostics) = parse(&source) {
-            panic!("{}", shown(&diagnostics));
+            panic!("{}", report_of(&diagnostics));
         }
     }
 }
@@ -67,7 +67,7 @@ fn the_handwritten_files_are_accepted() {
     for path in files("good") {
         let source = source(&path);
         if let Err(diagnostics) = parse(&source) {
-            panic!("{}", shown(&diagnostics));
+            panic!("{}", report_of(&diagnostics));
         }
     }
 }

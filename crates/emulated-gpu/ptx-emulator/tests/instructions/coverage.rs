@@ -39,7 +39,7 @@ const TYPES: [(&str, u32); 25] = [
 ];
 
 /// The number of statements per check: fewer than the maximum number of errors that it reports.
-const AT_ONCE: usize = 40;
+const STATEMENTS_PER_CHECK: usize = 40;
 
 fn bits(word: &str) -> Option<u32> {
     TYPES.iter().find(|(name, _)| *name == word).map(|(_, bits)| *bits)
@@ -143,7 +143,9 @@ pub(crate) fn accepted(statements: &[String]) -> Vec<bool> {
 /// Checks which statements are accepted, as [`accepted`] does, in another kernel.
 pub(crate) fn accepted_in(kernel: &(String, usize), statements: &[String]) -> Vec<bool> {
     let mut verdicts = vec![true; statements.len()];
-    for (chunk, verdicts) in statements.chunks(AT_ONCE).zip(verdicts.chunks_mut(AT_ONCE)) {
+    for (chunk, verdicts) in
+        statements.chunks(STATEMENTS_PER_CHECK).zip(verdicts.chunks_mut(STATEMENTS_PER_CHECK))
+    {
         let (mut text, first) = kernel.clone();
         text.push_str(&chunk.join("\n"));
         text.push_str("\n}\n");

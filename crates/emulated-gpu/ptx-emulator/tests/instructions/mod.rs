@@ -20,7 +20,7 @@ use ptx_emulator::{Emulator, Kernel, Launch, Options};
 use table::{Case, Float, HEADER, SLOT, width};
 
 /// The maximum number of failures that are shown.
-const SHOWN: usize = 40;
+const MAX_SHOWN: usize = 40;
 
 /// Runs a case, and returns the bits of every result of every vector.
 fn run(emulator: &Emulator, kernel: &Kernel, case: &Case) -> Result<Vec<Vec<u128>>, String> {
@@ -111,7 +111,7 @@ fn every_row_has_its_results_with_and_without_vector_instructions() {
         failures.is_empty(),
         "{} failures:\n{}",
         failures.len(),
-        failures[..failures.len().min(SHOWN)].join("\n")
+        failures[..failures.len().min(MAX_SHOWN)].join("\n")
     );
     println!("{cases} instructions, {vectors} rows");
 }

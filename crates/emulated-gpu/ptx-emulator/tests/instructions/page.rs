@@ -9,7 +9,7 @@ use ptx_emulator::source::Source;
 use serde_json::{Value, json};
 
 use super::table::{self, Case, HEADER, SLOT};
-use super::{SHOWN, options, run};
+use super::{MAX_SHOWN, options, run};
 
 /// Answers the requests of standard input, one per line. The first line of the output says whether the relaxed
 /// SIMD instruction is used; the second argument says whether it should be tried.
@@ -146,6 +146,6 @@ fn compare(answers: &[String]) {
         failures.is_empty(),
         "{} differ:\n{}",
         failures.len(),
-        failures[..failures.len().min(SHOWN)].join("\n")
+        failures[..failures.len().min(MAX_SHOWN)].join("\n")
     );
 }

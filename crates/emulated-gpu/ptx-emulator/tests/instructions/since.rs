@@ -63,7 +63,7 @@ fn head((major, minor): Version, target: &str) -> String {
 
 /// The first target and version under which each of `texts` is accepted. `accepts` checks texts under a version
 /// and a target.
-fn firsts(
+fn first_accepted(
     texts: &[String],
     accepts: impl Fn(Version, &str, &[String]) -> Vec<bool>,
 ) -> BTreeMap<(usize, Version), Vec<String>> {
@@ -123,7 +123,7 @@ fn agree(
     own: impl Fn(Version, &str, &[String]) -> Vec<bool>,
     theirs: impl Fn(Version, &str, &[String]) -> Vec<bool>,
 ) {
-    let found = disagreements(&firsts(texts, own), theirs);
+    let found = disagreements(&first_accepted(texts, own), theirs);
     let shown: Vec<&str> = found.iter().take(80).map(String::as_str).collect();
     assert!(found.is_empty(), "{} of {}:\n{}", found.len(), texts.len(), shown.join("\n"));
 }

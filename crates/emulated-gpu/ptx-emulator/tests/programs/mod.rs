@@ -119,7 +119,7 @@ fn numbers(count: usize) -> Vec<u32> {
     (0..count).map(|_| next()).collect()
 }
 
-fn same(name: &str, found: &[u32], expected: &[u32]) {
+fn check_words(name: &str, found: &[u32], expected: &[u32]) {
     assert_eq!(found.len(), expected.len(), "{name}");
     for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
         assert_eq!(found, expected, "{name}: word {index}: {found:#x}, expected {expected:#x}");
@@ -131,7 +131,7 @@ fn tiles_of_a_warp() {
     let operands = numbers(64);
     let expected = expected::tiles(&operands);
     Run::new("tiles", 64, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -144,8 +144,8 @@ fn groups_by_value() {
         let count = buffers[0][0] as usize;
         let mut found = buffers[0][1..=count].to_vec();
         found.sort_unstable();
-        same(name, &found, &kept);
-        same(name, &buffers[0][97..], &expected);
+        check_words(name, &found, &kept);
+        check_words(name, &buffers[0][97..], &expected);
     });
 }
 
@@ -154,7 +154,7 @@ fn matching_lanes() {
     let operands = numbers(64);
     let expected = expected::matches(&operands);
     Run::new("matches", 64, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -166,7 +166,7 @@ fn division_of_128_bits() {
     let expected: Vec<u32> =
         pairs.iter().flat_map(|&(a, b)| expected::int128(a, b)).flat_map(words).collect();
     Run::new("int128", pairs.len() as u32, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -175,7 +175,7 @@ fn cub() {
     let operands = numbers(64);
     let expected = expected::cub(&operands);
     Run::new("cub", 64, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -185,7 +185,7 @@ fn narrow_formats() {
     let expected: Vec<u32> = operands.iter().flat_map(|&x| expected::narrow(x)).collect();
     let operands: Vec<u32> = operands.iter().map(|x| x.to_bits()).collect();
     Run::new("narrow", 128, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -228,7 +228,7 @@ fn printing() {
         found.sort_unstable();
         wanted.sort_unstable();
         assert_eq!(found, wanted, "{name}");
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -237,7 +237,7 @@ fn calls_through_tables_and_recursion() {
     let operands = numbers(64);
     let expected: Vec<u32> = operands.iter().flat_map(|&x| expected::calls(x % 1000)).collect();
     Run::new("calls", 64, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -246,7 +246,7 @@ fn libcu_barriers_and_pipelines() {
     let operands = numbers(256);
     let expected = expected::barriers(&operands);
     Run::new("barriers", 64, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -256,7 +256,7 @@ fn bulk_copies() {
     let expected: Vec<u32> =
         operands.chunks(64).flat_map(|tile| tile.iter().rev().map(|x| x.wrapping_mul(3))).collect();
     Run::new("bulk", 64, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }
 
@@ -266,7 +266,7 @@ fn cooperative_blocks() {
     let expected = expected::grid(grid as usize, block as usize);
     let buffers = vec![vec![0; expected.len()], vec![0; 2 * expected.len()]];
     let run = Run { stem: "grid", cooperative: true, grid, block, buffers };
-    run.check(|name, buffers, _| same(name, &buffers[0], &expected));
+    run.check(|name, buffers, _| check_words(name, &buffers[0], &expected));
 }
 
 #[test]
@@ -274,6 +274,6 @@ fn tiles_of_several_warps() {
     let operands = numbers(128);
     let expected = expected::wide(&operands);
     Run::new("wide", 128, expected.len(), operands).check(|name, buffers, _| {
-        same(name, &buffers[0], &expected);
+        check_words(name, &buffers[0], &expected);
     });
 }

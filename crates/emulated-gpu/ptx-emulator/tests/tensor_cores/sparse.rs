@@ -76,7 +76,7 @@ fn choose(random: &mut Random, product: &SparseProduct) -> Choices {
 }
 
 /// The stored columns of a row, in ascending order.
-fn kept(product: &SparseProduct, choices: &[(usize, usize)]) -> Vec<usize> {
+fn stored_columns(product: &SparseProduct, choices: &[(usize, usize)]) -> Vec<usize> {
     let (width, run) = chunk(product.a);
     let mut found = Vec::new();
     for (at, &(first, second)) in choices.iter().enumerate() {
@@ -112,7 +112,7 @@ fn registers(
     (a, b, c): (&Matrix, &Matrix, &Matrix),
 ) -> Vec<Row> {
     let [_, of_a, of_b, of_c] = product.registers();
-    let columns: Vec<Vec<usize>> = choices.iter().map(|row| kept(product, row)).collect();
+    let columns: Vec<Vec<usize>> = choices.iter().map(|row| stored_columns(product, row)).collect();
     let run_of = |ty: &str| 4 * 32 / bits(ty);
     let mut all = pack(product.a, of_a, |lane, i| {
         let (row, range) = columns_of(product, lane, i);
@@ -162,7 +162,7 @@ fn check(product: &SparseProduct, cases: &[Case]) {
                     for part in 0..parts {
                         let i = register * parts + part;
                         let (m, n) = (lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2);
-                        let columns = kept(product, &choices[m]);
+                        let columns = stored_columns(product, &choices[m]);
                         let sum: i64 = columns.iter().map(|&k| a[m][k] * b[k][n]).sum();
                         let low = word >> (16 * part) & if parts == 2 { 0xffff } else { u64::MAX };
                         assert_eq!(
@@ -213,8 +213,10 @@ fn every_stored_element_is_multiplied_with_its_row_of_b() {
             for at in 0..product.k / chunk(product.a).0 {
                 let choices = choose(&mut random, product);
                 let width = chunk(product.a).0;
-                let own: Vec<usize> =
-                    kept(product, &choices[row]).into_iter().filter(|c| c / width == at).collect();
+                let own: Vec<usize> = stored_columns(product, &choices[row])
+                    .into_iter()
+                    .filter(|c| c / width == at)
+                    .collect();
                 let mut a = filled(16, product.k, || 0);
                 a[row][own[random.next() as usize % own.len()]] = 1;
                 let b = filled(product.k, 8, || random.between(range(product.b)));

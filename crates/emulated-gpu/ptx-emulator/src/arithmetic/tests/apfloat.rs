@@ -28,7 +28,12 @@ fn roundings() -> impl Strategy<Value = Rounding> {
 
 /// Checks for equal bits, or NaN on both sides: the NaN that is returned depends on the instruction
 /// set.
-fn same(what: &str, shape: Shape, found: u64, expected: impl Float) -> Result<(), TestCaseError> {
+fn check_same_bits(
+    what: &str,
+    shape: Shape,
+    found: u64,
+    expected: impl Float,
+) -> Result<(), TestCaseError> {
     let expected = expected.to_bits() as u64;
     let agree = found == expected || shape.is_nan(found) && shape.is_nan(expected);
     prop_assert!(agree, "{what}: {found:#x}, but APFloat returns {expected:#x}");
@@ -51,11 +56,16 @@ fn check<F: Float>(
         (div, x.div_r(y, r)),
     ] {
         let found = soft_binary(op, rounding, format, a, b);
-        same(&format!("{op:?} {rounding:?} {a:#x} {b:#x}"), shape, found, expected.value)?;
+        check_same_bits(
+            &format!("{op:?} {rounding:?} {a:#x} {b:#x}"),
+            shape,
+            found,
+            expected.value,
+        )?;
     }
     let found = soft_fma(rounding, format, a, b, c);
     let expected = x.mul_add_r(y, z, r).value;
-    same(&format!("fma {rounding:?} {a:#x} {b:#x} {c:#x}"), shape, found, expected)
+    check_same_bits(&format!("fma {rounding:?} {a:#x} {b:#x} {c:#x}"), shape, found, expected)
 }
 
 /// Converts a number of one format to another, and compares.
@@ -67,7 +77,7 @@ fn converted<F: FloatConvert<T>, T: Float>(
 ) -> Result<(), TestCaseError> {
     let found = Unpacked::new(from, a).round(to, rounding);
     let expected: T = F::from_bits(a.into()).convert_r(round(rounding), &mut false).value;
-    same(&format!("{from:?} to {to:?} {rounding:?} {a:#x}"), shape, found, expected)
+    check_same_bits(&format!("{from:?} to {to:?} {rounding:?} {a:#x}"), shape, found, expected)
 }
 
 const HALF: (Format, Shape) = (Format::F16, F16);

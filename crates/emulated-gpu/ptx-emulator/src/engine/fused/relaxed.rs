@@ -31,7 +31,7 @@ const A: u32 = 4;
 const B: u32 = 5;
 const C: u32 = 6;
 const SUM: u32 = 7;
-const OWN: u32 = 8;
+const ACTIVE: u32 = 8;
 
 /// The bytes of the module, which imports `emulator.memory` and exports `fma`. `None` if the host
 /// is out of memory, or if the compiler's layout of registers is not the expected one.
@@ -85,10 +85,10 @@ fn fma(rows: usize) -> Function {
     for group in 0..LANES / GROUP {
         let bits: u128 = (0..GROUP).map(|lane| 1 << (32 * lane + GROUP * group + lane)).sum();
         code.local_get(MASK).i32x4_splat().v128_const(bits as i128).v128_and();
-        code.v128_const(bits as i128).i32x4_eq().local_set(OWN);
+        code.v128_const(bits as i128).i32x4_eq().local_set(ACTIVE);
         sum(&mut code, group);
         code.local_set(SUM).local_get(D).local_get(SUM);
-        code.local_get(D).v128_load(at(group * BYTES, 4)).local_get(OWN).v128_bitselect();
+        code.local_get(D).v128_load(at(group * BYTES, 4)).local_get(ACTIVE).v128_bitselect();
         code.v128_store(at(group * BYTES, 4));
     }
     code.end().end();

@@ -254,7 +254,7 @@ mod tests {
     }
 
     /// Only accesses of the thread itself are known.
-    fn own(thread: Event) -> impl Fn(Event) -> bool {
+    fn knows_only_own(thread: Event) -> impl Fn(Event) -> bool {
         move |event: Event| event.same_thread(thread)
     }
 
@@ -264,7 +264,7 @@ mod tests {
             (true, false) => Effect::Write,
             (true, true) => Effect::Update,
         };
-        cell.access(new, step, effect, own(new))
+        cell.access(new, step, effect, knows_only_own(new))
             .map(|conflict| (conflict.event.thread(), conflict.step))
     }
 
@@ -341,7 +341,7 @@ mod tests {
         let mut cell = Cell::default();
         add(&mut cell, atomic(0, 0), 0, true);
         let store = atomic(1, 0);
-        assert_eq!(cell.access(store, 1, Effect::Write, own(store)), None);
+        assert_eq!(cell.access(store, 1, Effect::Write, knows_only_own(store)), None);
         assert_eq!(add(&mut cell, weak(1, 0), 9, true), Some((0, 0)));
     }
 
@@ -349,12 +349,12 @@ mod tests {
     fn reader_of_a_flag_is_ordered_after_it() {
         let mut cell = Cell::default();
         let flag = atomic(0, 0);
-        assert_eq!(cell.access(flag, 1, Effect::Write, own(flag)), None);
+        assert_eq!(cell.access(flag, 1, Effect::Write, knows_only_own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
         assert_eq!(add(&mut cell, weak(1, 0), 3, true), None);
         // A thread that has not read the flag isn't.
         let mut cell = Cell::default();
-        assert_eq!(cell.access(flag, 1, Effect::Write, own(flag)), None);
+        assert_eq!(cell.access(flag, 1, Effect::Write, knows_only_own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
         assert_eq!(add(&mut cell, weak(2, 0), 3, true), Some((0, 1)));
     }
