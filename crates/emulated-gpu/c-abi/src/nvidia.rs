@@ -77,7 +77,7 @@ pub type SizeAndCopy = (
 /// An object of NVIDIA's library, destroyed on drop.
 #[derive(Debug)]
 pub struct NvidiaObject {
-    /// Null until it has been created.
+    /// The handle; null until the object has been created.
     pub handle: *mut c_void,
     destroy: unsafe extern "C" fn(*mut *mut c_void) -> c_int,
 }

@@ -89,7 +89,7 @@ mod tests {
 
     /// The number of threads requested; more than any of the limits below allows.
     const WANTED: usize = 64;
-    /// Set in the child processes of the tests.
+    /// An environment variable that is set in the child processes of the tests.
     const LIMITED: &str = "HOST_TEST_LIMITED";
 
     /// Counts the available threads, starts them, and runs something on each of them.
@@ -158,7 +158,8 @@ mod tests {
         if std::env::var_os(LIMITED).is_some() {
             return start_all();
         }
-        // Below the first sufficient limit, anything may fail: the loader or the test harness.
+        // Find the first sufficient limit. Below it, anything may fail, such as the loader or the
+        // test harness.
         let enough =
             (1..400).map(|n| n * 1024).find(|&limit| threads_of(&limited(limit)).is_some());
         let enough = enough.expect("400 MiB are enough to start without a thread");

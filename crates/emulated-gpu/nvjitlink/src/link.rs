@@ -265,7 +265,7 @@ impl Link {
         let is_part = options.relocatable || options.ptx;
         let text = match self.texts.as_slice() {
             [] => options::empty_module(&options.target),
-            // It will be linked with others, and was checked when it was added.
+            // This text will be linked with others, and was checked when it was added.
             [one] if is_part => return Ok(one.text.clone()),
             texts => ptx_emulator::link(texts).map_err(lines)?,
         };

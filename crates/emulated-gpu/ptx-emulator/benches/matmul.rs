@@ -103,7 +103,7 @@ fn reduction_by_shuffles(bencher: Bencher<'_, '_>, threads: usize) {
     reduction(bencher, (threads, PLAIN));
 }
 
-/// These benchmarks with racecheck.
+/// The matrix products and the reduction with racecheck.
 mod racecheck {
     use super::*;
 
@@ -123,7 +123,7 @@ mod racecheck {
     }
 }
 
-/// These benchmarks with initcheck.
+/// The matrix products and the reduction with initcheck.
 mod initcheck {
     use super::*;
 

@@ -137,7 +137,7 @@ impl Memory {
         self.allocate_at(Home::default(), size, align)
     }
 
-    /// Like [`allocate`](Self::allocate), on any device.
+    /// Allocates zeroed bytes like [`allocate`](Self::allocate), on any device.
     ///
     /// # Errors
     /// Those of [`allocate`](Self::allocate).
@@ -156,7 +156,8 @@ impl Memory {
         self.write_table().share(base, devices);
     }
 
-    /// Like [`allocate`](Self::allocate), with a kind and a name for reports.
+    /// Allocates zeroed bytes like [`allocate`](Self::allocate), with a kind and a name for
+    /// reports.
     pub(crate) fn allocate_as(
         &self,
         size: u64,

@@ -64,11 +64,11 @@ pub struct OtherLanes {
 /// The reason that lanes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Only for their turn.
+    /// The lanes only wait for their turn.
     Turn,
-    /// The thread waits at the block's barrier with this number.
+    /// The lanes wait at the block's barrier with this number.
     Barrier(u8),
-    /// The thread waits for other lanes of its warp, at a shuffle or a vote.
+    /// The lanes wait for other lanes of their warp, at a shuffle or a vote.
     Lanes,
 }
 

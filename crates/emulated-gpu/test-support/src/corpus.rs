@@ -11,7 +11,8 @@ use crate::words;
 
 /// The number of variations, unless a time is given.
 const CASES: u64 = 1500;
-/// Set in the child process that runs a target. Each target has a separate process, whose errors are not shown.
+/// An environment variable that is set in the child process of a target. Each target runs in a separate process, whose
+/// errors are not shown.
 const ALONE: &str = "FUZZ_TARGETS_ALONE";
 
 /// Runs a target on its corpus (the folder with its name), then on as many variations as `FUZZ_SECONDS` allows,

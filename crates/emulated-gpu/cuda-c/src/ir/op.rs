@@ -277,9 +277,9 @@ pub(crate) enum Effect {
     /// it, or it may fault, as inline PTX may. It may be dropped, but not moved out of its branch
     /// or merged with another.
     Varies,
-    /// It reads memory.
+    /// The instruction reads memory.
     Reads,
-    /// It writes memory, waits, or does something else that can be seen.
+    /// The instruction writes memory, waits, or has another visible effect.
     Acts,
 }
 

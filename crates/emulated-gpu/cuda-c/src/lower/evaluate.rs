@@ -13,7 +13,7 @@ pub(super) const MAX_STEPS: u32 = 2_000_000;
 const MAX_BYTES: usize = 1 << 20;
 /// The maximum depth of nested calls.
 const MAX_CALL_DEPTH: usize = 200;
-/// Set in addresses of module variables, whose number is in the bits from 32 on.
+/// A flag in the addresses of module variables. The bits from 32 on have the variable's number.
 const GLOBAL_FLAG: u64 = 1 << 63;
 
 /// The memory of the interpreter: bytes by address. The address of a variable is made of the

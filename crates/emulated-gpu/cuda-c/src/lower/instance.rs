@@ -51,7 +51,7 @@ impl Lowerer<'_> {
             1 => {
                 let SelectedFunction { function, template } = fitting.remove(0);
                 if function.template.is_empty() && *by_host {
-                    // It will be lowered with the other kernels.
+                    // This instance will be lowered with the other kernels.
                     return self.mangled(&function, &template).map(Some);
                 }
                 Ok(self.kernel(&function, template))

@@ -212,7 +212,7 @@ fn rename(
     for (&(block, piece), &param) in params {
         by_block.entry(block).or_default().push((piece, param));
     }
-    // Sorted in the order in which the parameters were added to the block.
+    // Sort the parameters in the order in which they were added to the block.
     by_block.values_mut().for_each(|added| added.sort_by_key(|(_, param)| *param));
     let mut current = PieceValues::default();
     for &id in &dominators.preorder {

@@ -35,7 +35,7 @@ impl Parser<'_> {
         let head = self.head()?;
         let (name, span) = if self.peek().kind == TokenKind::Word {
             if !self.ahead(1).is("{") && !self.ahead(1).is(":") {
-                // It may have been declared elsewhere.
+                // The struct may have been declared in another namespace.
                 let known = self.qualified_name().is_some_and(|name| name.is == Some(Name::Type));
                 if known {
                     let (name, span) = self.path("the struct's name")?;

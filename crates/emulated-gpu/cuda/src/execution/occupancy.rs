@@ -51,7 +51,7 @@ pub(crate) fn best(function: &Function, limit: i32, shared: impl Fn(i32) -> u64)
         if resident * size > best.0 * best.1 {
             best = (size, resident);
         }
-        // After the maximum, only whole warps are tried.
+        // The first block size tried is the maximum; all others are whole warps.
         size = (size - 1) / 32 * 32;
     }
     best

@@ -104,7 +104,7 @@ impl Executable {
         begins: bool,
         enqueue: impl FnOnce(Arc<Vec<Operation>>) -> Result,
     ) -> Result {
-        /// Held while a launch is enqueued, so that it is enqueued after the launches that it waits for.
+        /// This lock is held while a launch is enqueued, so that the launch comes after those that it waits for.
         static ORDER: Mutex<()> = Mutex::new(());
         let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut work, decisions) = self.work(begins);

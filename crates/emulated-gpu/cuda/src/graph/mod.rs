@@ -38,7 +38,7 @@ pub(crate) struct Graphs {
 }
 
 impl Graphs {
-    /// Empty registries.
+    /// Creates empty registries.
     pub(crate) fn new(hardware: Arc<Hardware>) -> Self {
         let (graphs, graph_of_node) = (Registry::default(), Registry::default());
         Self { graphs, graph_of_node, conditions: Registry::default(), hardware }

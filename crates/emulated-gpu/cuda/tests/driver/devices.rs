@@ -230,7 +230,7 @@ fn a_pool_controls_access_to_its_memory() {
     assert_eq!((access_of(0), access_of(1)), (0, 3));
     assert_eq!(set(1, 0), code::INVALID_VALUE, "the pool's device always has access");
     enter(contexts[0]);
-    // This includes existing allocations.
+    // The pool's access setting also applies to existing allocations.
     assert_eq!(set(0, 3), 0);
     assert_eq!((access_of(0), access_of(2)), (3, 0));
     assert_eq!(increment(address), 0);

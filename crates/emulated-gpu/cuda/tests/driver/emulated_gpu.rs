@@ -119,7 +119,7 @@ fn invalid_declarations_are_rejected() {
     assert_eq!(declare(stream, &[range(block, (8, 1, 8), 0)]), code::INVALID_VALUE);
     assert_eq!(declare(stream, &[range(block, (8, 1, 8), 4)]), code::INVALID_VALUE);
     assert_eq!(declare(0xbad, &[]), code::INVALID_HANDLE);
-    // Empty ranges are valid at any address.
+    // An empty range is valid at any address.
     assert_eq!(work(stream, &[range(0, (0, 1, 0), READ), range(0, (4, 0, 4), WRITE)]), 0);
     ok!(cuStreamSynchronize(stream => usize));
 }

@@ -162,7 +162,7 @@ more:
 }
 ";
 
-/// Like numba, this passes the contents of NVIDIA's libcudadevrt.a.
+/// The test passes the contents of NVIDIA's libcudadevrt.a to the linker, as numba does.
 #[test]
 fn grids_synchronise_through_the_device_runtime() {
     let _context = own_context();

@@ -243,7 +243,7 @@ fn many_threads_use_the_driver_at_once() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// Like in cuda.core, the second stream is destroyed before the capture ends.
+/// The second stream is destroyed before the capture ends, as cuda.core does.
 #[test]
 fn a_joined_stream_may_be_destroyed() {
     let _context = own_context();

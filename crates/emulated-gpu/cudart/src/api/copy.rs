@@ -51,9 +51,9 @@ impl CopyKind {
 /// When a copy takes place.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
-    /// Before the call returns.
+    /// The copy is complete before the call returns.
     Now,
-    /// In stream order.
+    /// The copy takes place in the order of this stream.
     In(usize),
 }
 

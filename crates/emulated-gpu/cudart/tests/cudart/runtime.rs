@@ -22,7 +22,8 @@ fn kernels_use_registered_variables() {
     ok!(cudaMemcpyToSymbol(
         program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize, 1 => i32
     ));
-    // Like nvcc's stub: the configuration is pushed, then the stub pops it.
+    // Launch as nvcc's code does: the caller pushes the configuration, and the kernel's stub pops
+    // it.
     let pushed = rt!(__cudaPushCallConfiguration(
         Dim3(2, 1, 1) => Dim3, Dim3(4, 1, 1) => Dim3, 0 => usize, 0 => usize
     ));
@@ -51,7 +52,7 @@ fn kernels_use_registered_variables() {
     ok!(cudaGetSymbolAddress(&raw mut address => *mut usize, program.counter => usize));
     ok!(cudaGetSymbolSize(&raw mut size => *mut usize, program.counter => usize));
     assert_eq!((download::<u32>(address, 1), size), (vec![10], 4));
-    // Beyond the end of the variable, and an address that is not a variable.
+    // Copy beyond the end of the variable, and from an address that is not a variable.
     let beyond = rt!(cudaMemcpyFromSymbol(
         &raw mut counter => *mut u32, program.counter => usize, 4 => usize, 1 => usize, 2 => i32
     ));
@@ -181,7 +182,7 @@ fn the_current_device_is_per_thread() {
         let here = upload(&[1.0, 1.0]);
         assert_eq!(launch(program.scale, (1, 2), 0, here, 2), 0);
         assert_eq!(download::<f32>(here, 2), [2.0, 2.0]);
-        // From one device to the other.
+        // Copy from one device to the other.
         ok!(cudaMemcpyPeer(here => usize, 0 => i32, there => usize, 1 => i32, 8 => usize));
         assert_eq!(download::<f32>(here, 2), [7.0, 7.0]);
         let mut attributes = [0u64; 12];
@@ -286,7 +287,7 @@ fn kernel_attributes_and_occupancy() {
     let program = program();
     let mut attributes = [0u32; 36];
     ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
-    // After three sizes, the maximum number of threads per block.
+    // The maximum number of threads per block comes after three sizes.
     assert_eq!(attributes[6], 1024);
     ok!(cudaFuncSetAttribute(program.scale => usize, 8 => i32, 100_000 => i32));
     ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
@@ -330,7 +331,8 @@ fn interprocess_handles_are_passed_by_value() {
             &raw mut address => *mut usize, handle => Handle, flags => u32
         ))
     };
-    // This process's own handle, an invalid flag, a modified handle, and an arbitrary one.
+    // Opening fails for this process's own handle, an invalid flag, a modified handle, and an
+    // arbitrary one.
     let mut changed = handle;
     changed.0[8..12].copy_from_slice(&1u32.to_ne_bytes());
     let codes = [open(handle, 1), open(handle, 0), open(changed, 1), open(Handle([7; 64]), 1)];

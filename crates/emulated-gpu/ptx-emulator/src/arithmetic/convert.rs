@@ -261,7 +261,8 @@ pub(crate) fn f32_to_f16(a: f32) -> u16 {
     } else if magnitude >= 65520.0 {
         0x7c00
     } else if magnitude < f32::from_bits((127 - 14) << 23) {
-        // Subnormal: the last bit of the sum with 0.5 is 2^−24, so the addition rounds.
+        // The result is subnormal. The last bit of the sum with 0.5 has the weight 2^−24, so the
+        // addition rounds at the right place.
         (magnitude + 0.5).to_bits() - 0.5_f32.to_bits()
     } else {
         // Round to nearest even: add half a unit of the last kept bit, or one less if that bit is
@@ -349,7 +350,7 @@ pub(crate) fn f64_to_f32(a: f64) -> f32 {
 mod tests {
     use super::*;
 
-    /// Numbers with all exponents, and with edge cases of the digits that TF32 keeps and drops.
+    /// Numbers with all exponents, and with edge cases of the bits that TF32 keeps and drops.
     fn singles() -> impl Iterator<Item = u32> {
         let dropped = [0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff];
         let kept = [0, 0x2000, 0x4000, 0x002a_a000, 0x007f_c000, 0x007f_e000];

@@ -275,7 +275,7 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
 fn min_or_max(format: Format, nan: bool, xorsign_abs: bool, a: u64, b: u64, is_max: bool) -> u64 {
     let sign = (a ^ b) & format.sign();
     let [x, y] = [a, b].map(|v| if xorsign_abs { v & format.magnitude() } else { v });
-    // Orders zeros too.
+    // This order also puts −0 before +0.
     let order = |v: u64| 2 * i128::from(format.order(v)) - i128::from(v & format.sign() != 0);
     let chosen = match (format.is_nan(x), format.is_nan(y)) {
         (true, true) => return propagated_nan(format, &[a, b]).unwrap_or(format.nan()),

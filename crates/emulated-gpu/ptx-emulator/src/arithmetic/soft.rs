@@ -18,11 +18,11 @@ pub(crate) enum Magnitude {
     Infinite,
     /// A zero.
     Zero,
-    /// `significand · 2^exponent`, the significand not 0. Its last bit may be sticky.
+    /// `significand · 2^exponent`. The significand is not 0, and its last bit may be sticky.
     Finite {
         /// The power of two of the significand's last bit.
         exponent: i32,
-        /// The significand; its position is given by the exponent.
+        /// The significand: an integer that is not 0.
         significand: u128,
     },
 }

@@ -296,7 +296,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// An error if an `ld.param` or `st.param` of a call's variable has a predicate: arguments and results must
+    /// Returns an error if an `ld.param` or `st.param` of a call's variable has a predicate: arguments and results must
     /// be moved on every path to the call, as in ptxas.
     fn unpredicated(&self, op: &Op, guard: Guard, written: &syntax::Instruction) -> Result<()> {
         let (Op::Load { space: Space::Param, address, .. }

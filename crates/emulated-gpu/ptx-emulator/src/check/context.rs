@@ -68,7 +68,7 @@ impl ModuleContext<'_> {
         self.module.version >= version && self.module.target >= target
     }
 
-    /// An error unless the file's `.target` and `.version` are at least these. `what` names the feature.
+    /// Returns an error unless the file's `.target` and `.version` are at least these. `what` names the feature.
     pub(super) fn require(
         &self,
         span: Span,

@@ -137,7 +137,7 @@ impl<'a> Modifiers<'a> {
         self.pick(&ROUNDINGS)
     }
 
-    /// An error if a modifier has not been taken.
+    /// Returns an error if a modifier has not been taken.
     pub(super) fn finish(&self) -> Result<()> {
         let Some(word) = self.words.first() else { return Ok(()) };
         let mut name = self.opcode.text.to_owned();

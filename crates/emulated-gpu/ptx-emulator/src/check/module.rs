@@ -87,7 +87,7 @@ pub(super) fn check(file: &File, standalone: bool, problems: &mut Problems) -> M
     context.module
 }
 
-/// An error if the constants of a module don't fit into one bank.
+/// Returns an error if the constants of a module don't fit into one bank.
 fn constant_bank(module: &Module, problems: &mut Problems) {
     let mut used = 0u64;
     for variable in module.variables.iter().filter(|variable| variable.space == Space::Const) {

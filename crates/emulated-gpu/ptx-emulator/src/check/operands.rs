@@ -98,7 +98,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.modifiers.word(names).map_or(Space::Generic, space_named)
     }
 
-    /// An error unless the file's target and version have the instruction.
+    /// Returns an error unless the file's target and version have the instruction.
     pub(super) fn require(&self, target: u32, version: (u32, u32)) -> Result<()> {
         if self.context.has(target, version) {
             return Ok(());
@@ -113,7 +113,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.modifiers.flag("ftz") || self.context.module.target < 20
     }
 
-    /// An error if a modifier was not understood, or the number of operands is wrong. `shape` names the
+    /// Returns an error if a modifier was not understood, or the number of operands is wrong. `shape` names the
     /// operands: `d, a, b`.
     pub(super) fn shape(&self, shape: &'static str) -> Result<()> {
         let count = |of: u8| shape.bytes().filter(|byte| *byte == of).count();

@@ -200,7 +200,7 @@ fn part_matches(part: &str, modifiers: &[Name]) -> bool {
 }
 
 impl ModuleContext<'_> {
-    /// An error unless the file's target and version have this word of a declaration.
+    /// Returns an error unless the file's target and version have this word of a declaration.
     pub(super) fn require_directive(&self, word: Name) -> Result<()> {
         let row = DIRECTIVES.iter().find(|(name, ..)| *name == word.text);
         row.map_or(Ok(()), |(_, target, version)| {

@@ -10,7 +10,7 @@ pub(super) enum Reads {
     As(Special),
     /// A constant: the fourth component of a position, or a register that hardware always reads as one number.
     Constant(u64),
-    /// It exists, but has no meaning without hardware or a driver.
+    /// The register exists, but has no meaning without hardware or a driver.
     Nothing,
 }
 

@@ -145,7 +145,7 @@ impl Buffer {
     }
 }
 
-/// An error unless the given bytes are exactly as many as the buffer's.
+/// Returns an error unless the given bytes are exactly as many as the buffer's.
 fn fits(given: usize, size: usize) -> Result<(), String> {
     match given == size {
         true => Ok(()),

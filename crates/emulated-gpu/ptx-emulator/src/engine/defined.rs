@@ -43,7 +43,7 @@ struct StoredValues {
 /// The initialisation of the results.
 #[derive(Clone, Debug, Default)]
 enum Flow {
-    /// Always initialised.
+    /// The results are always initialised.
     #[default]
     InitialisedBytes,
     /// Initialised if any of these registers is.

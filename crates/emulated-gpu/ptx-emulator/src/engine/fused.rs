@@ -193,7 +193,7 @@ impl Checks {
         self.remainder = i32x4_min(self.remainder, digits);
         let high = i8x16_swizzle(f32x4_demote_f64x2_zero(high), up);
         let result = v128_or(f32x4_demote_f64x2_zero(low), high);
-        // Without the sign.
+        // The magnitude, without the sign, minus one.
         let size = i32x4_sub(i32x4_shl(result, 1), u32x4_splat(1));
         self.size = u32x4_min(self.size, size);
         self.total = f32x4_add(self.total, result);

@@ -159,7 +159,7 @@ fn selects_portable<T: Stored>(registers: &mut Registers, operands: &Operands, m
     selects::<T, false>(registers, operands, mask);
 }
 
-/// Like [`rows_in_groups`].
+/// Selects a few lanes at a time, as [`rows_in_groups`] computes them.
 fn selects_in_groups<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let chosen = registers.predicates[operands.c as usize];
     for start in (0..LANES).step_by(GROUP) {

@@ -189,7 +189,7 @@ fn asynchronous_copies_are_counted() {
     // 32 lanes copy 512 bytes: 16 sectors, and four passes through the banks.
     let plain = "cp.async.cg.shared.global [%a], [%o], 16;";
     assert_eq!(count(plain), ((1, 16, 0), (1, 4)));
-    // Only eight lanes copy.
+    // Only eight lanes perform the copy.
     assert_eq!(count(&format!("@%q {plain}")), ((1, 4, 0), (1, 1)));
     // Zeros are written without a read, in lanes with a size of 0 or an ignored source.
     let sized = "selp.u32 %w, 16, 0, %q; cp.async.cg.shared.global [%a], [%o], 16, %w;";

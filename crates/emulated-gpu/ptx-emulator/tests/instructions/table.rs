@@ -30,9 +30,9 @@ pub(crate) enum Expected {
     Bits(u128),
     /// Any NaN.
     Nan,
-    /// This value, within a number of units in the last place.
+    /// The expected value, and how many units in the last place the result may differ from it.
     Near(u128, u64),
-    /// This f32, within an absolute error.
+    /// The expected f32, and the maximum absolute error.
     Within(u128, f64),
     /// The upper and lower halves of a packed register.
     Halves(Box<Expected>, Box<Expected>),

@@ -59,7 +59,8 @@ fn card(number: u32) -> Result<Card> {
         memory: settings.memory_of_each(),
         used: 0,
     };
-    // Without a driver, and in a child that was forked after it was created, nothing is used.
+    // No memory is in use if this process has no driver, or was forked after the driver was
+    // created.
     if let Ok(driver) = driver() {
         let contexts = driver.contexts.all();
         card.contexts = contexts.iter().filter(|one| one.device == number).count() as u32;

@@ -284,7 +284,7 @@ static CALLBACK_HOOKS: [Word; 7] = [
 
 static TOOLS_TLS: [Word; 4] = [size(4), undescribed!(2[1]), undescribed!(2[2]), undescribed!(2[3])];
 
-/// This one has no size; it ends with a null word.
+/// This table doesn't begin with its size; it ends with a null word.
 static LOCAL_STORAGE: [Word; 4] = [
     Word(storage_put as *const c_void),
     Word(storage_delete as *const c_void),

@@ -232,7 +232,7 @@ impl Operation {
     fn try_run(&self, context: &Arc<Context>) -> Result {
         let memory = context.hardware.memory();
         match self {
-            // These need no work, or are handled by `run`.
+            // These operations need no work here, or `run` handles them.
             Self::NoOp | Self::Memory(_) => Ok(()),
             Self::Keep(_) | Self::Launch { .. } | Self::All(_) | Self::Decide(_) => Ok(()),
             Self::Assign(condition, value) => {

@@ -42,7 +42,7 @@ pub(crate) struct Wait {
 }
 
 impl When {
-    /// From the flags of `cuStreamWaitValue32`.
+    /// Converts the flags of `cuStreamWaitValue32`.
     ///
     /// # Errors
     /// `INVALID_VALUE` for unknown flags.

@@ -393,7 +393,7 @@ impl Allocations {
             | AllocationKind::Pinned
             | AllocationKind::Foreign(_) => memory.free(allocation.address),
             AllocationKind::Registered => memory.unregister(allocation.address),
-            // Only `unmap` removes mappings.
+            // Mappings are not freed here; only `unmap` removes them.
             AllocationKind::Mapped => Ok(()),
         };
         done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))

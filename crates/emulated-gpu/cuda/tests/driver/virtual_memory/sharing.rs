@@ -65,7 +65,7 @@ fn adjacent_mappings_form_one_range() {
     );
     ok!(cuCtxSynchronize());
     assert_eq!(read(border - 32, words), vec![6; words]);
-    // Through the other addresses: changes there are visible here.
+    // Write through the other addresses: the changes are visible here.
     assert_eq!(launch(increment, (1, 8), 0, &[alias + 2 * MIB2 as u64 - 32, 8]), 0);
     assert_eq!(launch(increment, (1, 8), 0, &[alias, 8]), 0);
     ok!(cuCtxSynchronize());

@@ -275,7 +275,8 @@ fn copysign_uses_the_sign_of_the_first() {
     assert_eq!(run(-0.0, 2.0), (-2.0_f64).to_bits());
 }
 
-/// Compares the functions for loops over lanes with the general ones.
+/// Compares the small functions, which the engine calls in loops over lanes, with the general
+/// functions.
 #[test]
 fn small_functions_equal_the_general_ones() {
     let mut random = Random(2);

@@ -165,7 +165,7 @@ impl Exact {
         }
         let (digits, exponent) = shape.digits(low);
         let exact = compare(low) == Ordering::Equal;
-        // Halfway to the next one.
+        // The midpoint between this number and the next one.
         let half = self.compare(&(BigUint::from(digits) * 2_u8 + 1_u8), exponent - 1);
         let away = !exact
             && match rounding {
@@ -243,7 +243,7 @@ impl Shape {
         let extreme = match bits >> 61 {
             0 => bits & (self.sign() | 7),
             1 => (bits & self.sign()) | (self.infinity() - 3 + (bits & 7)),
-            // Near 1: exponents that meet.
+            // Numbers near 1, so that the operands have similar exponents.
             2 | 3 => {
                 let one = self.infinity() >> 1 & !((1 << self.fraction) - 1);
                 (bits & self.sign()) | (one + (bits & ((2 << self.fraction) - 1)))

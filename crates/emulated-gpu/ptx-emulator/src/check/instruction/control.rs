@@ -26,7 +26,7 @@ pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("label")?;
     let name = name(check, 0, "a label")?;
     let label = check.body.label(check.context, name)?;
-    // The index is replaced by the label's position once the body has been read.
+    // The label's index is replaced by its position once the body has been read.
     Ok(Op::Branch { target: Label(label as u32), uniform })
 }
 

@@ -204,7 +204,7 @@ pub(super) fn reject_product_if(check: &Check<'_, '_>, wrong: bool, why: &str) -
     if wrong { Err(no_such(check, why)) } else { Ok(()) }
 }
 
-/// An error if a vector has the wrong number of registers.
+/// Returns an error if a vector has the wrong number of registers.
 fn check_register_count(
     check: &Check<'_, '_>,
     index: usize,
@@ -249,7 +249,7 @@ fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
     check.take("sync; aligned")?;
     let newer = ["m8n16", "m16n16", "m16n8", "b8", "b8x16.b6x16_p32", "b8x16"];
     if newer.iter().any(|word| check.modifiers.has(word)) {
-        // These came with sm_100a.
+        // These forms came with sm_100a.
         return Err(super::not_emulated(check));
     }
     let form = check.take("m8n8; x1|x2|x4 = a number; {trans}; {shared|shared::cta}; .b16")?;

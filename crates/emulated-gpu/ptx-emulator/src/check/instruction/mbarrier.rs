@@ -99,7 +99,7 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
     Ok(object(action, &form))
 }
 
-/// An error if a constant count is not from 1 to 2²⁰ − 1. ptxas doesn't check it.
+/// Returns an error if a constant count is not from 1 to 2²⁰ − 1. ptxas doesn't check it.
 fn check_arrival_count(check: &Check<'_, '_>, index: usize, count: Operand) -> Result<()> {
     let Operand::Immediate(count) = count else { return Ok(()) };
     let (message, help) = (

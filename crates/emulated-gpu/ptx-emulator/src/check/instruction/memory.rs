@@ -140,7 +140,7 @@ fn vector(check: &mut Check<'_, '_>, space: Space) -> Result<(usize, Type)> {
     Ok((lanes, ty))
 }
 
-/// An error if a vector has the wrong number of elements.
+/// Returns an error if a vector has the wrong number of elements.
 pub(super) fn check_count(
     check: &Check<'_, '_>,
     index: usize,
@@ -191,7 +191,7 @@ fn load(check: &mut Check<'_, '_>, access: &Access) -> Result<Op> {
     let address = check.address(1, space)?;
     if let Operand::Address(Symbol::Local(id), _) = address.base {
         if space == Space::Param && !is_input(check, id) {
-            // This reads the result of a call.
+            // This form of `ld.param` reads the result of a call.
             check.require(20, (2, 0))?;
         }
         let result = check.body.function.results.contains(&Parameter::Variable(id));

@@ -96,7 +96,7 @@ fn element_type(check: &Check<'_, '_>, symbol: Symbol) -> Type {
     }
 }
 
-/// An error unless an address in this space fits the type: an integer of 64 bits, or of 32 bits in shared,
+/// Returns an error unless an address in this space fits the type: an integer of 64 bits, or of 32 bits in shared,
 /// local and parameter space.
 fn address_type(check: &Check<'_, '_>, ty: Type, space: Space, span: Span) -> Result<()> {
     let narrow = !matches!(space, Space::Global | Space::Generic);

@@ -33,7 +33,7 @@ fn address(
     Ok(SurfaceAddress { surface, geometry, at, outside, formatted })
 }
 
-/// An error if a vector doesn't have the number of elements that the modifiers give.
+/// Returns an error if a vector doesn't have the number of elements that the modifiers give.
 fn check_element_count(
     check: &Check<'_, '_>,
     index: usize,

@@ -53,7 +53,7 @@ impl<'c, 'a> Check<'c, 'a> {
         }
     }
 
-    /// An error unless all registers of a vector have the same width and kind.
+    /// Returns an error unless all registers of a vector have the same width and kind.
     pub(in crate::check) fn same_parts(&mut self, parts: &[Part<'_, 'a>]) -> Result<()> {
         let mut first: Option<Type> = None;
         for part in parts {

@@ -12,7 +12,7 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) state_space: StateSpace,
     /// The register or constant that holds the base address.
     pub(in crate::engine) address: Slot,
-    /// Added to the base address.
+    /// The offset that is added to the base address.
     pub(in crate::engine) offset: u64,
     /// The size of one element in bytes.
     pub(in crate::engine) bytes: u64,
@@ -44,11 +44,11 @@ pub(in crate::engine) struct Access {
 /// Whether the address pattern of an access is shared with other accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum PatternReuse {
-    /// It is not shared.
+    /// The pattern is not shared.
     Unshared,
-    /// It is computed here and reused by later accesses.
+    /// The pattern is computed here and reused by later accesses.
     Computed,
-    /// It was computed by the access with this site.
+    /// The pattern was computed by the access with this site.
     ReusedFrom(u32),
 }
 
