@@ -30,7 +30,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Links the text with an empty one, which must succeed, and with itself, which may fail.
+/// Links the text with an empty one (this must succeed), and with itself (this may fail).
 fn link(source: &Source) {
     let nothing = ".version 6.0\n.target sm_30\n".to_owned();
     let nothing = Source { name: "nothing.ptx".into(), text: nothing };

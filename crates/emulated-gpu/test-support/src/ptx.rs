@@ -13,7 +13,7 @@ pub fn kernel(pointers: usize, body: &str) -> String {
     kernel_with("", pointers, body)
 }
 
-/// A PTX text like that of [`kernel`], with declarations at module scope.
+/// A PTX text like that of [`kernel()`], with declarations at module scope.
 pub fn kernel_with(declarations: &str, pointers: usize, body: &str) -> String {
     let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
     let mut text = format!(

@@ -51,8 +51,8 @@ fn rounds(name: &str) -> bool {
     matches!(name, "floor" | "ceil" | "trunc" | "rint" | "nearbyint")
 }
 
-/// The operator of an arithmetic function of halves, `None` for `__hfma`. They are never contracted
-/// to a fused multiply-add.
+/// The operator of an arithmetic function of halves; `None` for `__hfma`. These functions are never
+/// contracted to a fused multiply-add.
 fn half_operator(name: &str) -> Option<Option<Binary>> {
     Some(match name {
         "__hadd" => Some(Binary::Add),
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Option<Typed>> {
-        // For a float, these names call the functions of float.
+        // With a float argument, these names call the functions of float.
         let single;
         let name = match arguments {
             [one] if rounds(name) && self.type_of(one)? == Type::Scalar(Scalar::Float) => {

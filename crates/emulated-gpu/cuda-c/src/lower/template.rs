@@ -169,7 +169,7 @@ impl Lowerer<'_> {
         if template.parameters.iter().any(|one| !found.contains_key(&one.name)) {
             return Ok(None);
         }
-        // With the deduced parameters, the patterns must equal the arguments.
+        // The patterns must equal the arguments when the deduced parameters are inserted.
         let same = self.outside(found.clone(), |lowerer| {
             for (pattern, value) in patterns.iter().zip(given) {
                 let same = match (pattern, value) {

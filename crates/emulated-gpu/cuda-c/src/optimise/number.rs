@@ -284,7 +284,7 @@ fn forward_memory(
     None
 }
 
-/// Keeps the values that are marked.
+/// Keeps only the values whose flag in `keep` is set.
 fn retain_marked(values: &mut Vec<Value>, keep: &[bool]) {
     let mut keep = keep.iter();
     values.retain(|_| keep.next() == Some(&true));

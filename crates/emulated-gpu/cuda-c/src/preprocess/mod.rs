@@ -132,7 +132,7 @@ impl Preprocessor<'_> {
         self.problems.push(problem);
     }
 
-    /// Reports that a limit was exceeded, and stops.
+    /// Reports that a limit was exceeded, and stops the preprocessing.
     fn stop(&mut self, problem: Problem) {
         if !std::mem::replace(&mut self.stopped, true) {
             self.error(problem);

@@ -100,7 +100,7 @@ attributes! {
     CAN_TEX2D_GATHER 44 => 1;
     MAXIMUM_TEXTURE2D_GATHER_WIDTH 45 => LAYERED_2D[0] as i32;
     MAXIMUM_TEXTURE2D_GATHER_HEIGHT 46 => LAYERED_2D[1] as i32;
-    // The maximum size of three-dimensional textures of which one side is longer.
+    // The maximum size of three-dimensional textures with one longer side.
     MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE 47, MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE 48 => 8192;
     MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE 49 => 32_768;
     PCI_DOMAIN_ID 50 => pci_address(device)[0];

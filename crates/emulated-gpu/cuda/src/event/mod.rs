@@ -140,7 +140,7 @@ impl Event {
         *self.recorded.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 
-    /// The last record; that of an interprocess event may have been made by any process.
+    /// The last record. Any process may have made the last record of an interprocess event.
     pub(crate) fn recorded(&self) -> Recorded {
         let own = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match (&self.shared, own) {

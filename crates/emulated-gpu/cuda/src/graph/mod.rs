@@ -52,7 +52,7 @@ pub(crate) enum Content {
     Work(Operation),
     /// A child graph.
     Child(Child),
-    /// Body graphs, of which a condition selects those that run.
+    /// Body graphs. A condition selects which of them run.
     Conditional(Arc<Conditional>),
 }
 
@@ -210,7 +210,7 @@ impl Graph {
         })
     }
 
-    /// A registered copy.
+    /// Copies the graph, and registers the copy.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the graph has a conditional node.

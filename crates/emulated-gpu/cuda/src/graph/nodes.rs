@@ -40,7 +40,7 @@ impl<C> Node<C> {
     }
 }
 
-/// The nodes of a graph in the order in which they were added, which is that of their handles.
+/// The nodes of a graph, in the order in which they were added. Their handles have the same order.
 #[derive(Debug)]
 pub(crate) struct Nodes<C> {
     nodes: BTreeMap<Handle, Node<C>>,

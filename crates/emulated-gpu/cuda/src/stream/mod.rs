@@ -70,7 +70,7 @@ struct List {
     all: Vec<Weak<Stream>>,
 }
 
-/// The contexts in which a thread has a per-thread default stream, which is destroyed when the thread exits.
+/// The contexts in which a thread has a per-thread default stream. These streams are destroyed when the thread exits.
 struct ThreadStreams {
     thread: ThreadId,
     contexts: RefCell<Vec<Weak<Streams>>>,

@@ -1,4 +1,5 @@
-//! The layers of the driver's folders, determined from the imports of their files.
+//! Tests that the driver's folders form few layers, which are determined from the imports of their
+//! files.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -107,6 +107,6 @@ fn a_texture_is_made_of_one_level() {
         "selecting a level in a kernel is not emulated"
     );
     assert_eq!(texture_of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
-    // A single level is an array, of which a texture can be created.
+    // A single level is an array, and can have a texture.
     assert_eq!(try_texture(of_array(level(two, 1).1), sampling(false, 0)).0, 0);
 }

@@ -56,7 +56,7 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
         let printed = run_child!(&variables);
         assert!(printed.contains("EMULATED_GPU_STATISTICS: "), "{printed}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
-        // Nothing else remains there, since the DOT file is written completely or not at all.
+        // The folder has no other file, because the DOT file is written completely or not at all.
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         std::fs::remove_dir_all(&folder).unwrap();
         return;

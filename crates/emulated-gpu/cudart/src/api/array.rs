@@ -14,7 +14,7 @@ use super::copy::{CopyKind, When, run};
 /// `CU_MEMORYTYPE_ARRAY`
 pub(super) const ARRAY: i32 = 3;
 
-/// The driver's description of an array.
+/// Returns the driver's description of an array.
 pub(super) fn describe(array: usize) -> Result<DriverArray> {
     let mut found = DriverArray::default();
     // SAFETY: the description is written to a place for one.

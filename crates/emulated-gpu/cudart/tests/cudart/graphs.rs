@@ -14,7 +14,7 @@ struct AnyNode {
     reserved_end: u64,
 }
 
-/// `scale(condition, value)`: sets the value of a condition.
+/// PTX of a kernel `scale(condition, value)` that sets the value of a condition.
 const SET: &str = r"
     .reg .b64 %c;
     .reg .b32 %v;

@@ -10,8 +10,8 @@
 //! - functions that may wait for a value in memory forever: `cuStreamWaitValue32_v2`, `cuStreamWaitValue64_v2`;
 //! - functions that open a file that no other function closes: `cuMemExportToShareableHandle`;
 //! - functions that always fail without looking at their arguments (the driver's `api/unsupported.rs`): mipmaps of
-//! texture references, planes of arrays, memory mapped into arrays, memory of several devices, graphics
-//! interoperability, checkpoints, and tensor maps;
+//!   texture references, planes of arrays, memory mapped into arrays, memory of several devices, graphics
+//!   interoperability, checkpoints, and tensor maps;
 //! - most functions with the suffixes `_ptsz` and `_ptds`: each is the same as the function without the suffix, and
 //!   one function of each kind (a launch, a copy, a fill, a capture, …) is included.
 //!

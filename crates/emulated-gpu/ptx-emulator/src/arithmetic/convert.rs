@@ -286,7 +286,7 @@ pub(crate) fn f32_to_bf16(a: f32) -> u16 {
     if a.is_nan() { 0x7fff } else { ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16 }
 }
 
-/// Truncates a rounded number to the digits of TF32; NaN becomes 0x7fffffff.
+/// Truncates a rounded number to the bits of TF32; NaN becomes 0x7fffffff.
 #[inline(always)]
 fn tf32(a: f32, rounded: u32) -> u32 {
     if a.is_nan() { 0x7fff_ffff } else { rounded & !0x1fff }

@@ -71,9 +71,9 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
 
 /// A single-precision multiply-add with one rounding, computed in double precision.
 ///
-/// The product of two `f32` is exact in `f64`, whose 53 digits are more than twice 24. The sum is
-/// rounded to odd: if it is inexact, it is the neighbour whose last digit is 1. It then rounds to
-/// the same `f32` as the exact sum, because an `f64` has more than two additional digits (Boldo and
+/// The product of two `f32` is exact in `f64`, whose 53 bits are more than twice 24. The sum is
+/// rounded to odd: if it is inexact, it is the neighbour whose last bit is 1. It then rounds to the
+/// same `f32` as the exact sum, because an `f64` has more than two additional digits (Boldo and
 /// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
 /// odd", 2008).
 #[inline(always)]
@@ -137,9 +137,9 @@ pub(crate) fn fma_ftz_f32(a: f32, b: f32, c: f32) -> f32 {
 }
 
 /// Flushes a tiny result (`.ftz`), given the result `double` of the same operation with a result
-/// twice as large. Just below the smallest normal number, `double` still has all digits, so it
-/// decides as [`is_tiny`](super::soft::Unpacked::is_tiny) does. If `double` overflows, it isn't
-/// small, and the result is neither subnormal nor an exact zero.
+/// twice as large. Just below the smallest normal number, `double` still has all significant bits,
+/// so it decides as [`is_tiny`](super::soft::Unpacked::is_tiny) does. If `double` overflows, it
+/// isn't small, and the result is neither subnormal nor an exact zero.
 #[inline(always)]
 fn flush_result(result: f32, double: f32) -> f32 {
     if double.abs() < 2.0 * f32::MIN_POSITIVE {

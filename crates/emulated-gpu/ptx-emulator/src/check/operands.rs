@@ -222,7 +222,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written_register(node, Type::Pred, Width::Exact).map(Some)
     }
 
-    /// A pair of destinations `d|p`, either of which may be `_`, or only `d`.
+    /// Reads a pair of destinations `d|p` (either may be `_`), or only `d`.
     pub(super) fn destination_pair(
         &mut self,
         index: usize,

@@ -385,7 +385,7 @@ pub(crate) fn out_of_memory_fault(
     out_of_memory(executable, message)
 }
 
-/// The fault of a launch for which the host is out of memory.
+/// The fault of a launch that failed because the host is out of memory.
 fn out_of_memory(executable: &Executable, message: String) -> Fault {
     Fault::from(Report::of_launch(FaultKind::OutOfMemory, executable.name.clone(), message))
 }

@@ -1,4 +1,4 @@
-//! racecheck: a race is two accesses by different threads to the same bytes, of which at least one
+//! racecheck: a race is two accesses by different threads to the same bytes. At least one of them
 //! writes, at least one is weak, and neither happens before the other.
 //!
 //! Vector clocks ([`thread_clocks`], [`clocks`]; Mattern, "Virtual Time and Global States of

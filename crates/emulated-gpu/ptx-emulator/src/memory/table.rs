@@ -53,7 +53,7 @@ pub(crate) enum Lookup {
     Freed,
     /// It writes to memory that was registered as read-only.
     ReadOnly { base: u64, size: u64 },
-    /// It is inside registered memory of which the host has unmapped a part.
+    /// It is inside registered memory, and the host has unmapped a part of that memory.
     Unmapped { base: u64, size: u64 },
     /// It is on another device to which this one has no access.
     OtherDevice { home: Home, reach: Reach },

@@ -61,9 +61,9 @@ fn device(checks: Checks, portable: bool) -> Emulator {
     Emulator::new(Options { checks, portable, threads: 1, ..Options::default() })
 }
 
-/// Each active lane copies an element between the offset in `%p1` that `%p0` has for it and its own position in
-/// `%p2`, as a load or a store. `%p3` has the active lanes. In shared memory, addresses are 32 bits wide, and
-/// generic addresses 64.
+/// A kernel in which each active lane copies an element, as a load or a store: between its offset in `%p1`, which it
+/// reads from `%p0`, and its own position in `%p2`. `%p3` has the active lanes. In shared memory, addresses are 32 bits
+/// wide, and generic addresses 64.
 fn text((ty, count, words): (&str, usize, usize), named: AddressSpace, stores: bool) -> String {
     let list = (0..count).map(|index| format!("%v{index}")).collect::<Vec<_>>().join(", ");
     let (vector, list) = match count {

@@ -25,7 +25,7 @@ fn chunk(ty: &str) -> (usize, usize) {
     }
 }
 
-/// The row of element `i` of a lane's part of `a`, and the range of columns of which its register stores half
+/// The row of element `i` of a lane's part of `a`, and a range of columns: the element's register stores half of them
 /// ("Matrix fragments for sparse mma…").
 fn columns_of(product: &SparseProduct, lane: usize, i: usize) -> (usize, std::ops::Range<usize>) {
     let (group, thread) = (lane >> 2, lane % 4);

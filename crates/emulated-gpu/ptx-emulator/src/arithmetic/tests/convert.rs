@@ -171,7 +171,7 @@ fn flushing_only_applies_to_f32() {
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 1e-40_f64.to_bits()), 0);
     assert_eq!(plain(Type::F32, Type::F64, NEAREST, 1e-40_f64.to_bits()), 0x0001_16c2);
     // 2^−126 − 2^−150 rounds to the smallest normal number, but it is tiny when rounded to 24
-    // digits.
+    // significant bits.
     assert_eq!(plain(Type::F32, Type::F64, NEAREST, 0x380f_ffff_e000_0000), 0x0080_0000);
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_e000_0000), 0);
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_ffff_ffff), 0x0080_0000);

@@ -207,7 +207,7 @@ pub(crate) fn bits(shape: Shape) -> impl Strategy<Value = u64> + Clone {
         infinity + normal / 2,
     ];
     let near = one.saturating_sub(4 * normal)..one + 4 * normal;
-    // Few digits, so that ties occur.
+    // Significands of few bits, so that ties occur.
     let short = (0..infinity >> shape.fraction, 0..8_u64).prop_map(move |(field, top)| {
         field << shape.fraction | top << shape.fraction.saturating_sub(3)
     });

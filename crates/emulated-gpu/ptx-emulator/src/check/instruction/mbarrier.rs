@@ -47,8 +47,8 @@ pub(super) fn object(action: ObjectAction, form: &Form) -> Op {
 /// The block's state space or the cluster's. Both are the same here, because a block is its whole cluster.
 const ANY_SPACE: &str = "{shared::cluster}; {shared|shared::cta @!shared::cluster}";
 
-/// Takes a memory order and its scope, which must be given together. Returns whether the order is the strict
-/// one, which is the default.
+/// Takes a memory order and its scope, which must be given together. Returns whether the order is the strict one (the
+/// default).
 fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool> {
     let order = match strict {
         Some(strict) => check.modifiers.pick(&[(strict, true), ("relaxed", false)]),
