@@ -80,7 +80,7 @@ macro_rules! codes {
             $(pub const $driver_name: Self = Self($driver_value);)*
             $(pub const $runtime_name: Self = Self($runtime_value);)*
 
-            /// The driver's name (`CUDA_ERROR_…`) and description, if it has this code.
+            /// The driver's name (`CUDA_ERROR_…`) and description, if the driver has this code.
             #[must_use]
             pub fn driver_texts(self) -> Option<(&'static CStr, &'static CStr)> {
                 in_c(match self.0 {
@@ -94,7 +94,7 @@ macro_rules! codes {
                 })
             }
 
-            /// The runtime's name (`cudaError…`) and description, if it has this code.
+            /// The runtime's name (`cudaError…`) and description, if the runtime has this code.
             #[must_use]
             pub fn runtime_texts(self) -> Option<(&'static CStr, &'static CStr)> {
                 in_c(match self.0 {

@@ -17,7 +17,7 @@ pub enum DriverError {
     /// The function could not be called.
     #[error(transparent)]
     NotCalled(#[from] Fault),
-    /// The `CUresult` that it returned.
+    /// The `CUresult` that the function returned.
     #[error("CUDA error {0}")]
     Code(c_int),
 }

@@ -48,7 +48,7 @@ macro_rules! nullable {
                 Self(std::ptr::$null(), PhantomData)
             }
 
-            /// Whether it is null.
+            /// Whether the pointer is null.
             pub fn is_null(self) -> bool {
                 self.0.is_null()
             }

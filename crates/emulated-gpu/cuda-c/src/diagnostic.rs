@@ -42,7 +42,7 @@ pub struct Diagnostic {
     pub width: usize,
     /// A short text next to the underline; may be empty.
     pub label: String,
-    /// How to fix it.
+    /// Advice on how to fix the problem.
     pub help: Option<String>,
 }
 

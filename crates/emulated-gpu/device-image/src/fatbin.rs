@@ -38,7 +38,7 @@ pub enum FatbinError {
     /// The header fields or the compressed data are invalid.
     #[error("the fatbin is damaged: {0}")]
     Damaged(String),
-    /// It contains no PTX for this card.
+    /// The fatbin contains no PTX for this card.
     #[error("{0}")]
     NoPtx(String),
     /// The host is out of memory.

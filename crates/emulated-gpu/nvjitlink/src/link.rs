@@ -63,7 +63,8 @@ impl Log {
 }
 
 impl Link {
-    /// Makes a link with these options. If they are wrong, the link can only return its log.
+    /// Creates a link with these options. If the options are wrong, the link can only return its
+    /// log.
     pub(crate) fn new(written: &[String]) -> (Self, Result<(), Status>) {
         let mut link = Self {
             options: None,

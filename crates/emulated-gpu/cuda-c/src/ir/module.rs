@@ -51,7 +51,7 @@ pub(crate) struct Global {
     pub(crate) init: Option<Vec<u8>>,
     /// `extern __shared__`: the launch sets the size.
     pub(crate) dynamic: bool,
-    /// Whether the host can find it by name.
+    /// Whether the host can find the variable by name.
     pub(crate) visible: bool,
 }
 

@@ -34,11 +34,11 @@ pub(crate) struct Token {
     pub(crate) text: Rc<str>,
     /// The place in the source; for a macro's expansion, the place where the macro is used.
     pub(crate) span: Span,
-    /// Whether it is the first of its line.
+    /// Whether the token is the first of its line.
     pub(crate) first: bool,
-    /// Whether there is space before it.
+    /// Whether there is space before the token.
     pub(crate) spaced: bool,
-    /// The macros that the token came from, which must not be expanded in it again.
+    /// The macros that the token came from. They must not be expanded again in this token.
     pub(crate) hidden: Option<Rc<crate::preprocess::HideSet>>,
 }
 

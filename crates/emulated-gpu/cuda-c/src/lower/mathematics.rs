@@ -44,7 +44,7 @@ impl Lowerer<'_> {
             }
         }
         let mut common = common.unwrap_or(Scalar::Int);
-        // For integers, `sqrt(2)` and `fmax(1, 2)` are the functions of double.
+        // With integer arguments, `sqrt(2)` and `fmax(1, 2)` call the functions of double.
         if common.is_integer() && !matches!(name, "min" | "max" | "abs" | "labs" | "llabs") {
             common = Scalar::Double;
         }

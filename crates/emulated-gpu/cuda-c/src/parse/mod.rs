@@ -176,7 +176,7 @@ impl Parser<'_> {
         if self.accept(text) {
             return Ok(());
         }
-        // Point to the end of the previous token, after which it is missing.
+        // Point to the end of the previous token, because the expected text is missing there.
         let last = self.last();
         let place = Span { start: last.end.saturating_sub(1), ..last };
         let message = format!("expected `{text}` {after}, found {}", self.found());

@@ -84,7 +84,7 @@ impl Binary {
         }
     }
 
-    /// Whether it is a comparison.
+    /// Whether the operator is a comparison.
     #[must_use]
     pub(crate) fn compares(self) -> bool {
         use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};

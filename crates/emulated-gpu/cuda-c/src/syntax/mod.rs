@@ -64,7 +64,7 @@ pub(crate) struct StructDeclaration {
     pub(crate) names: Vec<InnerName>,
     /// The alignment of the struct, and whether the members are packed.
     pub(crate) layout: Layout,
-    /// Whether it is a union.
+    /// Whether the type is a union.
     pub(crate) is_union: bool,
     /// The position of the name.
     pub(crate) span: Span,

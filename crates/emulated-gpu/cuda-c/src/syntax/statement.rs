@@ -72,7 +72,7 @@ pub(crate) struct Asm {
     pub(crate) outputs: Vec<(Rc<[u8]>, Expr)>,
     /// Constraints and values.
     pub(crate) inputs: Vec<(Rc<[u8]>, Expr)>,
-    /// Whether it must be kept even if its outputs are unused.
+    /// Whether the `asm` must be kept even if its outputs are unused.
     pub(crate) volatile: bool,
     /// Whether it may read or write memory.
     pub(crate) memory: bool,

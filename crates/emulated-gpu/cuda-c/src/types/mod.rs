@@ -68,7 +68,7 @@ impl Scalar {
         matches!(self, Self::Half | Self::Float | Self::Double)
     }
 
-    /// Whether it is signed.
+    /// Whether the type is signed.
     #[must_use]
     pub(crate) fn is_signed(self) -> bool {
         self.is_floating() || self.unsigned() != self

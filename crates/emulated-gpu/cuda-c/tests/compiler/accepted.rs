@@ -75,7 +75,8 @@ fn functions_with_the_name_of_a_built_in_one() {
         32,
         &[39, 56, 75, 96],
     );
-    // In a struct or a namespace, a function hides all others of its name. `::` skips them.
+    // In a struct or a namespace, a function hides all outer functions with its name. `::` finds
+    // the outermost ones.
     one(
         "namespace my { __device__ float max(float a, float b) { return a + b; } __device__ float f(float a) { return max(a, 1.f); } }
          struct S { float v; __device__ float max(float o) const { return fmaxf(v, o) + 1; } __device__ float min() { return ::min(v, 1.f); }

@@ -78,7 +78,7 @@ export! {
     4000 fn cuEventDestroy_v2(event: Handle) {
         let driver = driver()?;
         let event = driver.event(event)?;
-        // Work that waits for the event holds its mark.
+        // The event can be dropped now, because work that waits for it holds its mark.
         driver.events.remove(event.handle);
         Ok(())
     }

@@ -17,7 +17,7 @@ enum LookUp {
     Function(*const c_void),
     /// No function has this name.
     Unknown,
-    /// Only later versions have it.
+    /// Only later versions have the function.
     Newer,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Coredumps {
 pub(crate) const GLOBAL: Handle = 0;
 
 impl Attribute {
-    /// The size of its value in bytes.
+    /// The size of the attribute's value in bytes.
     pub(crate) fn size(self) -> usize {
         match self {
             Self::File | Self::Pipe => MAX_TEXT,

@@ -28,7 +28,7 @@ const LIMITS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) handle: Handle,
-    /// The ordinal of its device.
+    /// The ordinal of the context's device.
     pub(crate) device: u32,
     pub(crate) hardware: Arc<Hardware>,
     /// Devices to whose memory peer access is enabled.

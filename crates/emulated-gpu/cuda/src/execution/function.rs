@@ -86,7 +86,7 @@ impl Function {
         })
     }
 
-    /// The hardware that it runs on.
+    /// The hardware that the kernel runs on.
     pub(crate) fn hardware(&self) -> &Hardware {
         &self.image.hardware
     }

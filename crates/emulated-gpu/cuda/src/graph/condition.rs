@@ -13,15 +13,15 @@ use crate::graph::launch_order::LaunchOrder;
 pub(crate) struct Condition {
     /// `CUgraphConditionalHandle`
     pub(crate) handle: u64,
-    /// The context whose kernels may set it.
+    /// The context whose kernels may set the condition.
     pub(crate) context: Handle,
-    /// The graph that it was created for.
+    /// The graph that the condition was created for.
     pub(crate) graph: Handle,
     /// The value at the beginning of a launch (`CU_GRAPH_COND_ASSIGN_DEFAULT`); `None` keeps the current value.
     pub(crate) default: Option<u32>,
-    /// Whether a node uses it. At most one may.
+    /// Whether a node uses the condition. At most one node may.
     in_use: AtomicBool,
-    /// The order of the launches that use it.
+    /// The order of the launches that use the condition.
     pub(crate) launches: LaunchOrder,
     /// The hardware whose table has the value.
     hardware: Arc<Hardware>,
@@ -50,18 +50,18 @@ impl Condition {
         self.in_use.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a node uses it.
+    /// Whether a node uses the condition.
     pub(crate) fn is_in_use(&self) -> bool {
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Its current value.
+    /// The current value of the condition.
     pub(crate) fn value(&self) -> u32 {
         // The table has the value as long as this object exists.
         self.hardware.memory().conditions().value(self.handle).unwrap_or(0)
     }
 
-    /// Sets its value.
+    /// Sets the value of the condition.
     pub(crate) fn assign(&self, value: u32) {
         self.hardware.memory().conditions().assign(self.handle, value);
     }

@@ -82,7 +82,7 @@ pub(crate) type Nodes = nodes::Nodes<Content>;
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) handle: Handle,
-    /// The registries for its handles.
+    /// The registries for handles of this graph and its nodes.
     registry: Arc<Graphs>,
     nodes: Mutex<Nodes>,
     /// Memory that was allocated while the graph was captured, which lives as long as the graph.
@@ -95,9 +95,9 @@ pub(crate) struct Graph {
     depth: AtomicU32,
     /// The enclosing graph, if this is a nested graph with a handle.
     outer: OnceLock<Weak<Graph>>,
-    /// Whether it is the body of a conditional node, which owns it.
+    /// Whether this graph is the body of a conditional node, which owns the graph.
     pub(crate) is_body: bool,
-    /// Conditions that were created for its nodes.
+    /// Conditions that were created for nodes of this graph.
     conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
@@ -183,7 +183,7 @@ impl Graph {
         self.nodes().ordered()
     }
 
-    /// These nodes and all nodes on which they depend.
+    /// The given nodes and all nodes on which they depend.
     pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
         self.nodes().ancestors(nodes)
     }
@@ -251,7 +251,7 @@ impl Node {
         }
     }
 
-    /// Unregisters the graphs inside it.
+    /// Unregisters the graphs inside the node.
     pub(crate) fn unregister_inner(&self) {
         match &self.content {
             Content::Work(_) => {}

@@ -170,7 +170,7 @@ impl<C: Clone> Nodes<C> {
         Ok(self.ancestors(&[to]).contains(&from))
     }
 
-    /// These nodes and all nodes on which they depend.
+    /// The given nodes and all nodes on which they depend.
     pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
         let mut found: HashSet<Handle> = HashSet::new();
         let mut open: Vec<Handle> = nodes.to_vec();

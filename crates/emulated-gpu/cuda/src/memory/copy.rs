@@ -20,7 +20,7 @@ pub(crate) enum CopyMemory {
     Device(Pointer),
     /// Host memory of the program.
     Host(HostMemory),
-    /// A copy of the program's memory, made when it requested the copy.
+    /// A copy of the program's memory, made when the program requested the transfer.
     Staged(Arc<Vec<u8>>),
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Transfer {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) depth: usize,
-    /// The program's description, if it passed one.
+    /// The description of the copy that the program passed, if any.
     pub(crate) given: Option<Copy3d>,
 }
 

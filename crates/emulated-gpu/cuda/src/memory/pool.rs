@@ -31,9 +31,9 @@ impl Attribute {
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) handle: Handle,
-    /// The ordinal of its device.
+    /// The ordinal of the pool's device.
     pub(crate) device: u32,
-    /// Other devices that may access its allocations.
+    /// Other devices that may access allocations from the pool.
     shared_with: Mutex<Devices>,
     /// The limit of allocated bytes; 0 for no limit.
     max_size: u64,

@@ -53,7 +53,7 @@ impl Element {
         ("f64", Self::F64, Type::F64),
     ];
 
-    /// Its size in bytes.
+    /// The size of an element in bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
         self.ty().bytes() as usize

@@ -34,13 +34,13 @@ pub(super) struct Operands {
 
 /// One instruction, or a part of one.
 pub(super) struct Step {
-    /// The predicate slot that guards it.
+    /// The predicate slot that guards the step.
     pub(super) guard: u32,
     /// All ones for a negated guard (`@!p`), 0 otherwise.
     pub(super) flip: u32,
     /// 1 for the first step of an instruction, 0 for the others.
     pub(super) weight: u32,
-    /// The weights of all steps before it.
+    /// The sum of the weights of all previous steps.
     pub(super) before: u32,
     pub(super) action: Action,
 }

@@ -20,7 +20,7 @@ use crate::texture::Resource;
 pub(super) struct Problem {
     pub(super) kind: FaultKind,
     pub(super) message: String,
-    /// The lane that caused it, if it is a single one.
+    /// The lane that caused the error, if it is a single lane.
     pub(super) lane: Option<usize>,
     pub(super) address: Option<u64>,
     /// The other thread of a race.
@@ -163,7 +163,7 @@ impl Region {
 /// A stretch: the contiguous memory, or the single element, that half a warp accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
-    /// Its first byte.
+    /// The address of the first byte.
     pub(super) start: u64,
     pub(super) bytes: u64,
     /// Whether all lanes access the same element; otherwise each lane has its own.
@@ -190,7 +190,7 @@ pub(crate) struct Core<'launch> {
     pub(super) output: &'launch Output,
     /// The heap from which `malloc` allocates.
     pub(super) heap: Heap,
-    /// The memory that it may access.
+    /// The memory that the launch may access.
     pub(super) reach: Reach,
     /// The packed parameters of the launch.
     pub(super) parameters: &'launch Bytes,

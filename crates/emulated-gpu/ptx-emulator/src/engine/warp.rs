@@ -69,9 +69,9 @@ pub(crate) struct Warp {
     pub(super) splits: Vec<WarpSplit>,
     /// Lanes that have not exited.
     pub(super) alive: u32,
-    /// Its index in the block.
+    /// The warp's index in the block.
     pub(super) index: u32,
-    /// Whether its last turn was used up, so that another split runs next.
+    /// Whether the warp used up its last turn, so that another split runs next.
     pub(super) rotate: bool,
     pub(super) executed: u64,
     /// A barrier at which lanes wait, these lanes, and the lanes that were already past it when

@@ -7,7 +7,7 @@ pub struct Heap {
     pub owner: u64,
     /// The size in bytes, if the heap has to be created.
     pub bytes: u64,
-    /// The device that it is on.
+    /// The device that the heap is on.
     pub device: u32,
 }
 

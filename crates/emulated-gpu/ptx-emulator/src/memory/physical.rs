@@ -131,7 +131,7 @@ impl Physical {
         self.size
     }
 
-    /// The device that it is on.
+    /// The device that the memory is on.
     #[must_use]
     pub fn device(&self) -> u32 {
         self.device
@@ -144,12 +144,12 @@ impl Physical {
             || self.identity().is_some() && self.identity() == other.identity()
     }
 
-    /// The identity of its file, if it has a separate one.
+    /// The identity of the memory's file, if the memory has a separate file.
     fn identity(&self) -> Option<Identity> {
         if let Bytes::Whole(file) = &self.bytes { shared::identity(file) } else { None }
     }
 
-    /// Its file, and the offset in it.
+    /// The file that contains the memory, and the offset in that file.
     pub(super) fn place(&self) -> Option<(&File, u64)> {
         match &self.bytes {
             Bytes::Part(store, offset) => Some((store.file.as_ref()?, *offset)),

@@ -32,7 +32,7 @@ impl Devices {
 /// Where memory is, and which other devices may access it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Home {
-    /// The device that it is on.
+    /// The device that the memory is on.
     pub device: u32,
     /// Other devices that may access it regardless of their contexts: those of a pool
     /// (`cuMemPoolSetAccess`), or all of them for host memory.

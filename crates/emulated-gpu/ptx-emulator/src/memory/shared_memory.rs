@@ -9,7 +9,7 @@ use crate::room::OutOfMemory;
 /// A description with which another process finds shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemory {
-    /// The process that allocated it.
+    /// The process that allocated the memory.
     pub process: u32,
     /// The descriptor of the file in that process.
     pub descriptor: i32,
@@ -114,7 +114,7 @@ impl SharedNumbers {
         (shared::sealed_len(&file)? == PAGE_BYTES).then(|| Self::map(file))?
     }
 
-    /// A description with which other processes find them.
+    /// A description with which other processes find the numbers.
     #[must_use]
     pub fn place(&self) -> Option<SharedMemory> {
         SharedMemory::new(&self.file, 0, PAGE_BYTES)

@@ -19,7 +19,7 @@ struct Card {
     pci_address: [i32; 3],
     /// Compute capability: major and minor.
     capability: [u32; 2],
-    /// Number of contexts that this process has on it.
+    /// Number of contexts that this process has on the card.
     contexts: u32,
     /// Bytes of memory.
     memory: u64,

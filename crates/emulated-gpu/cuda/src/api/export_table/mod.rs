@@ -46,7 +46,7 @@ const fn id(number: u128) -> Id {
 /// A table that `cuGetExportTable` returns.
 struct Table {
     id: Id,
-    /// ZLUDA's name for it, or what other sources call it.
+    /// ZLUDA's name for the table, or the name in other sources.
     name: &'static str,
     words: &'static [Word],
 }

@@ -21,7 +21,7 @@ struct PointerInfo {
     managed: bool,
     host: bool,
     sync: bool,
-    /// Whether `cuIpcGetMemHandle` accepts it.
+    /// Whether `cuIpcGetMemHandle` accepts the memory.
     interprocess: bool,
     /// The mapping at the address, if the memory was mapped with `cuMemMap`.
     mapped: Option<Mapped>,

@@ -48,21 +48,22 @@ pub(crate) struct Allocation {
     pub(crate) address: Pointer,
     pub(crate) size: u64,
     pub(crate) kind: AllocationKind,
-    /// The context in which it was allocated.
+    /// The context in which the memory was allocated.
     pub(crate) context: Handle,
-    /// The ordinal of its device.
+    /// The ordinal of the memory's device.
     pub(crate) device: u32,
-    /// The flags with which it was allocated.
+    /// The flags with which the memory was allocated.
     pub(crate) flags: u32,
     /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`; ids are never reused.
     pub(crate) id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`
     pub(crate) sync_operations: bool,
-    /// Whether it belongs to a graph, and lives as long as the graph.
+    /// Whether the memory belongs to a graph, and lives as long as the graph.
     pub(crate) reserved: bool,
-    /// Whether such memory is in use: its graph was launched, and it was not freed since.
+    /// Whether a graph's memory is in use: the graph was launched, and the memory was not freed
+    /// since.
     pub(crate) live: bool,
-    /// Whether a pending `cuMemFreeAsync` will free it.
+    /// Whether a pending `cuMemFreeAsync` will free the memory.
     pub(crate) being_freed: bool,
     pub(crate) advice: Advice,
 }
@@ -96,24 +97,24 @@ impl Advice {
 }
 
 impl AllocationKind {
-    /// Whether `cuMemFreeAsync` accepts it.
+    /// Whether `cuMemFreeAsync` accepts this memory.
     pub(crate) fn is_freed_in_order(&self) -> bool {
         matches!(self, Self::Device | Self::Pooled(_))
     }
 }
 
 impl Allocation {
-    /// Whether it is host memory.
+    /// Whether this is host memory.
     pub(crate) fn is_host(&self) -> bool {
         matches!(self.kind, AllocationKind::Pinned | AllocationKind::Registered)
     }
 
-    /// Whether both host and kernels access it; synchronous fills then wait.
+    /// Whether both the host and kernels access this memory; synchronous fills then wait.
     pub(crate) fn is_shared(&self) -> bool {
         self.is_host() || matches!(self.kind, AllocationKind::Managed)
     }
 
-    /// Whether it takes device memory.
+    /// Whether this allocation takes device memory.
     fn takes_memory(&self) -> bool {
         !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Foreign(_))
     }

@@ -20,7 +20,7 @@ pub(crate) struct Semantics {
     pub(crate) strong: bool,
     /// Strong with respect to other blocks: its scope is wider than `.cta`.
     pub(crate) wide: bool,
-    /// A volatile access that is not a polling load. Also strong.
+    /// A volatile access that is not a polling load. Such an access is also strong.
     pub(crate) volatile: bool,
     /// The access of an asynchronous copy that has not been waited for. Weak.
     pub(crate) asynchronous: bool,
