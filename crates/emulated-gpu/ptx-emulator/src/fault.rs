@@ -141,7 +141,7 @@ pub struct OtherAccess {
     pub block: [u32; 3],
     /// `%tid` of its thread.
     pub thread: [u32; 3],
-    /// Whether it wrote; otherwise it read.
+    /// Whether the access was a write; otherwise it was a read.
     pub wrote: bool,
     /// The position of the instruction.
     pub place: PtxPlace,

@@ -128,7 +128,7 @@ pub enum Linkage {
 pub struct Function {
     /// Its name.
     pub name: String,
-    /// Whether it is an `.entry`.
+    /// Whether the function is an `.entry`.
     pub entry: bool,
     /// `.visible`, `.extern`, ….
     pub linkage: Linkage,
@@ -200,7 +200,7 @@ pub struct SourceLine {
 pub struct Guard {
     /// The predicate register.
     pub register: Register,
-    /// Whether it is `@!p`.
+    /// Whether the guard is negated (`@!p`).
     pub negated: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct RecordedRegister {
 pub struct RecordedStep {
     /// The warp's number in the block.
     pub warp: u32,
-    /// The function that it belongs to.
+    /// The function that the instruction belongs to.
     pub function: String,
     /// The line in the PTX, from 1.
     pub line: usize,
@@ -42,7 +42,7 @@ pub struct RecordedStep {
     pub alive: u32,
     /// The other lanes of the warp.
     pub others: Vec<OtherLanes>,
-    /// Whether it is a barrier at which its lanes wait.
+    /// Whether the instruction is a barrier at which its lanes wait.
     pub barrier: bool,
     /// The global and shared memory that its lanes accessed.
     pub accesses: Vec<Accessed>,

@@ -69,7 +69,7 @@ impl Zeroed {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

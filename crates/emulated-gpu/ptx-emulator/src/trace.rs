@@ -29,11 +29,11 @@ pub struct Event {
     pub other_lanes: u64,
     /// The number of instructions that other warps of the block executed since the previous event.
     pub other_warps: u64,
-    /// Whether its predicate was false, so that it had no effect.
+    /// Whether the instruction's predicate was false, so that it had no effect.
     pub skipped: bool,
     /// The values that it read: registers, then memory.
     pub before: Vec<Value>,
-    /// The values that it wrote, or the branch that it took.
+    /// The values that the instruction wrote, or the branch that it took.
     pub after: Vec<Value>,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     /// The green context to which it belongs, if any.
     pub(crate) green: OnceLock<Arc<GreenContext>>,
-    /// The streams of its context.
+    /// All streams of this stream's context.
     pub(crate) siblings: Arc<Streams>,
     queue: Arc<Queue<Operation>>,
     capture: Mutex<Option<Arc<Capture>>>,
@@ -202,7 +202,7 @@ impl Stream {
         self.kind != StreamKind::Null && self.flags & NON_BLOCKING == 0
     }
 
-    /// The capture in which it participates.
+    /// The capture in which the stream participates.
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -87,7 +87,7 @@ impl Reference {
         *self.state()
     }
 
-    /// The handle of its variable.
+    /// The handle of the reference's variable.
     pub(crate) fn variable(&self) -> Option<u64> {
         self.variable
     }

@@ -142,7 +142,7 @@ pub struct Prepared {
     pub source: String,
     /// The kernel.
     pub kernel: Kernel,
-    /// Its grid, its block and its parameters.
+    /// The grid, the block and the parameters of the launch.
     pub launch: Launch,
     /// Its buffers: first those of the arguments, in order, then those with names.
     placed: Vec<PlacedBuffer>,

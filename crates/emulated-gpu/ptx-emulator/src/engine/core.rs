@@ -35,7 +35,7 @@ pub(super) struct RacingAccess {
     pub(super) block: u32,
     pub(super) thread: u32,
     pub(super) step: u32,
-    /// Whether it wrote; otherwise it read.
+    /// Whether the access was a write; otherwise it was a read.
     pub(super) wrote: bool,
 }
 

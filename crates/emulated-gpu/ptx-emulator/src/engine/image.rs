@@ -73,7 +73,7 @@ pub(super) struct FunctionLayout {
     pub(super) saved_stack: Option<Slot>,
     /// The slot with the start of its stack frame, and the frame's size, if it has variables there.
     pub(super) stacked: Option<(Slot, u64)>,
-    /// Its first step, once it has been lowered.
+    /// The function's first step, once the function has been lowered.
     pub(super) entry: Option<u32>,
     /// The recursion cycle that it belongs to: functions with the same number may call each other.
     pub(super) cycle: u32,

@@ -120,7 +120,7 @@ impl LiveAllocation {
 struct QuarantinedAllocation {
     address: u64,
     size: u64,
-    /// Its memory and the gap around it.
+    /// The allocation's memory and the gap around it.
     host: Block,
     /// Leases with lower numbers may have found it.
     before: u64,

@@ -97,7 +97,7 @@ pub(crate) const PLAIN: [(&str, Special, Type, Since); 25] = [
 ];
 
 impl Special {
-    /// Whether it is a clock.
+    /// Whether the register is a clock.
     pub(crate) fn is_clock(self) -> bool {
         matches!(
             self,

@@ -102,7 +102,7 @@ impl Page {
 /// The shadow of one allocation, or of a block's shared memory.
 #[derive(Debug)]
 pub(crate) struct Shadow {
-    /// The address of its first word.
+    /// The address of the first word of the memory.
     base: u64,
     pages: Box<[OnceLock<Page>]>,
     pool: Pool,
