@@ -15,7 +15,7 @@ pub const ARCHITECTURE: i32 = 50;
 const TENSOR_CORES: i32 = 80;
 
 /// The remedy if NVRTC can't find an included header.
-const NO_HEADERS: &str = "NVIDIA's headers are not found beside NVRTC: `pip install nvidia-cuda-runtime-cu12 \
+const NO_HEADERS: &str = "NVIDIA's headers are not installed next to NVRTC: `pip install nvidia-cuda-runtime-cu12 \
                           nvidia-cuda-nvcc-cu12`, or take --compiler built-in, which has its own";
 
 /// Whether a source includes `mma.h`, the only header that kernels of this project use.

@@ -88,7 +88,7 @@ impl Inputs {
             let step = dump.header.step;
             if labels.len() != (i + 1) * preset.batch_size {
                 return Err(Error::Usage(format!(
-                    "the batch before step {step} has another size than the first one: only the last \
+                    "the batch before step {step} and the first one differ in size: only the last \
                      batch of a run may"
                 )));
             }

@@ -199,8 +199,7 @@ fn unpack(entry: &Entry<'_>) -> Result<String, FatbinError> {
     let whole = if entry.flags & LZ4 != 0 {
         lz4_flex::block::decompress_into(entry.payload, &mut bytes).is_ok_and(|len| len == size)
     } else {
-        // `read_exact` reads at most as many bytes as `bytes` holds, whatever length the packed
-        // data claim.
+        // `read_exact` never reads past the end of `bytes`, whatever length the packed data claim.
         ruzstd::decoding::StreamingDecoder::new(entry.payload)
             .is_ok_and(|mut decoder| decoder.read_exact(&mut bytes).is_ok())
     };

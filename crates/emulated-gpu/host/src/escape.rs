@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// All output of a program passes through here, because parts of it are untrusted: file names, the header of a dump,
 /// the name of a tensor. Control characters move the cursor, clear the screen or make the terminal type. Also escaped
-/// are characters that change the text direction, which can make a text look different from what it is. JSON stays
+/// are characters that change the text direction, which can disguise a text. JSON stays
 /// valid with the same meaning, because it uses the same escapes.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {

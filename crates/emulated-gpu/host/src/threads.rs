@@ -42,7 +42,7 @@ fn start() {
     let _ = builder.build_global();
 }
 
-/// The address space needed to start a thread: its stack, and what it allocates after its start. If the latter fails,
+/// The address space needed to start a thread: its stack, and its allocations after its start. If the latter fail,
 /// Rust aborts the program.
 const THREAD_START_BYTES: usize = (2 << 20) + (1 << 20);
 

@@ -1,7 +1,7 @@
 //! Collective operations.
 //!
 //! A buffer is processed in pieces. For each piece, every rank copies its elements to shared
-//! memory, all ranks wait at a barrier, and each rank reads what it needs. For a sum, the piece is
+//! memory, all ranks wait at a barrier, and each rank reads the elements that it needs. For a sum, the piece is
 //! cut into segments, each rank adds up its own segment, and all wait at a second barrier. So a
 //! rank moves about twice the bytes of its buffer, as in a ring algorithm.
 

@@ -215,8 +215,8 @@ fn for_each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize,
 /// Runs sends and receives together.
 ///
 /// # Errors
-/// If access to memory is refused, or a rank sends something different from what is received, is
-/// gone or has failed.
+/// If access to memory is refused, or if a rank sends data that doesn't match the receive, is gone or
+/// has failed.
 pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(), WorkError> {
     let accesses: Vec<Access> =
         all.iter().map(Transfer::access).filter(|access| access.width > 0).collect();

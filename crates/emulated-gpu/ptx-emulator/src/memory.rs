@@ -250,8 +250,8 @@ impl Memory {
     }
 
     /// Whether a range touches device memory, the gap around an allocation or recently freed
-    /// memory, without being inside one allocation. A program passes such an address by mistake for
-    /// host memory of its own.
+    /// memory, without being inside one allocation. Programs pass such addresses by mistake where
+    /// host memory is expected.
     #[must_use]
     pub fn is_astray(&self, address: u64, len: u64) -> bool {
         self.read_table().is_astray(address, len)

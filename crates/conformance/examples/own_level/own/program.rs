@@ -34,7 +34,7 @@ pub(crate) struct Program;
 
 impl training::Program for Program {
     const NAME: &'static str = "own-level";
-    const ABOUT: &'static str = "A level of one's own, in plain loops";
+    const ABOUT: &'static str = "Your own level, in plain loops";
     type Options = Options;
 
     fn device(_options: &Options) -> Result<String> {

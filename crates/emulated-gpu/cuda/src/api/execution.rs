@@ -38,7 +38,7 @@ unsafe fn launch(
     stream::enqueue(&stream, Operation::Launch { function, launch })
 }
 
-/// Finds the function with this handle. Null is an error of its own, as `cuFuncGetName` and `cuKernelGetName` require.
+/// Finds the function with this handle. Null has a separate error, as `cuFuncGetName` and `cuKernelGetName` require.
 fn non_null(function: Handle) -> Result<Arc<Function>> {
     fail_if!(function == 0, INVALID_VALUE, "the function is null");
     driver()?.function(function)

@@ -93,7 +93,7 @@ fn devices_are_distinguishable() {
         let made = cu!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, device => i32));
         assert_eq!(made, code::INVALID_DEVICE);
     }
-    // Each device has a primary context of its own, and each is released separately.
+    // Each device has its own primary context, and each is released separately.
     let mut primary = [0usize; 3];
     for (device, context) in primary.iter_mut().enumerate() {
         ok!(cuDevicePrimaryCtxRetain(std::ptr::from_mut(context) => *mut usize, device as i32 => i32));

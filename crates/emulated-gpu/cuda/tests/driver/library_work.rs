@@ -169,7 +169,7 @@ fn granted_memory_stays_valid_until_the_work_ends() {
     in_child!(&[]);
     context();
     let (working, freeing) = (stream(1), stream(1));
-    // The block is larger than what the allocator caches after a free.
+    // The block is larger than the allocator's cache of freed memory.
     let size = 100 << 20;
     let memory = allocate(size);
     let work =

@@ -67,7 +67,7 @@ fn freeing_waits_for_kernels_launched_meanwhile() {
     let spin = function(module(KERNELS), "spin");
     // Freeing waits for these two streams in the order in which they were created.
     let (passed, waited) = (stream(1), stream(1));
-    // The block is larger than what the allocator caches, so the memory would return to the host
+    // The block is larger than the allocator's cache, so the memory would return to the host
     // immediately.
     let size = 100 << 20;
     let (flag, case) = (pinned(4), std::env::var("CASE").unwrap());

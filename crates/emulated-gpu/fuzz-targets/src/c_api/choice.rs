@@ -1,6 +1,6 @@
 //! The mapping from the numbers of a case to functions.
 
-/// The number of slots of each function. With this many, it is very unlikely that a function is hardly ever
+/// The number of slots of each function. With 16, it is very unlikely that a function is hardly ever
 /// chosen.
 const SLOTS: u64 = 16;
 

@@ -14,8 +14,8 @@ use crate::support::{
 fn mismatched_calls_are_an_error_on_every_rank() {
     let test = "refused::mismatched_calls_are_an_error_on_every_rank";
     if std::env::var_os(PART).is_none() {
-        // For each mismatch: the messages of a rank that finds it, from either side, and what the
-        // messages of the other ranks must contain.
+        // For each mismatch: the messages of a rank that finds it, from either side, and the text that
+        // the messages of the other ranks must contain.
         for (part, found, expected) in [
             (
                 "count",

@@ -23,7 +23,7 @@ pub(in crate::check) enum ParameterShape {
     },
     /// The parameter is in a register.
     Register(Type),
-    /// The parameter is in a register, as one of this many elements of a vector.
+    /// The parameter is in a register, as one element of a vector of the given length.
     Element(Type, u32),
 }
 

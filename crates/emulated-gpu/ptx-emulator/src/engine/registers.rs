@@ -49,7 +49,7 @@ pub(super) struct Registers {
 pub(super) enum Width {
     /// One bit, in `predicates`.
     Predicate,
-    /// One row. Only this many low bits are used.
+    /// One row, of which only the given number of low bits is used.
     Narrow(u8),
     /// Two rows.
     Wide,

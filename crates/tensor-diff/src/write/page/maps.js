@@ -141,7 +141,7 @@ class Maps {
     return element("figure", {}, element("figcaption", { textContent: name }), beside, this.key_of(side));
   }
 
-  /** What the colours of a map mean. */
+  /** The meaning of a map's colours. */
   key_of(side) {
     const bar = element("canvas");
     if (side === "error") {

@@ -159,7 +159,7 @@ export! {
                 capture.add(&stream, freed).map(|_| ())
             }
             Some(_) => Err(Code::INVALID_VALUE
-                .because("a graph can only free memory of its own nodes; free this outside the capture")),
+                .because("a graph can only free memory that one of its nodes allocated; free this outside the capture")),
             // Memory of a graph stays reserved for further launches.
             None if reserved => {
                 driver()?.hardware.allocations.with_allocation(address, |one| one.live = false);

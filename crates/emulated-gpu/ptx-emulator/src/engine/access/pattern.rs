@@ -159,7 +159,7 @@ mod vectors {
     steady!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
 }
 
-/// The stretch of the active lanes of half a warp, of which there is at least one. The first two
+/// The stretch of the active lanes of half a warp; at least one lane is active. The first two
 /// active lanes determine the expected distance.
 #[inline(always)]
 fn masked_stretch<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {

@@ -65,8 +65,8 @@ impl Carried {
     }
 }
 
-/// The registers whose values an instruction passes on, and their destination: a register or, if
-/// there is none, local memory or other lanes.
+/// The registers whose values an instruction passes on, and their destination: a register, or
+/// `None` for local memory and other lanes.
 fn carries(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
     let sources = |operands: &[Operand]| {
         let register = |&operand: &Operand| match operand {

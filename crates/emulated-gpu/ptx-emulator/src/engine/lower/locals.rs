@@ -25,7 +25,7 @@ impl Locals {
     /// (`local`). Returns its offset.
     pub(super) fn place(&mut self, local: &mut u64, variable: &Variable) -> u64 {
         let guard = variable.size > 0 && self.padding + 2 * REDZONE <= MAX_REDZONES;
-        // Adjacent variables share a redzone, and there is none before offset 0.
+        // Adjacent variables share a redzone, and offset 0 has no redzone before it.
         if guard && *local > 0 && self.end != Some(*local) {
             *local = local.saturating_add(REDZONE);
             self.padding += REDZONE;
