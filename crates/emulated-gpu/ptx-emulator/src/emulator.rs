@@ -310,11 +310,12 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
     if grid.contains(&0) || block.contains(&0) {
         return refuse(format!("grid {grid:?}, block {block:?}: nothing may be 0"));
     }
-    if count(block) > BLOCK_THREADS || too_long(block, BLOCK_SHAPE) {
-        return refuse(format!(
-            "block {block:?}: at most 1024 threads, {:?} along the axes",
-            BLOCK_SHAPE
-        ));
+    if count(block) > BLOCK_THREADS {
+        let threads = count(block);
+        return refuse(format!("a block has at most {BLOCK_THREADS} threads, not {threads}"));
+    }
+    if too_long(block, BLOCK_SHAPE) {
+        return refuse(format!("block {block:?}: at most {BLOCK_SHAPE:?} threads along the axes"));
     }
     if too_long(grid, GRID_SHAPE) {
         return refuse(format!("grid {grid:?}: at most {GRID_SHAPE:?} blocks along the axes"));

@@ -81,10 +81,10 @@ impl Element {
         if is_float(ty) && given.map(Self::ty) != Some(ty) {
             let known = Self::ALL.iter().find(|(.., known)| *known == ty);
             let wanted = known.map_or("a floating-point number", |(name, ..)| name);
-            return Some(format!("is {name}, and the parameter is {wanted}"));
+            return Some(format!("is {name}, but the parameter is {wanted}"));
         }
         if strict && is_integer && given.is_some_and(|given| is_float(given.ty())) {
-            return Some(format!("is {name}, and the parameter is an integer or an address"));
+            return Some(format!("is {name}, but the parameter is an integer or an address"));
         }
         None
     }
@@ -159,7 +159,7 @@ impl Element {
         }
     }
 
-    /// Formats the first elements of a buffer in decimal, at max_elements `most` of them.
+    /// Formats the first elements of a buffer in decimal, at most `max_elements` of them.
     #[must_use]
     pub fn list(self, bytes: &[u8], max_elements: usize) -> String {
         let mut text = String::new();

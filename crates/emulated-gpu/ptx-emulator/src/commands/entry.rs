@@ -15,7 +15,10 @@ const MAX_LENGTH: usize = 4096;
 /// If no entry has the name, or several have it.
 pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failure> {
     let names = loaded.kernels();
-    let list = || names.iter().map(|kernel| display_name(kernel)).collect::<Vec<_>>().join(", ");
+    let list = || match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.iter().map(|kernel| display_name(kernel)).collect::<Vec<_>>().join(", "),
+    };
     let Some(name) = name else {
         let only = if let [only] = &names[..] { loaded.kernel(only) } else { None };
         return only.ok_or_else(|| {
@@ -37,7 +40,7 @@ pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failur
     }
     .ok_or_else(|| {
         Failure::Usage(match fitting.len() {
-            0 | 1 => format!("there is no entry {name}, only {}", list()),
+            0 | 1 => format!("unknown entry point {name}: the file has {}", list()),
             count => format!("{count} entries are called {name}: name one of {}", list()),
         })
     })

@@ -10,7 +10,9 @@ use super::source::read_with;
 use super::table::{NamedBuffer, lay_out};
 use super::{CommandOutput, Environment, Failure, entry};
 use crate::memory::{AccessError, Heap};
+use crate::program::Parameter;
 use crate::room::filled;
+use crate::source::Source;
 use crate::{Checks, Emulator, Kernel, Launch, Options, ParameterLayout};
 
 /// A launch, as described on the command line. It has no argument group, because the group would have the same
@@ -121,6 +123,12 @@ impl FromStr for LaunchIndex {
     }
 }
 
+/// Formats a shape or a position as the command line has it: without the last numbers that equal `rest`.
+pub(super) fn without_rest(axes: [u32; 3], rest: u32) -> String {
+    let length = axes.iter().rposition(|&axis| axis != rest).map_or(1, |last| last + 1);
+    axes[..length].iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
 /// Parses up to three numbers. Missing ones are `rest`.
 fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
     let mut axes = [rest; 3];
@@ -220,14 +228,20 @@ fn fits(argument: &Argument, layout: &ParameterLayout, compiled: bool) -> Result
             return match bytes == size {
                 true => Ok(()),
                 false => {
-                    Err(format!("is a structure of {bytes} bytes, and the parameter has {size}"))
+                    Err(format!("is a structure of {bytes} bytes, but the parameter has {size}"))
                 }
             };
         }
     };
     if given != size {
-        let hint = if layout.is_scalar() { String::new() } else { format!("; {fields}") };
-        return Err(format!("has {given} bytes, and the parameter has {size}{hint}"));
+        let hint = match argument {
+            _ if !layout.is_scalar() => format!("; {fields}"),
+            Argument::Number { element, .. } if size == 8 => {
+                format!("; a buffer of 64 elements is written as {}[64]:0", element.name())
+            }
+            _ => String::new(),
+        };
+        return Err(format!("has {given} bytes, but the parameter has {size}{hint}"));
     }
     let element = match argument {
         Argument::Number { element, .. } => Some(*element),
@@ -235,6 +249,22 @@ fn fits(argument: &Argument, layout: &ParameterLayout, compiled: bool) -> Result
     };
     let wrong = layout.is_scalar().then(|| Element::mismatch(element, layout.element, compiled));
     wrong.flatten().map_or(Ok(()), Err)
+}
+
+/// The names of a kernel's parameters in PTX; none if the PTX comes from a compiler, which doesn't keep them.
+fn parameter_names(text: &str, kernel: &str, compiled: bool) -> Vec<String> {
+    let source = Source { name: String::new(), text: text.to_owned() };
+    let Some(module) = (!compiled).then(|| crate::parse(&source).ok()).flatten() else {
+        return Vec::new();
+    };
+    let entry = module.functions.iter().find(|function| function.entry && function.name == kernel);
+    entry.map_or_else(Vec::new, |entry| {
+        let name = |parameter: &Parameter| match parameter {
+            Parameter::Variable(id) => entry.variables[id.0 as usize].name.clone(),
+            Parameter::Register(_) => String::new(),
+        };
+        entry.parameters.iter().map(name).collect()
+    })
 }
 
 /// Copies bytes into newly allocated device memory, and returns its address.
@@ -275,18 +305,23 @@ impl Arguments {
         let loaded = emulator.load(source).map_err(Failure::Program)?;
         let kernel = entry::find(&loaded, instance.as_deref().or(self.entry.as_deref()))?;
         let layouts = kernel.parameters();
+        let compiled = self.file.extension().is_some_and(|end| end == "cu");
+        let names = || parameter_names(&text, kernel.name(), compiled);
         if layouts.len() != self.arguments.len() {
+            let plural = if layouts.len() == 1 { "" } else { "s" };
+            let list = Some(names().join(", ")).filter(|list| !list.is_empty());
             return Err(Failure::Usage(format!(
-                "{} takes {} arguments, and {} --arg were given",
+                "{} takes {} argument{plural}{}, but got {}",
                 kernel.name(),
                 layouts.len(),
+                list.map(|list| format!(" ({list})")).unwrap_or_default(),
                 self.arguments.len()
             )));
         }
-        let compiled = self.file.extension().is_some_and(|end| end == "cu");
         for (index, (argument, layout)) in self.arguments.iter().zip(layouts).enumerate() {
             fits(argument, layout, compiled).map_err(|why| {
-                Failure::Usage(format!("argument {index} of {} {why}", kernel.name()))
+                let name = names().get(index).map(|name| format!(" ({name})")).unwrap_or_default();
+                Failure::Usage(format!("argument {index} of {}{name} {why}", kernel.name()))
             })?;
         }
         let mut placed = Vec::new();

@@ -113,7 +113,8 @@ impl Command {
             Self::Profile(arguments) => profile::run(arguments, environment, &mut output),
         };
         output.code = outcome.unwrap_or_else(|failure| {
-            output.complain(format_args!("error: {failure}"));
+            let label = if matches!(failure, Failure::Program(_)) { "" } else { "error: " };
+            output.complain(format_args!("{label}{failure}"));
             failure.exit_code()
         });
         output
@@ -131,8 +132,8 @@ pub enum Failure {
         /// The error of the operating system.
         why: String,
     },
-    /// The file has errors.
-    #[error("the file can't be run:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
+    /// The file has errors. Their texts begin with `error:`.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Program(Vec<Diagnostic>),
     /// The file is CUDA C that does not compile.
     #[error("the file does not compile:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]

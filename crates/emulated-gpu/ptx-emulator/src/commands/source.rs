@@ -8,7 +8,7 @@ use crate::source::Source;
 /// Reads a file as PTX. A file whose name ends in `.cu` is compiled by `cuda-c`, and its warnings are printed.
 ///
 /// # Errors
-/// If the file can't be read, or does not compile.
+/// If the file can't be read, does not compile, or is neither PTX nor CUDA C.
 pub fn read(
     path: &Path,
     environment: &Environment<'_>,
@@ -27,6 +27,10 @@ pub(super) fn read_with(
 ) -> Result<(Source, Option<String>), Failure> {
     let Source { name, text } = (environment.read)(path)?;
     if path.extension().is_none_or(|end| end != "cu") {
+        // PTX in a file with another name is accepted; it begins with a `.version`.
+        if path.extension().is_none_or(|end| end != "ptx") && !text.contains(".version") {
+            return Err(Failure::Usage(format!("{name} is not a .ptx or .cu file")));
+        }
         return Ok((Source { name, text }, None));
     }
     let folders = cuda_c::Folders::default();

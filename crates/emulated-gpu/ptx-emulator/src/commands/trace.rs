@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::launch::LaunchIndex;
+use super::launch::{LaunchIndex, without_rest};
 use super::{CommandOutput, DONE, Environment, FAILED, Failure, launch};
-use crate::Options;
+use crate::{Launch, Options};
 
 /// The arguments of `trace`.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,17 @@ pub(super) fn run(
     let options = Options { deterministic: true, ..environment.options.clone() };
     let prepared = arguments.launch.prepare(environment, options, output)?;
     let (block, thread) = (arguments.in_block.0, arguments.thread.0);
+    let Launch { grid, block: block_shape, .. } = prepared.launch;
+    for (part, index, whole, shape) in
+        [("block", block, "grid", grid), ("thread", thread, "block", block_shape)]
+    {
+        if index.iter().zip(shape).any(|(&index, length)| index >= length) {
+            let (index, shape) = (without_rest(index, 0), without_rest(shape, 1));
+            return Err(Failure::Usage(format!(
+                "{part} {index} is outside the {whole} of {shape}"
+            )));
+        }
+    }
     let (trace, outcome) = prepared
         .emulator
         .trace(&prepared.kernel, &prepared.launch, (block, thread), arguments.lines)

@@ -44,7 +44,10 @@ fn entry_accepts_the_name_of_a_template_instance() {
         assert_eq!(launch(entry).status.code(), Some(0), "{entry}: {}", printed(&launch(entry)));
     }
     for (entry, reason) in [
-        ("rows<3>", "there is no entry rows<3>, only _Z4rowsILi8EEvPf (rows<8>), _Z4rows"),
+        (
+            "rows<3>",
+            "unknown entry point rows<3>: the file has _Z4rowsILi8EEvPf (rows<8>), _Z4rows",
+        ),
         ("rows", "2 entries are called rows: name one of _Z4rowsILi8EEvPf (rows<8>), "),
     ] {
         assert_eq!(launch(entry).status.code(), Some(2), "{entry}");
@@ -61,16 +64,16 @@ fn an_argument_of_the_wrong_type_is_rejected() {
     let (code, text) = scale("s32:4", "f32[4]:0", "f32:20");
     assert_eq!(code, 0, "{text}");
     for (n, to, f, reason) in [
-        ("s32:4", "f32[4]:0", "s32:20", "argument 3 of scale is s32, and the parameter is f32"),
-        ("s32:4", "f32[4]:0", "u32:20", "argument 3 of scale is u32, and the parameter is f32"),
-        ("s32:4", "f32[4]:0", "f64:20", "argument 3 of scale has 8 bytes, and the parameter has 4"),
+        ("s32:4", "f32[4]:0", "s32:20", "argument 3 of scale is s32, but the parameter is f32"),
+        ("s32:4", "f32[4]:0", "u32:20", "argument 3 of scale is u32, but the parameter is f32"),
+        ("s32:4", "f32[4]:0", "f64:20", "argument 3 of scale has 8 bytes, but the parameter has 4"),
         (
             "f32:4",
             "f32[4]:0",
             "f32:20",
-            "argument 0 of scale is f32, and the parameter is an integer",
+            "argument 0 of scale is f32, but the parameter is an integer",
         ),
-        ("s32:4", "f64:0", "f32:20", "argument 1 of scale is f64, and the parameter is an integer"),
+        ("s32:4", "f64:0", "f32:20", "argument 1 of scale is f64, but the parameter is an integer"),
     ] {
         let (code, text) = scale(n, to, f);
         assert_eq!(code, 2, "{text}");
@@ -97,10 +100,10 @@ fn a_structure_is_passed_by_value() {
     for (pair, reason) in [
         (
             "table:u64:11,f32:0.5",
-            "has 8 bytes, and the parameter has 16; struct:FIELD,… passes a structure",
+            "has 8 bytes, but the parameter has 16; struct:FIELD,… passes a structure",
         ),
-        ("u64:11", "has 8 bytes, and the parameter has 16; struct:FIELD,… passes a structure"),
-        ("struct:u64:11", "is a structure of 8 bytes, and the parameter has 16"),
+        ("u64:11", "has 8 bytes, but the parameter has 16; struct:FIELD,… passes a structure"),
+        ("struct:u64:11", "is a structure of 8 bytes, but the parameter has 16"),
     ] {
         let (code, text) = read(pair);
         assert_eq!(code, 2, "{text}");
@@ -130,7 +133,7 @@ fn a_wrong_number_of_arguments_is_reported_before_buffers_are_allocated() {
     let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
     assert!(
-        printed(&output).contains("scale takes 4 arguments, and 2 --arg were given"),
+        printed(&output).contains("scale takes 4 arguments, but got 2"),
         "{}",
         printed(&output)
     );

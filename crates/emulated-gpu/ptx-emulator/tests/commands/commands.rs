@@ -120,15 +120,20 @@ fn a_fault_is_reported() {
 #[test]
 fn an_invalid_launch_is_rejected_with_the_reason() {
     let wrong: [(&str, Vec<&str>, &str); 7] = [
-        (SAXPY, vec!["run", "FILE"], "saxpy takes 4 arguments, and 0 --arg were given"),
-        (SAXPY, vec!["run", "FILE", "--entry", "daxpy"], "there is no entry daxpy, only saxpy"),
+        (SAXPY, vec!["run", "FILE"], "saxpy takes 4 arguments (n, a, x, y), but got 0"),
+        (
+            SAXPY,
+            vec!["run", "FILE", "--entry", "daxpy"],
+            "unknown entry point daxpy: the file has saxpy",
+        ),
         (SAXPY, vec!["run", "FILE", "--block", "x"], "`x` is not a number"),
         (
             SAXPY,
             [&["run"], &LAUNCH[..], &["f32:1"]].concat(),
-            "argument 3 of saxpy has 4 bytes, and the parameter has 8",
+            "argument 3 of saxpy (y) has 4 bytes, but the parameter has 8; a buffer of 64 elements is \
+             written as f32[64]:0",
         ),
-        ("add;", vec!["profile", "FILE"], "the file can't be run"),
+        ("add;", vec!["profile", "FILE"], "kernel.ptx:1:"),
         (SAXPY, vec!["run", "/does/not/exist.ptx"], "can't read /does/not/exist.ptx"),
         (SAXPY, vec!["check", "/dev/zero"], "bytes, the limit"),
     ];
@@ -136,6 +141,16 @@ fn an_invalid_launch_is_rejected_with_the_reason() {
         let output = emulator(text, &arguments);
         assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
         assert!(printed(&output).contains(reason), "{reason:?} is not in:\n{}", printed(&output));
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_is_rejected() {
+    for command in ["check", "run"] {
+        let output = on_files(&[("README.md", "# A heading\n")], &[command, "FILE"]);
+        assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+        let text = printed(&output);
+        assert!(text.contains("README.md is not a .ptx or .cu file"), "{text}");
     }
 }
 

@@ -51,7 +51,7 @@ fn a_trace_ends_at_its_limit_or_at_a_fault() {
     let nobody = ["f32[8]:1", "--thread", "4"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &nobody].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(printed(&output).contains("there is no thread [4, 0, 0]: the shape is [4, 1, 1]"));
+    assert!(printed(&output).contains("thread 4 is outside the block of 4"));
 }
 
 /// A kernel to trace, with diverging lanes, a function, shared memory, a barrier, a shuffle, and

@@ -141,7 +141,7 @@ fn invalid_launches_are_rejected() {
     let bad = [
         (Launch { grid: [0, 1, 1], ..good.clone() }, "may be 0"),
         (Launch { block: [65, 1, 1], ..good.clone() }, ".maxntid"),
-        (Launch { block: [1, 1, 65], ..good.clone() }, "at most 1024 threads"),
+        (Launch { block: [1, 1, 65], ..good.clone() }, "at most [1024, 1024, 64] threads along"),
         (Launch { grid: [1, 65_536, 1], ..good.clone() }, "along the axes"),
         (Launch { dynamic_shared: 1 << 20, ..good.clone() }, "shared memory"),
         (Launch { parameters: vec![0; 7], ..good }, "7 bytes of parameters"),
