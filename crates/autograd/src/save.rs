@@ -121,8 +121,9 @@ fn to_json<T: Element>(parameters: Vec<JsonParameter<T>>) -> Result<Vec<u8>, Str
 }
 
 fn from_json<T: Element>(bytes: &[u8]) -> Result<Vec<JsonParameter<T>>, String> {
-    let file: JsonFile<T> = serde_json::from_slice(bytes)
-        .map_err(|error| format!("it is not a valid JSON file: {error}"))?;
+    let file: JsonFile<T> = serde_json::from_slice(bytes).map_err(|error| {
+        format!("it is not a JSON file ({error}): name a file that `save` wrote")
+    })?;
     if (file.format.as_str(), file.dtype.as_str()) != (FORMAT, T::NAME) {
         let (format, dtype) = (file.format, file.dtype);
         return Err(format!("its format is {format:?} in {dtype}, not {FORMAT:?} in {}", T::NAME));
@@ -149,8 +150,9 @@ fn to_safetensors<T: Element>(parameters: &[JsonParameter<T>]) -> Result<Vec<u8>
 }
 
 fn from_safetensors<T: Element>(bytes: &[u8]) -> Result<Vec<JsonParameter<T>>, String> {
-    let file = SafeTensors::deserialize(bytes)
-        .map_err(|error| format!("it is not a valid safetensors file: {error}"))?;
+    let file = SafeTensors::deserialize(bytes).map_err(|error| {
+        format!("it is not a safetensors file ({error}): name a file that `save` wrote")
+    })?;
     let parameter = |(name, view): (String, TensorView<'_>)| {
         if view.dtype() != dtype::<T>() {
             return Err(format!("{name} is {:?}, not {:?}", view.dtype(), dtype::<T>()));

@@ -39,9 +39,13 @@ impl Environment {
             let mut set =
                 names.iter().filter_map(|name| Some(((*name).to_owned(), variable(name)?)));
             set.find(|(_, value)| !value.trim().is_empty()).ok_or_else(|| {
+                let remedy = match names {
+                    [name] => format!("start it with torchrun, or set {name}"),
+                    _ => "start it with torchrun or srun".to_owned(),
+                };
+                let names = names.join(" or ");
                 Error::Rendezvous(format!(
-                    "--distributed needs {} in the environment, as torchrun sets it",
-                    names.join(" or ")
+                    "--distributed needs {names} in the environment: {remedy}"
                 ))
             })
         };
@@ -120,13 +124,16 @@ mod tests {
 
     #[test]
     fn missing_and_invalid_variables_are_named() {
-        assert!(said(&[]).contains("RANK or SLURM_PROCID"));
+        assert_eq!(
+            said(&[]),
+            "--distributed needs RANK or SLURM_PROCID in the environment: start it with torchrun or srun"
+        );
         assert!(said(&[("RANK", "0")]).contains("WORLD_SIZE or SLURM_NTASKS"));
         assert!(said(&[("RANK", "x")]).contains("RANK is \"x\""));
         let ranks = [("RANK", "4"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "0")];
         assert!(said(&ranks).contains("count from 0"));
         let slurm = [("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"), ("SLURM_LOCALID", "1")];
-        assert!(said(&slurm).contains("MASTER_ADDR"));
+        assert!(said(&slurm).ends_with("start it with torchrun, or set MASTER_ADDR"));
         let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), ("MASTER_PORT", "65533")]].concat();
         assert!(said(&all).contains("MASTER_PORT is 65533"));
         let port = ("MASTER_PORT", "29500");

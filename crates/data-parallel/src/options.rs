@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use gpu::{DeviceArgs, Gpu};
-use training::{Error, Result, Runner, Single};
+use training::{Error, Result, Runner, Single, whole_number};
 
 use crate::adapter::Reduction;
 use crate::environment::Environment;
@@ -21,7 +21,7 @@ use crate::threads::on_gpus;
 pub struct ParallelArgs {
     /// Train on N GPUs of this machine. Each is a rank, which computes its share of every batch.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
-          value_parser = clap::value_parser!(u8).range(1..=64))]
+          value_parser = gpus)]
     gpus: u8,
     /// Run as one of several ranks, one process per GPU. Reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
     /// MASTER_PORT as set by torchrun, or Slurm's variables. Ranks of several machines or users need the
@@ -30,15 +30,22 @@ pub struct ParallelArgs {
     #[arg(long)]
     distributed: bool,
     /// With several ranks, send gradients in buckets of at least KIB KiB.
-    #[arg(long, value_name = "KIB", default_value_t = 1)]
+    #[arg(long, value_name = "KIB", default_value_t = 1, value_parser = whole_number::<u32>)]
     bucket: u32,
     /// With --distributed, wait this long for the other ranks to connect, and then as long again, but at
     /// least 30 seconds, for all to be ready.
-    #[arg(long, value_name = "SECONDS", default_value_t = 8)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 8, value_parser = whole_number::<u32>)]
     wait: u32,
     /// This process as a rank, once it has found the others.
     #[arg(skip)]
     process: OnceLock<Process>,
+}
+
+/// Parses the number of GPUs.
+fn gpus(text: &str) -> Result<u8, String> {
+    let gpus = whole_number::<i64>(text)?;
+    let gpus = u8::try_from(gpus).ok().filter(|gpus| (1..=64).contains(gpus));
+    gpus.ok_or_else(|| "it has to be from 1 to 64".into())
 }
 
 impl ParallelArgs {
@@ -48,7 +55,8 @@ impl ParallelArgs {
     /// If the environment describes no rank, or a rank does not connect in time.
     pub fn leads(&self) -> Result<bool> {
         if self.distributed && self.process.get().is_none() {
-            let environment = Environment::read(|name| std::env::var(name).ok())?;
+            let environment = Environment::read(|name| std::env::var(name).ok())
+                .map_err(|error| Error::Usage(error.to_string()))?;
             let process = Process::start(&environment, Duration::from_secs(self.wait.into()))?;
             self.process.get_or_init(|| process);
         }

@@ -19,7 +19,7 @@ pub(crate) struct File {
     pub(crate) digest: &'static str,
 }
 
-/// The advice to leave out the folder.
+/// The end of the error messages about the user's folder: how to do without one.
 const DOWNLOAD: &str = "leave out --data-dir and MNIST_DIR to download them";
 
 /// Training images and labels, test images and labels.
@@ -127,7 +127,7 @@ pub(crate) fn read_folder(
         Ok(found) if found.is_dir() => {}
         Ok(_) => {
             return Err(DataError::Unusable(format!(
-                "{} is not a folder: name the folder that contains MNIST's four files, not one of them",
+                "{} is not a folder: name the folder with MNIST's four files",
                 host::shown(folder)
             )));
         }
@@ -147,9 +147,9 @@ pub(crate) fn read_folder(
             let [train_images, train_labels, images, labels] =
                 files.each_ref().map(|file| file.name);
             DataError::Unusable(format!(
-                "the MNIST folder {} has no {name} (nor {name}.gz): it needs the four files \
-                 {train_images}, {train_labels}, {images} and {labels}, gzipped or not, from \
-                 {address}; or {DOWNLOAD}",
+                "the MNIST folder {} has no {name} (nor {name}.gz). It needs {train_images}, \
+                 {train_labels}, {images} and {labels}, gzipped or not. Get them from {address}, or \
+                 {DOWNLOAD}",
                 host::shown(folder),
                 name = file.name,
                 address = crate::download::MIRRORS[0],

@@ -15,7 +15,7 @@ pub type Result<T, E = GpuError> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 pub enum GpuError {
     /// A real GPU was requested, and none works.
-    #[error("no NVIDIA GPU can be used: {0}; --device emulated needs none")]
+    #[error("no NVIDIA GPU can be used: {0}; use --device emulated or --device auto")]
     NoGpu(Unusable),
     /// The emulated GPU's library can't be loaded.
     #[error("the emulated GPU can't be loaded: {reason}")]
@@ -43,7 +43,7 @@ pub enum GpuError {
     },
     /// The driver has fewer devices than were requested.
     #[error(
-        "{asked} GPUs were requested, and the driver has {there}; --device emulated provides any number, \
+        "{asked} GPUs were requested, but the driver has {there}; --device emulated provides any number, \
         unless EMULATED_GPU_DEVICES limits it"
     )]
     Devices {

@@ -186,7 +186,7 @@ impl Gpu {
         }
         let instead = instead.map(|instead| format!(": choose {instead}")).unwrap_or_default();
         Err(training::Error::Usage(format!(
-            "{option} needs compute capability {}, and {} has {}{instead}",
+            "{option} needs compute capability {}, but {} has {}{instead}",
             dotted(&least),
             self.device(),
             dotted(&found)

@@ -142,7 +142,7 @@ pub enum DumpError {
         source: io::Error,
     },
     /// The text is not JSON, or is JSON of another form.
-    #[error("{} is not a dump: {source}", host::shown(path))]
+    #[error("{} is not a dump{}", host::shown(path), describe(source))]
     Parse {
         /// The file.
         path: PathBuf,
@@ -179,6 +179,15 @@ pub enum DumpError {
         /// The error of the operating system.
         source: io::Error,
     },
+}
+
+/// Describes why a text is no dump, and what to do about it, as the end of a sentence.
+fn describe(error: &serde_json::Error) -> String {
+    match (error.is_eof(), error.line(), error.column()) {
+        (true, 1, 0) => ": the file is empty; name a file that `dump` wrote".into(),
+        (true, ..) => format!(": the file is truncated ({error}); write it again"),
+        (false, ..) => format!(" ({error}): name a file that `dump` wrote"),
+    }
 }
 
 impl Dump {

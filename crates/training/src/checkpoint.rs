@@ -176,7 +176,9 @@ impl Saved {
                 let advice = if is_torch { names::TORCH_SAVE } else { "" };
                 found.instead_of("a safetensors file", advice)
             }
-            None => format!("it is not a valid safetensors file: {error}"),
+            None => {
+                format!("it is not a safetensors file ({error}): name a file that `--save` wrote")
+            }
         };
         unreadable(&self.path, reason)
     }
@@ -244,7 +246,7 @@ mod tests {
         for cut in [0, 7, 100, whole.len() - 1] {
             fs::write(&path, &whole[..cut]).unwrap();
             let said = load(&path, &preset.network).unwrap_err().to_string();
-            assert!(said.contains("not a valid safetensors file"), "{said}");
+            assert!(said.contains("not a safetensors file ("), "{said}");
         }
         parameters.layers[1].b.data_mut()[3] = f32::NAN;
         save(&path, &parameters, &preset).unwrap();
@@ -372,7 +374,7 @@ mod tests {
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let said = load(&path, &preset.network).unwrap_err().to_string();
-            assert!(said.contains("not a valid safetensors file"), "{length}: {said}");
+            assert!(said.contains("not a safetensors file ("), "{length}: {said}");
         }
     }
 }

@@ -15,6 +15,7 @@ mod outputs;
 mod predict;
 mod preset_args;
 
+pub use preset_args::whole_number;
 use preset_args::{DataArgs, PresetArgs};
 
 /// A level as a program: its name, its own options, and its constructor.
@@ -167,7 +168,7 @@ struct DumpArgs<O: Args> {
     #[arg(long, conflicts_with = "fused")]
     inputs_only: bool,
     /// Train N batches before the step that is dumped.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole_number::<u32>)]
     step: u32,
     /// Dump N consecutive steps of the training loop to one file, which tensor-diff compares step by step.
     #[arg(long, value_name = "N", value_parser = preset_args::positive)]
@@ -254,6 +255,11 @@ const NO_EFFECT: [(&str, &[&[&str]]); 4] = [
     ("plan", &[RUN_ONLY, TRAINING, &["normalisation"]]),
 ];
 
+/// The usage of commands with a required option. clap would add `--data-dir` to it in an error message if MNIST_DIR
+/// is set, as if that option were required.
+const USAGE: [(&str, &str); 2] =
+    [("dump", "[OPTIONS] --out <FILE>"), ("predict", "[OPTIONS] --load <FILE> [PNG]...")];
+
 /// The options that decide how a step trains, and on which samples.
 const TRAINING: &[&str] =
     &["learning_rate", "samples", "shuffle", "drop_last", "initialisation", "seed"];
@@ -262,10 +268,24 @@ const TRAINING: &[&str] =
 const RUN_ONLY: &[&str] =
     &["epochs", "report_every", "evaluate_every", "stop_at_accuracy", "max_batches"];
 
+/// Passes negative numbers to the parsers of all options, whose messages name the range. Otherwise clap would report
+/// `-1` as an unknown option.
+fn accept_negative_numbers(command: clap::Command) -> clap::Command {
+    command.mut_args(|arg| {
+        let has_value = arg.get_action().takes_values() && !arg.is_positional();
+        if has_value { arg.allow_negative_numbers(true) } else { arg }
+    })
+}
+
 fn run<P: Program>() -> ExitCode {
     let named = |command: clap::Command| {
         let command = command.name(P::NAME).about(P::ABOUT);
         let command = command.mut_subcommand("plan", |plan| plan.hide(!P::PLANS));
+        let command = accept_negative_numbers(command).mut_subcommands(accept_negative_numbers);
+        let command = USAGE.into_iter().fold(command, |command, (name, usage)| {
+            let usage = format!("{} {name} {usage}", P::NAME);
+            command.mut_subcommand(name, |command| command.override_usage(usage))
+        });
         NO_EFFECT.into_iter().fold(command, |command, (name, options)| {
             command.mut_subcommand(name, |command| {
                 let options = options.iter().copied().flatten();

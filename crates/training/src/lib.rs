@@ -126,7 +126,7 @@ pub mod report_page;
 mod runner;
 pub mod train;
 
-pub use cli::{Program, main};
+pub use cli::{Program, main, whole_number};
 pub use console::Console;
 pub use edge::Edge;
 pub use error::{Error, Result};

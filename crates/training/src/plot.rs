@@ -24,6 +24,12 @@ const WRONG: &str = "#c0392b";
 /// If it can't be created or written to.
 pub fn prepare(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                io::Error::other("it is not a folder: name one for the pictures")
+            }
+            _ => error,
+        })
         .and_then(|()| file::check_writable(&folder.join(FILES[0])))
         .map_err(|source| Error::Write { path: folder.into(), source })
 }

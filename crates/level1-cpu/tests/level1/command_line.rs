@@ -97,7 +97,7 @@ fn files_that_can_not_be_written_are_detected_before_training() {
     fails(&["--save", &path(&folder, "")], 1, &["can't write", "it is a folder"]);
     let file = path(&folder, "file");
     fs::write(&file, "").unwrap();
-    fails(&["--plot", &file], 1, &["can't write"]);
+    fails(&["--plot", &file], 1, &["can't write", "it is not a folder: name one for the pictures"]);
     fails(&["dump", "--preset", "softmax", "--out", &absent], 1, &["can't write"]);
 }
 
@@ -114,11 +114,20 @@ fn usage_errors_name_the_remedy() {
     fails(&["--preset", "nosuch"], 2, &["nosuch", "small"]);
     fails(&["--preset", "softmax"], 2, &["softmax is a fixture for `dump`", "small"]);
     fails(&["--batch-size", "0"], 2, &["at least 1"]);
+    fails(&["--epochs", "-1"], 2, &["at least 1"]);
+    fails(&["bench", "--runs", "-1"], 2, &["at least 1"]);
+    fails(&["--epochs", "two"], 2, &["`two` is not a whole number"]);
+    fails(&["dump", "--step", "two"], 2, &["`two` is not a whole number"]);
     fails(&["--learning-rate", "NaN"], 2, &["finite number above 0"]);
     fails(&["--sizes", "784"], 2, &["at least inputs and outputs"]);
     fails(&["--sizes", "100-10"], 2, &["784 pixels", "--sizes"]);
     fails(&["--stop-at-accuracy", "0.9"], 2, &["--evaluate-every"]);
     fails(&["dump", "--preset", "softmax"], 2, &["--out"]);
+    let mut command = program(env!("CARGO_BIN_EXE_level1-cpu"), &["predict"]);
+    let output = command.env("MNIST_DIR", "folder").output().unwrap();
+    let usage = "level1-cpu predict [OPTIONS] --load <FILE> [PNG]...\n";
+    let said = test_support::program::fails(&output, 2, &[usage]);
+    assert!(!said.contains("--data-dir"), "{said}");
     let long = ["dump", "--preset", "softmax", "--steps", "100000", "--out", "absent.json"];
     fails(&long, 2, &["--steps 100000", "can't be read back", "dump fewer steps"]);
     // The folder has no images, so this also tests that the check comes before reading them.
@@ -256,10 +265,10 @@ fn inputs_of_a_dump_are_used_and_checked() {
     let dump = ["dump", "--inputs", bad_name, "--out", &again];
     fails(&dump, 2, &["can't read the dump", "bad.json"]);
     fs::write(&bad, "not json").unwrap();
-    fails(&dump, 2, &["bad.json is not a dump"]);
+    fails(&dump, 2, &["bad.json is not a dump", "name a file that `dump` wrote"]);
     let whole = fs::read(&first).unwrap();
     fs::write(&bad, &whole[..whole.len() / 2]).unwrap();
-    fails(&dump, 2, &["bad.json is not a dump", "line"]);
+    fails(&dump, 2, &["bad.json is not a dump: the file is truncated", "line"]);
     let json = String::from_utf8(whole).unwrap();
     fs::write(&bad, json.replace("\"name\":\"b2\"", "\"name\":\"b9\"")).unwrap();
     fails(&dump, 2, &["bad.json", "no tensor b2"]);

@@ -39,7 +39,7 @@ fn tensor_cores_on_a_card_that_is_too_old_are_an_error() {
         let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(if runs { 0 } else { 2 }), "{said}");
-        let words = "--products wmma needs compute capability 8.0, and emulated";
+        let words = "--products wmma needs compute capability 8.0, but emulated";
         let help = "has 7.5: choose --products vectorised";
         assert!(runs || said.contains(words) && said.contains(help), "{said}");
         if runs {

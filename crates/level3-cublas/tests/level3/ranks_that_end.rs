@@ -113,7 +113,11 @@ fn a_failure_of_all_threads_is_reported_once() {
     let mut command = program(&[&ODD[..], &["--gpus", "3"]].concat());
     let output = command.env("EMULATED_GPU_DEVICES", "2").output().unwrap();
     let said = text(&output.stderr);
-    assert!(said.contains("3 GPUs were requested, and the driver has 2"), "{said}");
+    assert!(said.contains("3 GPUs were requested, but the driver has 2"), "{said}");
+    fails(&program(&["--gpus", "100"]).output().unwrap(), 2, &["it has to be from 1 to 64"]);
+    let mut alone = program(&["--distributed"]);
+    let output = alone.env_remove("RANK").env_remove("SLURM_PROCID").output().unwrap();
+    fails(&output, 2, &["start it with torchrun or srun"]);
     let output = program(&["predict", "--gpus", "2", "--load", "nothing"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }

@@ -39,7 +39,7 @@ fn a_rung_on_a_card_that_is_too_old_is_an_error() {
             .expect("the program starts");
         let said = text(&output.stderr);
         assert_eq!(output.status.success(), runs, "{said}");
-        let words = "needs compute capability 8.0, and emulated";
+        let words = "needs compute capability 8.0, but emulated";
         let help = format!("has {capability}: choose --kernels tiled");
         assert!(runs || said.contains(words) && said.contains(&help), "{said}");
     }

@@ -121,8 +121,8 @@ fn unreadable_input_exits_with_2_and_an_error() {
     fs::write(folder.path("other.json"), "{}").unwrap();
     for (name, reason) in [
         ("cut.json.gz", "can't read the dump cut.json.gz: "),
-        ("cut.json", "cut.json is not a dump: EOF while parsing"),
-        ("text.json", "text.json is not a dump: expected"),
+        ("cut.json", "cut.json is not a dump: the file is truncated (EOF while parsing"),
+        ("text.json", "text.json is not a dump (expected"),
         ("other.json", "other.json is not a usable dump: it says it is"),
         ("absent.json", "can't read the dump absent.json: No such file"),
         (".", "can't read the dump .: "),

@@ -20,8 +20,13 @@ pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
     packed.push(".gz");
     let packed = Path::new(&packed);
     let found = if !path.exists() && packed.exists() { packed } else { path };
-    read_unpacked(found, Dump::MOST_BYTES)
-        .map_err(|source| DumpError::Read { path: path.to_owned(), source })
+    read_unpacked(found, Dump::MOST_BYTES).map_err(|source| {
+        let source = match source.kind() {
+            kind @ io::ErrorKind::UnexpectedEof => io::Error::new(kind, "the file is truncated"),
+            _ => source,
+        };
+        DumpError::Read { path: path.to_owned(), source }
+    })
 }
 
 /// Writes a file of dumps, gzipped if its name ends in `.gz`, completely or not at all.

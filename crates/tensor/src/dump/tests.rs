@@ -105,7 +105,9 @@ fn other_files_are_refused_with_the_reason() {
         )
     };
     let cases = [
-        ("not json".into(), "is not a dump: expected ident"),
+        ("not json".into(), "is not a dump (expected ident"),
+        (String::new(), "is not a dump: the file is empty; name a file that `dump` wrote"),
+        (r#"{"format": "#.into(), "is not a dump: the file is truncated (EOF while parsing"),
         ("[1, 2]".into(), "is not a dump"),
         ("{}".into(), r#"it says it is "" version 0"#),
         (r#"{"format": "four-levels-dump", "version": 2}"#.into(), "version 2"),

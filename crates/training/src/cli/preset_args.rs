@@ -1,6 +1,7 @@
 //! The options that name a preset, override its parts, and choose the images.
 
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -49,7 +50,7 @@ pub(crate) struct PresetArgs {
     #[arg(long, value_name = "HOW")]
     initialisation: Option<Initialisation>,
     /// Seed of the parameters and of the order of the samples [default: 1].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole_number::<u64>)]
     seed: Option<u64>,
     /// Report the loss every N batches.
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -193,9 +194,24 @@ fn loss(text: &str) -> Result<Loss, String> {
         .ok_or_else(|| format!("expected one of {}", Loss::ALL.map(Loss::name).join(", ")))
 }
 
-/// Parses an integer of at least 1.
+/// Parses a whole number for an option.
+///
+/// # Errors
+/// The reason, for clap's message: the text is not a whole number, or the type can't hold it.
+pub fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => "it is too large".into(),
+        _ if text.parse::<i128>().is_ok() => "it has to be at least 0".into(),
+        _ => format!("`{text}` is not a whole number"),
+    })
+}
+
+/// Parses a whole number of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
-    parse(text, |&number| number > 0, "it has to be at least 1")
+    if text.parse::<i128>().is_ok_and(|number| number < 1) {
+        return Err("it has to be at least 1".into());
+    }
+    whole_number(text)
 }
 
 fn learning_rate(text: &str) -> Result<f32, String> {
@@ -208,12 +224,8 @@ fn fraction(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a number for which `is_valid` holds.
-fn parse<T: FromStr<Err: ToString>>(
-    text: &str,
-    is_valid: fn(&T) -> bool,
-    expected: &str,
-) -> Result<T, String> {
-    let number = text.parse().map_err(|error: T::Err| error.to_string())?;
+fn parse<T: FromStr>(text: &str, is_valid: fn(&T) -> bool, expected: &str) -> Result<T, String> {
+    let number = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     if is_valid(&number) { Ok(number) } else { Err(expected.into()) }
 }
 
@@ -228,6 +240,24 @@ mod tests {
         for bad in ["", "784", "784-0-10", "784-x-10", "99999999999-99999999999", "-5-3"] {
             assert!(sizes(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn invalid_whole_numbers_are_refused_with_the_reason() {
+        let large = "99999999999999999999";
+        for (text, reason) in [
+            ("0", "it has to be at least 1"),
+            ("-1", "it has to be at least 1"),
+            ("two", "`two` is not a whole number"),
+            ("1.5", "`1.5` is not a whole number"),
+            ("", "`` is not a whole number"),
+            (large, "it is too large"),
+        ] {
+            assert_eq!(positive(text), Err(reason.into()), "{text}");
+        }
+        assert_eq!(whole_number::<u64>("-1"), Err("it has to be at least 0".into()));
+        assert_eq!(whole_number::<u64>("two"), Err("`two` is not a whole number".into()));
+        assert_eq!((positive("1"), whole_number("0")), (Ok(1), Ok(0_u64)));
     }
 
     #[test]
