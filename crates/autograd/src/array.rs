@@ -288,7 +288,7 @@ fn addressable(operation: &'static str, shape: &[usize]) -> Result<()> {
     }
 }
 
-/// The rule of broadcasting, as errors about two shapes state it.
+/// The broadcasting rule, as worded in error messages about two incompatible shapes.
 pub(crate) const BROADCAST_RULE: &str =
     "aligned at the last axis, two lengths have to be equal, or one of them has to be 1";
 

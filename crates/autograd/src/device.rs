@@ -33,7 +33,7 @@ impl Device {
     }
 }
 
-/// Two GPU devices are always equal: a process has one driver, and uses the first GPU that it shows.
+/// Two GPU devices are always equal: a process has one driver, and uses the first GPU that the driver reports.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
         matches!((self, other), (Self::Cpu, Self::Cpu) | (Self::Cuda(_), Self::Cuda(_)))
@@ -43,7 +43,7 @@ impl PartialEq for Device {
 impl Eq for Device {}
 
 impl fmt::Display for Device {
-    /// The name in dumps and reports. An emulated GPU is always named as one.
+    /// The name in dumps and reports. The name of an emulated GPU always says that it is emulated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cpu => f.pad("cpu"),

@@ -38,11 +38,11 @@ pub(crate) enum Binary {
     Div,
     /// 1 where `a = b`, else 0
     Equal,
-    /// `dy` where `x > 0`, else 0: of `dy` and `x`
+    /// From `dy` and `x`: `dy` where `x > 0`, else 0
     ReluBackward,
-    /// `dy · (1 − y²)`: of `dy` and `y = tanh x`
+    /// From `dy` and `y = tanh x`: `dy · (1 − y²)`
     TanhBackward,
-    /// `dy · y · (1 − y)`: of `dy` and `y = sigmoid x`
+    /// From `dy` and `y = sigmoid x`: `dy · y · (1 − y)`
     SigmoidBackward,
 }
 

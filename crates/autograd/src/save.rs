@@ -1,5 +1,5 @@
 //! Parameters in files: JSON for people, safetensors for programs (`safetensors.torch.load_file`
-//! reads it). The end of the file's name decides.
+//! reads it). The file's extension selects the format.
 
 use std::io;
 use std::path::Path;

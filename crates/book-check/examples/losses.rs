@@ -1,4 +1,4 @@
-//! The start of backpropagation: `(p − y) / B` compared with the measured slope of the printed loss.
+//! The first step of backpropagation: compares `(p − y) / B` with the measured slope of the loss that a level prints.
 
 use std::f64::consts::LN_2;
 
@@ -12,8 +12,8 @@ const Y: [[f64; C]; B] = [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]];
 type Output = [[f64; C]; B];
 
 // ANCHOR: softmax
-/// Softmax and its cross-entropy, the mean over the batch. Taking the largest `z` off first
-/// changes nothing in the result and keeps `exp` from overflowing.
+/// Softmax and its cross-entropy, averaged over the batch. Subtracting the largest `z` first
+/// doesn't change the result, and keeps `exp` from overflowing.
 fn cross_entropy(z: &Output) -> (Output, f64) {
     let (mut p, mut loss) = ([[0.0; C]; B], 0.0);
     for i in 0..B {
@@ -29,7 +29,7 @@ fn cross_entropy(z: &Output) -> (Output, f64) {
 // ANCHOR_END: softmax
 
 // ANCHOR: sigmoid
-/// Sigmoid and its binary cross-entropy, the mean over the batch *and* the outputs.
+/// Sigmoid and its binary cross-entropy, averaged over the batch *and* the outputs.
 fn bce(z: &Output) -> (Output, f64) {
     let (mut p, mut loss) = ([[0.0; C]; B], 0.0);
     for i in 0..B {
@@ -45,7 +45,7 @@ fn bce(z: &Output) -> (Output, f64) {
 // ANCHOR_END: sigmoid
 
 // ANCHOR: squared
-/// No activation, and half the squared distance, the mean over the batch.
+/// No activation. The loss is half the squared distance, averaged over the batch.
 fn squared_error(z: &Output) -> (Output, f64) {
     let mut loss = 0.0;
     for i in 0..B {

@@ -18,7 +18,7 @@ const PARAMETERS: [Parameter; 4] = [
 ];
 
 // ANCHOR: measure
-/// The gradient of the loss in one parameter, by trying: each element a step up and a step down.
+/// The gradient of the loss in one parameter, measured: each element goes a step up and a step down.
 fn measure(network: &Network, parameter: Parameter) -> Vec<f64> {
     let h = 1e-5;
     let mut network = network.clone();

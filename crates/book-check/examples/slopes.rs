@@ -13,7 +13,7 @@ fn loss(w: f64) -> f64 {
 // ANCHOR_END: loss
 
 // ANCHOR: slope
-/// The same, differentiated by hand with the chain rule: `dL/dw = (a − y) · relu'(z) · x`.
+/// The slope of `loss`, differentiated by hand with the chain rule: `dL/dw = (a − y) · relu'(z) · x`.
 fn slope(w: f64) -> f64 {
     let (x, b, y) = (2.0, -1.0, 0.5);
     let z = w * x + b;
@@ -25,12 +25,12 @@ fn slope(w: f64) -> f64 {
 // ANCHOR_END: slope
 
 // ANCHOR: measured
-/// The slope by trying: a small step, and how much the loss changed on the way.
+/// The measured slope: the change of the loss over a small step, divided by the step.
 fn one_step(w: f64, h: f64) -> f64 {
     (loss(w + h) - loss(w)) / h
 }
 
-/// The same with a step to each side, so that the curvature cancels.
+/// The measured slope with a step to each side, so that the curvature cancels.
 fn two_steps(w: f64, h: f64) -> f64 {
     (loss(w + h) - loss(w - h)) / (2.0 * h)
 }

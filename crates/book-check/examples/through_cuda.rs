@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for n in [5_u32, 6] {
         let mut launch = stream.launch_builder(&saxpy);
         launch.arg(&n).arg(&2.0_f32).arg(&x).arg(&mut y);
-        // SAFETY: saxpy's parameters are these. Its bounds are not kept for n = 6, on purpose.
+        // SAFETY: the arguments match saxpy's parameters. For n = 6 the kernel exceeds its buffers on purpose.
         unsafe { launch.launch(LaunchConfig::for_num_elems(n)) }?;
         match stream.clone_dtoh(&y) {
             Ok(y) => println!("n = {n}: y = {y:?}"),

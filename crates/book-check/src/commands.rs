@@ -1,4 +1,4 @@
-//! Check that every command on a page is run by something, or is listed with the reason why not.
+//! Check that an output, `.ci/run` or a script runs every command on a page, or that a list has the reason why not.
 
 use std::collections::BTreeSet;
 use std::path::Path;

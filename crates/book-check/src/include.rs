@@ -18,8 +18,8 @@ pub struct Include {
     pub anchor: Option<String>,
 }
 
-/// Languages of blocks that hold drawings made of characters.
-const DRAWN: [&str; 1] = ["text"];
+/// The language of blocks that hold drawings made of characters.
+const DRAWING_LANGUAGES: [&str; 1] = ["text"];
 
 /// The includes of a page, and every other directive as a problem.
 #[must_use]
@@ -167,7 +167,7 @@ fn code_that_is_no_include(page: &Page) -> Vec<Problem> {
                 continue;
             }
             "an output is an include of a file of book/outputs"
-        } else if DRAWN.contains(&language.as_str()) {
+        } else if DRAWING_LANGUAGES.contains(&language.as_str()) {
             if !piece.text.lines().any(|line| line.starts_with("$ ")) {
                 continue;
             }

@@ -6,7 +6,7 @@
 /// A part of an output that depends on the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed {
-    /// Which part, and why it may differ.
+    /// A description of the part, and why it may differ.
     pub what: &'static str,
     tolerance: Tolerance,
 }
@@ -58,7 +58,7 @@ pub const MACHINE_DEPENDENT: &[Allowed] = &[
 ];
 
 /// Whether two lines are equal, apart from [`MACHINE_DEPENDENT`].
-pub(crate) fn same_line(a: &str, b: &str) -> bool {
+pub(crate) fn is_same_line(a: &str, b: &str) -> bool {
     let remove = |line: &str| {
         MACHINE_DEPENDENT.iter().fold(line.to_owned(), |line, allowed| match allowed.tolerance {
             Tolerance::Removed(without) => without(&line),
@@ -188,7 +188,7 @@ fn address(a: &str, b: &str, _: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::same_line;
+    use super::is_same_line;
 
     #[test]
     fn lines_that_differ_as_machines_do_are_the_same() {
@@ -208,8 +208,8 @@ mod tests {
             ("model name\t: AMD EPYC", "model name\t: Intel(R) N100"),
             ("2 processors", "64 processors"),
         ] {
-            assert!(same_line(a, b), "{a:?} {b:?}");
-            assert!(same_line(b, a), "{b:?} {a:?}");
+            assert!(is_same_line(a, b), "{a:?} {b:?}");
+            assert!(is_same_line(b, a), "{b:?} {a:?}");
         }
     }
 
@@ -238,8 +238,8 @@ mod tests {
             ("model name: a", "model names: b"),
             ("16 threads", "64 threads"),
         ] {
-            assert!(!same_line(a, b), "{a:?} {b:?}");
-            assert!(!same_line(b, a), "{b:?} {a:?}");
+            assert!(!is_same_line(a, b), "{a:?} {b:?}");
+            assert!(!is_same_line(b, a), "{b:?} {a:?}");
         }
     }
 }

@@ -82,13 +82,13 @@ fn finish(site: Option<&str>) -> Result<Vec<Problem>, Problem> {
     Ok(Vec::new())
 }
 
-/// Writes the README with the figures of the book.
+/// Rewrites the README with the measured numbers from the book.
 fn write_readme() -> Result<(), Problem> {
     let path = repository().join("README.md");
     write(&path, &readme::with_figures(&repository(), &read(&path)?)?)
 }
 
-/// Records the findings on the book's pages, which may only become fewer.
+/// Writes the number of findings on each page of the book to the baseline, so that later runs accept no more.
 fn write_baseline() -> Result<(), Problem> {
     let findings = style::findings(&repository(), &[])?;
     write(&repository().join(style::BASELINE), &style::baseline(&findings))

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::machine::same_line;
+use crate::machine::is_same_line;
 use crate::{Problem, files, read};
 
 /// A prerequisite for rerunning a session, in addition to Rust.
@@ -208,7 +208,7 @@ pub fn difference(shown: &str, printed: &str) -> Option<String> {
             return None;
         }
         let same = match (a, b) {
-            (Some(a), Some(b)) => same_line(a, b),
+            (Some(a), Some(b)) => is_same_line(a, b),
             _ => false,
         };
         if !same {

@@ -23,7 +23,7 @@ pub struct Page {
 pub struct Piece {
     /// The line where it begins, counted from 1.
     pub line: usize,
-    /// Which of them.
+    /// Whether it is a block, inline code, a link or a picture.
     pub kind: PieceKind,
     /// The code, or the target of the link or picture.
     pub text: String,

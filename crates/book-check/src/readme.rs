@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{Problem, read};
 
-/// A level's folder, and the session of the book that shows its training.
+/// For each level, its folder and the session of the book that shows its training run.
 const TRAINED: [(&str, &str); 4] = [
     ("crates/level1-cpu", "train-small.mnist.txt"),
     ("crates/level2-cuda-naive", "level2-train.mnist.slow.txt"),
@@ -39,7 +39,7 @@ pub fn with_figures(repository: &Path, readme: &str) -> Result<String, Problem> 
     set(&mut lines, "reference", "", &format!("{pytorch} %"))?;
     for (level, name) in TRAINED {
         let session = read(&outputs.join(name))?;
-        let (seconds, accuracy) = trained(&session)
+        let (seconds, accuracy) = time_and_accuracy(&session)
             .ok_or_else(|| Problem::new(name, "it prints no seconds or no accuracy"))?;
         let emulated = if level == TRAINED[0].0 { "" } else { ", emulated" };
         set(&mut lines, level, &format!("{seconds} s{emulated}"), &format!("{accuracy} %"))?;
@@ -64,8 +64,8 @@ fn set(lines: &mut [String], name: &str, time: &str, accuracy: &str) -> Result<(
     Ok(())
 }
 
-/// The seconds and the accuracy that a training printed.
-fn trained(session: &str) -> Option<(&str, &str)> {
+/// The seconds and the accuracy that a training run printed.
+fn time_and_accuracy(session: &str) -> Option<(&str, &str)> {
     let between = |start: &str, end: &str| session.split_once(start)?.1.split_once(end);
     Some((between(" samples in ", " s")?.0, between("test accuracy ", " %")?.0))
 }
@@ -81,11 +81,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_training_is_read() {
+    fn time_and_accuracy_of_a_training_run_are_read() {
         let session = "$ cargo run\n234 batches, 59904 samples in 15.50 s: 3864 samples/s\n\
             test accuracy 92.55 % (9240 of 9984, full batches only)\n";
-        assert_eq!(trained(session), Some(("15.50", "92.55")));
-        assert_eq!(trained("$ cargo run\n"), None);
+        assert_eq!(time_and_accuracy(session), Some(("15.50", "92.55")));
+        assert_eq!(time_and_accuracy("$ cargo run\n"), None);
     }
 
     #[test]

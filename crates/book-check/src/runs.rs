@@ -9,23 +9,23 @@ use crate::output::Session;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files, read, write};
 
-/// Commands for kernels that no output runs.
+/// The list of commands for kernels that no output runs.
 const LAUNCHES: &str = "book/page/launches.txt";
 /// The folder of the built book that they are copied into.
 const FOLDER: &str = "page";
 /// The languages of blocks that are kernels.
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
-/// The label that opens the table of contents, with its role.
+/// The label that opens the table of contents, with the role of a button.
 const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
 /// The folders of the puzzles, with their frames and solutions.
 const PUZZLES: &str = "crates/puzzles/src/list/";
 /// The beginning of a command of the emulator.
 const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
 
-/// The kernels that pages run, by their paths in the repository.
+/// The kernels that a reader can run on the pages, by their paths in the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernels {
-    /// The texts.
+    /// The text of each kernel file.
     pub texts: BTreeMap<String, String>,
     /// The commands, such as `run book/kernels/saxpy.ptx --block 4`, in the order of the outputs.
     pub commands: BTreeMap<String, Vec<String>>,
@@ -119,7 +119,7 @@ pub fn install(
     annotate(repository, html, &kernels)
 }
 
-/// `kernels.js`: the texts and the commands.
+/// The content of `kernels.js`: the texts and the commands of all kernels.
 fn kernels_script(kernels: &Kernels) -> String {
     let mut text = String::from("\"use strict\";\nfourLevels.kernels = {\n");
     for (name, kernel) in &kernels.texts {
@@ -134,7 +134,7 @@ fn kernels_script(kernels: &Kernels) -> String {
     text
 }
 
-/// `list.js`, which every page loads: only the names.
+/// The content of `list.js`, which every page loads: only the names of the kernels.
 fn list_script(kernels: &Kernels) -> String {
     let names: Vec<String> = kernels.texts.keys().map(|name| quoted(name)).collect();
     format!("\"use strict\";\nglobalThis.fourLevelsKernels = [{}];\n", names.join(", "))

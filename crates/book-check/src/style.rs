@@ -10,7 +10,7 @@ use regex_lite::Regex;
 
 use crate::{Problem, files, name_in, read};
 
-/// Files of this folder have a baseline.
+/// The folder whose files have a baseline.
 const BOOK: &str = "book/src/";
 /// The number of findings on each page of the book.
 pub const BASELINE: &str = "crates/book-check/style/baseline.txt";
@@ -141,7 +141,7 @@ fn sources(repository: &Path) -> Result<Vec<(String, String)>, Problem> {
         .collect()
 }
 
-/// The lines of a list without its comments: numbers, and the two parts around `separator`.
+/// The lines of a list, without its comments. For each: its number, and the texts before and after `separator`.
 fn list<'t>(
     name: &str,
     text: &'t str,

@@ -181,7 +181,7 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
     }
 
     fn check_terms(&mut self, terms: &Terms<'_>) -> Result<()> {
-        Ok(self.ranks.agree(&terms::lines(terms))?)
+        Ok(self.ranks.agree(&terms::setting_lines(terms))?)
     }
 
     fn largest(&mut self, here: f32) -> Result<f32> {

@@ -95,11 +95,11 @@ impl ParallelArgs {
     /// # Errors
     /// As [`DeviceArgs::open_one`].
     pub fn open_first(&self, device: DeviceArgs) -> Result<Gpu> {
-        self.open(device, Rank { rank: 0, world_size: self.gpus.into() })
+        self.open_gpu(device, Rank { rank: 0, world_size: self.gpus.into() })
     }
 
-    /// The GPU of a rank.
-    fn open(&self, device: DeviceArgs, place: Rank) -> Result<Gpu> {
+    /// Opens the GPU of a rank.
+    fn open_gpu(&self, device: DeviceArgs, place: Rank) -> Result<Gpu> {
         let Some(process) = self.process.get() else {
             return device.open_one(place.rank, place.world_size).map_err(Error::level);
         };
@@ -130,7 +130,7 @@ impl ParallelArgs {
     ) -> Result<()> {
         let bucket = (self.bucket as usize).saturating_mul(1024);
         let reduction = Reduction { bucket, ..Reduction::default() };
-        let make = |place| make(self.open(device, place)?, place);
+        let make = |place| make(self.open_gpu(device, place)?, place);
         match (self.process.get(), usize::from(self.gpus)) {
             (Some(process), _) => on_process(process, reduction, || make(process.place), work),
             (None, 1) => work(&mut Single(&mut make(Rank::ALONE)?)),

@@ -88,8 +88,8 @@ fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
     })
 }
 
-/// Parses an address and a port of these tables: an address is hexadecimal words of four bytes, in the byte
-/// order of the processor.
+/// Parses an address and a port, as `/proc/net/tcp` has them: the address is hexadecimal words of four bytes, in the
+/// byte order of the processor.
 fn end(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| {

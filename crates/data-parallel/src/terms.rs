@@ -3,7 +3,7 @@
 use training::Terms;
 
 /// A line for each setting that has to be the same on all ranks: its name, and its value on this rank.
-pub(crate) fn lines(terms: &Terms<'_>) -> Vec<String> {
+pub(crate) fn setting_lines(terms: &Terms<'_>) -> Vec<String> {
     let Terms { command, steps, preset, set, start } = *terms;
     let every = |batches: Option<usize>| batches.map_or("never".into(), |n| n.to_string());
     let order = if preset.shuffle { "shuffled" } else { "in order" };

@@ -8,8 +8,8 @@ use crate::written_by_name;
 pub enum Normalisation {
     /// `x/255`: from 0 to 1.
     Unit,
-    /// `(x/255 − 0.1307)/0.3081`: mean 0 and standard deviation 1 over MNIST's training images,
-    /// of which 0.1307 and 0.3081 are mean and standard deviation.
+    /// `(x/255 − 0.1307)/0.3081`. 0.1307 and 0.3081 are the mean and the standard deviation of `x/255` over
+    /// MNIST's training images, so that the result has mean 0 and standard deviation 1.
     MeanStd,
 }
 

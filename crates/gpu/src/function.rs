@@ -63,7 +63,7 @@ impl<P> Function<P> {
 /// A buffer whose address is a kernel's argument; `None` is a null pointer.
 pub trait Address<'a> {
     /// The size of an element in bytes.
-    const BYTES: usize;
+    const ELEMENT_BYTES: usize;
 
     /// The number of elements in the buffer; `None` for a null pointer.
     fn elements(&self) -> Option<usize>;
@@ -78,7 +78,7 @@ pub trait WritableAddress<'a>: Address<'a> {}
 macro_rules! addresses {
     ($(($($lifetime:tt)*) $buffer:ty;)*) => {
         $(impl<'a, 'b: 'a, $($lifetime)* T> Address<'a> for $buffer {
-            const BYTES: usize = size_of::<T>();
+            const ELEMENT_BYTES: usize = size_of::<T>();
 
             fn elements(&self) -> Option<usize> {
                 Some(self.len())
@@ -100,7 +100,7 @@ addresses! {
 impl<'a, 'b: 'a, T> WritableAddress<'a> for &'b mut CudaSlice<T> {}
 
 impl<'a, A: Address<'a>> Address<'a> for Option<A> {
-    const BYTES: usize = A::BYTES;
+    const ELEMENT_BYTES: usize = A::ELEMENT_BYTES;
 
     fn elements(&self) -> Option<usize> {
         self.as_ref().and_then(A::elements)
@@ -142,7 +142,7 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
         if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
-            self.work = work.with_buffer(buffer, elements, size, A::BYTES);
+            self.work = work.with_buffer(buffer, elements, size, A::ELEMENT_BYTES);
         }
         address.push(&mut self.arguments);
         self
@@ -162,7 +162,7 @@ impl<'a> Launch<'a> {
         A: WritableAddress<'a>,
     {
         if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
-            self.work = work.with_buffer(buffer, elements, size, A::BYTES);
+            self.work = work.with_buffer(buffer, elements, size, A::ELEMENT_BYTES);
         }
         self.read(buffer, address, size)
     }

@@ -28,7 +28,7 @@ const MODIFIERS: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 f1
 const TENSOR_CORES: &str = "wmma load store mma a b c d aligned row col m16n16k8 tf32 rna";
 
 /// Special registers, all of PTX 6.0 or earlier, without the part after the dot.
-const SPECIAL: &str = "tid ntid ctaid nctaid laneid warpid clock clock64";
+const SPECIAL_REGISTERS: &str = "tid ntid ctaid nctaid laneid warpid clock clock64";
 
 /// Lowers the PTX's `.version` to the oldest version that this project supports.
 ///
@@ -76,7 +76,7 @@ fn check(line: &str) -> Result<(), String> {
             known(DIRECTIVES, &word[1..])
         } else if let Some(register) = name.strip_prefix('%') {
             // The compiler's registers have a letter and a number, and are declared as `%f<30>`.
-            known(SPECIAL, register)
+            known(SPECIAL_REGISTERS, register)
                 || !word.contains(['.', '_'])
                     && register.ends_with(|c: char| c == '>' || c.is_numeric())
         } else if word.contains('.') || position == 0 && code.trim_end().ends_with(';') {

@@ -67,7 +67,7 @@ impl fmt::Display for Strategy {
 
 /// Copies batches to the device.
 pub trait Transfer {
-    /// Passes the training set, before training. Afterwards no batch is loaded.
+    /// Hands the training set to the strategy, before training. If a batch was loaded, it no longer is.
     ///
     /// # Errors
     /// The driver's error.

@@ -1,4 +1,5 @@
-//! The work of an operation, and the check that its buffers are large enough.
+//! The amount of work of an operation (floating-point operations and bytes), and the check that its buffers are large
+//! enough.
 
 use crate::{GpuError, Result};
 

@@ -30,11 +30,11 @@ kernels! {
 
     /// `c = aᵀ · b`, where `a` is `[k, m]`, `b` is `[k, n]` and `c` is `[m, n]`.
     matmul_at_b = "matmul_at_b"(read a[k * m], read b[k * n], write c[m * n], m: usize, n: usize, k: usize)
-        in on.products.across_rows(m, n), flops[2 * m * n * k];
+        in on.products.grid_across_rows(m, n), flops[2 * m * n * k];
 
     /// `c = a · b`, where `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
     matmul_a_b = "matmul_a_b"(read a[m * k], read b[k * n], write c[m * n], m: usize, n: usize, k: usize)
-        in on.products.across_rows(m, n), flops[2 * m * n * k];
+        in on.products.grid_across_rows(m, n), flops[2 * m * n * k];
 
     /// `z[i, j] += b[j]`, where `z` is `[batch, n]` and `b` is `[n]`.
     add_bias = "add_bias"(update z[batch * n], read b[n], batch: usize, n: usize)

@@ -63,7 +63,7 @@ impl PerSample {
     ) -> gpu::Result<Self> {
         let on = Operations::new(gpu, &profile.profiler)?;
         let (stream, launcher) = (on.stream(), on.launcher.clone());
-        // SAFETY: these are their parameters, and the launches below declare all their accesses.
+        // SAFETY: the types match the kernels' parameters, and each launch below declares all accesses of its kernel.
         let (train_step, update_weights) = unsafe {
             (
                 launcher.kernel_of(gpu, "train_step", "train_step")?,

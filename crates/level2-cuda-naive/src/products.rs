@@ -75,12 +75,12 @@ impl Products {
                 shape.grid_dim.0 = u32::try_from(n).unwrap_or(u32::MAX);
                 shape
             }
-            _ => self.across_rows(m, n),
+            _ => self.grid_across_rows(m, n),
         }
     }
 
     /// The grid of the other two products, whose result is `[m, n]`.
-    pub(crate) fn across_rows(self, m: usize, n: usize) -> LaunchConfig {
+    pub(crate) fn grid_across_rows(self, m: usize, n: usize) -> LaunchConfig {
         match self {
             Self::Naive | Self::Coalesced => matrix(m, n),
             Self::SharedTile => tiles(m, n, 16),

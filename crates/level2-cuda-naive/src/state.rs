@@ -50,7 +50,7 @@ impl State {
         })
     }
 
-    /// Passes on the training set. Afterwards no batch is loaded.
+    /// Hands the training set to the transfer strategy. If a batch was loaded, it no longer is.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.batch = 0;
         self.input.dataset(set)

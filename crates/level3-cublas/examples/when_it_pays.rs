@@ -120,7 +120,7 @@ fn picture() -> String {
     for (panel, case) in CASES.iter().enumerate() {
         let left = 44.0 + 166.0 * panel as f64;
         let x = |i: usize| left + 30.0 * i as f64;
-        // Sixteenfold above, a sixteenth below, in powers of two.
+        // The axis goes from 1/16 at the bottom to 16 at the top; each power of two has the same height.
         let y = |times: f64| 112.0 - 20.0 * times.log2().clamp(-4.2, 4.2);
         text(&mut svg, left + 60.0, 16.0, "middle", 12.0, case.name);
         for power in [-4, -2, 0, 2, 4] {

@@ -34,7 +34,7 @@ use crate::product::ALLOCATED;
 mod autotune;
 
 /// The type of every matrix here.
-const REAL: cudaDataType = cudaDataType::CUDA_R_32F;
+const MATRIX_TYPE: cudaDataType = cudaDataType::CUDA_R_32F;
 
 /// cuBLASLt, for one stream.
 pub(crate) struct CublasLt {
@@ -123,12 +123,17 @@ impl CublasLt {
     fn describe(&self, problem: &Problem) -> Result<PlannedMatmul> {
         let Problem { call, epilogue, pointers, mask_ld, .. } = *problem;
         let failed = |call| rejected(call, problem);
-        let descriptor = result::create_matmul_desc(self.compute, REAL);
+        let descriptor = result::create_matmul_desc(self.compute, MATRIX_TYPE);
         let descriptor = descriptor.map_err(failed("cublasLtMatmulDescCreate"))?;
         let layout = |of: Operand| {
-            result::create_matrix_layout(REAL, of.rows as u64, of.columns as u64, of.ld as i64)
-                .map(|layout| Owned(layout, result::destroy_matrix_layout as _))
-                .map_err(failed("cublasLtMatrixLayoutCreate"))
+            result::create_matrix_layout(
+                MATRIX_TYPE,
+                of.rows as u64,
+                of.columns as u64,
+                of.ld as i64,
+            )
+            .map(|layout| Owned(layout, result::destroy_matrix_layout as _))
+            .map_err(failed("cublasLtMatrixLayoutCreate"))
         };
         let planned = PlannedMatmul {
             shared: Rc::clone(&self.shared),

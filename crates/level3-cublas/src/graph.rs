@@ -22,9 +22,9 @@ use crate::error::Result;
 pub(crate) enum Phase {
     Forward,
     Backward,
-    /// With the bits of the learning rate.
+    /// The update, with the bits of the learning rate.
     Update(u32),
-    /// All three, with the bits of the learning rate.
+    /// All three phases, with the bits of the learning rate.
     Step(u32),
 }
 

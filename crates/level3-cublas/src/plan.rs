@@ -11,12 +11,13 @@ use crate::product::{ALLOCATED, Product};
 
 /// The products of one layer.
 pub(crate) struct LayerPlan {
-    /// `z = a_prev · wᵀ`, if possible with bias and ReLU.
+    /// `z = a_prev · wᵀ`. If the library can, the same product adds the bias and applies ReLU.
     pub(crate) z: Product,
-    /// `dw = dzᵀ · a_prev`, if possible with `db`, unless `da` of the next layer makes that.
+    /// `dw = dzᵀ · a_prev`. If the library can, the same product computes `db`, unless the product for `da` of the
+    /// next layer computes it.
     pub(crate) dw: Product,
-    /// `da = dz · w` for the layer before, if possible with the gradient of its ReLU and with its `db`;
-    /// `None` in the first layer.
+    /// `da = dz · w` for the layer before. If the library can, the same product applies the gradient of that layer's
+    /// ReLU and computes that layer's `db`. `None` in the first layer.
     pub(crate) da: Option<Product>,
     /// Whether a product makes this layer's `db`.
     pub(crate) makes_db: bool,

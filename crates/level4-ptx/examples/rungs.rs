@@ -89,7 +89,7 @@ fn count(gpu: &Gpu, rung: Rung) -> Result<(usize, u64, Counts)> {
     let epoch = Epoch::in_order(samples, BATCH, false);
     let batches: Vec<Batch<'_>> = (0..STEPS).map(|k| epoch.batch(&set, k)).collect();
     level.steps(&batches, 0.01)?;
-    let counted = recording.counted().map_err(Error::level)?;
+    let counted = recording.operations_with_counts().map_err(Error::level)?;
     let launches = counted.iter().map(|(total, _)| total.launches).sum();
     let least = counted.iter().map(|(total, _)| total.bytes as u64).sum();
     Ok((launches, least, counted.into_iter().map(|(_, counts)| counts).sum()))

@@ -38,7 +38,7 @@ use training::{Level, MultiStep, Parameters, Result};
 use kernels::Loader;
 pub use plan::Plan;
 pub use program::{Options, Program};
-pub use rung::{Row, Rung};
+pub use rung::{Rung, RungRow};
 use state::State;
 use step::{BACKWARD, FORWARD, Launches, STEP, UPDATE};
 pub use table::Record;

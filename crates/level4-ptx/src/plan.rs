@@ -42,7 +42,7 @@ impl Plan {
         shared: usize,
         resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
-        let widest = Self::fours(network);
+        let widest = Self::groups_of_four(network);
         // Prefer weights on chip; then many chunks; then small groups.
         for on_chip in [true, false] {
             let mut chunks = batch.div_ceil(CHUNK);
@@ -77,7 +77,7 @@ impl Plan {
         shared: usize,
         resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
-        let widest = Self::fours(network);
+        let widest = Self::groups_of_four(network);
         let mut plans = (1..=widest).map(|fours| {
             let mut plan = Self::cut(network, batch, 1, widest.div_ceil(fours), true);
             plan.shared += 4 * batch;
@@ -86,9 +86,9 @@ impl Plan {
         plans.find(|plan| plan.shared <= shared && plan.blocks() <= resident(plan.shared))
     }
 
-    /// The largest number of groups: one for every four units of the widest layer. The last layer is computed by
+    /// The largest number of groups: one for every four units of the widest hidden layer. The last layer is computed by
     /// whole samples, so its units only matter if it is the only layer.
-    fn fours(network: &Network) -> usize {
+    fn groups_of_four(network: &Network) -> usize {
         let units = &network.sizes[1..];
         let hidden = &units[..units.len() - 1];
         hidden.iter().max().or(units.last()).map_or(1, |n| n.div_ceil(FOUR))

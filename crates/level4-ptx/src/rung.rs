@@ -35,7 +35,7 @@ pub enum Rung {
 }
 
 /// The description of a rung.
-pub struct Row {
+pub struct RungRow {
     /// The name as `--kernels` takes it.
     pub name: &'static str,
     /// Its file of PTX in the repository.
@@ -60,7 +60,7 @@ pub struct Row {
 macro_rules! row {
     ($name:literal, $file:literal, $dtype:ident, $least_capability:expr, $rest:expr, $launches:expr,
      $suits:expr, $load:expr) => {
-        Row {
+        RungRow {
             name: $name,
             file: concat!("ptx/", $file, ".ptx"),
             ptx: include_str!(concat!("../../../ptx/", $file, ".ptx")),
@@ -83,7 +83,7 @@ const SIX: Option<(usize, usize)> = Some((0, 6));
 const REST: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]
-static ROWS: [Row; Rung::ALL.len()] = [
+static ROWS: [RungRow; Rung::ALL.len()] = [
     row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, never, ThreadPerSample::boxed),
     row!("tiled", "tiled", F32, (5, 2), None, SIX, always, |from| Tiled::boxed(from, Tiles::new(256, 32, 32))),
     row!("one-launch", "one_launch", F32, (5, 2), None, None, always, OneLaunch::boxed),
@@ -129,7 +129,7 @@ impl Rung {
 
     /// The rung's row.
     #[must_use]
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static RungRow {
         &ROWS[self as usize]
     }
 
@@ -143,8 +143,8 @@ impl Rung {
             // relu(z) is stored instead, and the masked gradient.
             (_, Z(l)) => l == layers,
             (_, Da(_)) => false,
-            // Memory only has partial sums, one for each chunk of the batch, or the gradients are in the
-            // registers of the threads that apply them.
+            // The gradients are never in memory: it has partial sums, one for each chunk of the batch, or the gradients
+            // stay in the registers of the threads that apply them.
             (Self::OneLaunch | Self::WholeEpoch, Dw(_) | Db(_)) => false,
             _ => true,
         }

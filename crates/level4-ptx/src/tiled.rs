@@ -26,8 +26,8 @@ pub(crate) struct Tiles {
 }
 
 impl Tiles {
-    /// Blocks of `threads` threads, with tiles of `side` units or samples; `backward_layer` computes `inputs`
-    /// inputs.
+    /// Blocks of `threads` threads, with tiles of `side` units or samples; a block of `backward_layer` computes the
+    /// gradients of `inputs` inputs.
     pub(crate) const fn new(threads: u32, side: u32, inputs: u32) -> Self {
         Self { threads, forward: (side, side), gradient: (64, side), backward: (inputs, side) }
     }
@@ -86,7 +86,8 @@ impl Launches for Tiled {
             forward(self, state)?;
         }
         if phases & BACKWARD != 0 {
-            // Without a batch, `dw` would be large enough, so its launch wouldn't fail.
+            // Without this check, the launch for `dw` would succeed even if no batch is loaded: its buffer has the
+            // size of the weights.
             state.is_loaded("backward")?;
             backward(self, state)?;
         }

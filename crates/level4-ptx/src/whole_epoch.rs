@@ -92,14 +92,14 @@ impl Launches for WholeEpoch {
         self.run(state, &[], phases, learning_rate).map(|_| ())
     }
 
-    /// The weights of hidden layers have to fit on chip, in blocks that are all there at once.
+    /// The weights of the hidden layers have to fit on chip, with all blocks resident at the same time.
     fn plan(&mut self, network: &Network, batch: usize) -> training::Result<Option<&Plan>> {
         self.cooperative.plan(network, batch).map(Some).ok_or_else(|| {
             let hidden = network.sizes.windows(2).take(network.layers() - 1);
             let weights: usize = hidden.map(|n| n[0] * n[1]).sum();
             Error::Usage(format!(
-                "{network}, batches of {batch}: the device can't keep {} kB of hidden weights on chip, in \
-                 blocks that are all there at once: choose --kernels one-launch",
+                "{network}, batches of {batch}: the device can't keep {} kB of hidden weights on chip with \
+                 all blocks resident: choose --kernels one-launch",
                 (weights * size_of::<f32>()).div_ceil(1000)
             ))
         })

@@ -112,7 +112,7 @@ impl Chart {
                 let mark: Vec<(i32, i32)> = vec![(x, y), (x + 22, y)];
                 PathElement::new(mark, style)
             });
-            // If there are few points, they are marked, with another shape for each line.
+            // If there are few points, they are marked, with a different shape for each line.
             if points.len() <= 40 {
                 let at = points.iter().copied();
                 match n % 3 {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_text() {
+    fn names_are_escaped() {
         let svg = chart("<script>&", vec![(0.0, 1.0), (1.0, 2.0)]).svg(400, 200).unwrap();
         assert!(!svg.contains("<script>") && svg.contains("&lt;script&gt;&amp;"), "{svg}");
         assert!(svg.starts_with("<svg role=\"img\" viewBox=\"0 0 400 200\""), "{}", &svg[..90]);

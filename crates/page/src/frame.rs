@@ -24,7 +24,7 @@ pub enum PageError {
     Data(#[from] serde_json::Error),
 }
 
-/// The parts of a kind of page.
+/// The parts that one kind of page adds to the frame: its template, style sheet and script.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The body, in Jinja's language; a block `body` that extends `frame.html`.

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! frame      the document: template, style, script, data
-//! packed     arrays of numbers, as small as they are exact
+//! packed     arrays of numbers, in the smallest type that holds them exactly
 //! colour     the two colour maps, for values and for errors
 //! chart      lines over an axis, as SVG
 //! ```

@@ -1,5 +1,5 @@
 //! Still picture of a warp at one step of a launch: HTML that a page shows without any script. It has the same elements
-//! and classes as the interactive view by which `book/page/warp.js` replaces it.
+//! and classes as the interactive view that `book/page/warp.js` puts in its place.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -187,7 +187,7 @@ impl Training {
             let byte = |w: &f32| (128.0 + 127.0 * w / most.max(f32::MIN_POSITIVE)) as u8;
             unit.iter().map(byte).collect::<Vec<u8>>()
         });
-        // JSON has no NaN: the page shows the word.
+        // JSON has no NaN and no infinity, so they are sent as text, which the page shows as it is.
         let loss = |loss: &f32| match loss.is_finite() {
             true => json!(loss),
             false => json!(loss.to_string()),

@@ -80,11 +80,11 @@ impl Recording {
         let records = &*records;
         let mut lines = match &records.counter {
             Some(counter) => {
-                let count = |name: &str| records.counted(counter, name);
+                let count = |name: &str| records.sum_of_counts(counter, name);
                 let occupancy = |name: &str| records.occupancy.as_ref()?.range(name);
-                table::counted(&records.device, &records.totals, count, occupancy)
+                table::lines_with_counts(&records.device, &records.totals, count, occupancy)
             }
-            None => table::timed(&records.device, &records.totals),
+            None => table::lines_with_times(&records.device, &records.totals),
         };
         lines.extend(overlap::line(&records.spans));
         Ok(lines)
@@ -95,7 +95,7 @@ impl Recording {
     #[must_use]
     pub fn counts(&self, operation: &str) -> Option<Counts> {
         let records = self.0.borrow();
-        records.counter.as_ref().map(|counter| records.counted(counter, operation))
+        records.counter.as_ref().map(|counter| records.sum_of_counts(counter, operation))
     }
 
     /// The sums over all launches of each operation, in order of their first launch; waits
@@ -113,7 +113,7 @@ impl Recording {
     ///
     /// # Errors
     /// The driver's error.
-    pub fn counted(&self) -> Result<Vec<(Total, Counts)>> {
+    pub fn operations_with_counts(&self) -> Result<Vec<(Total, Counts)>> {
         let totals = self.totals()?;
         let counts = |total: Total| {
             let counts = self.counts(total.name).filter(|counts| counts.warp_instructions > 0)?;
@@ -165,7 +165,7 @@ impl Recorder for Recording {
 
 impl Records {
     /// The sum of the counts of an operation's kernels.
-    fn counted(&self, counter: &Counter, operation: &str) -> Counts {
+    fn sum_of_counts(&self, counter: &Counter, operation: &str) -> Counts {
         let functions = self.functions.iter().filter(|(other, _)| *other == operation);
         functions.map(|(_, function)| counter.counts(function)).sum()
     }

@@ -75,7 +75,7 @@ impl Profile {
         }
         if let Some((path, card)) = &self.roofline {
             let mut points = Vec::new();
-            for (total, counts) in recording.counted()? {
+            for (total, counts) in recording.operations_with_counts()? {
                 match roofline::Point::new(total.name, &counts, total.bytes as u64) {
                     Ok(point) => points.push(point),
                     Err(outside) => {

@@ -57,7 +57,7 @@ impl Outside {
 }
 
 impl Point {
-    /// A point from counts, and from the minimum of bytes that have to be loaded and stored.
+    /// The point for these counts; `least` is the minimum number of bytes to be loaded and stored.
     ///
     /// # Errors
     /// If it has no position in a roofline.

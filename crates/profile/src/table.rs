@@ -8,7 +8,7 @@ use crate::counts::Counts;
 use crate::totals::{Total, Totals};
 
 /// The table for a real GPU: times, and rates computed from them.
-pub(crate) fn timed(device: &str, totals: &Totals) -> Vec<String> {
+pub(crate) fn lines_with_times(device: &str, totals: &Totals) -> Vec<String> {
     let whole: f64 = totals.iter().map(|total| total.time.as_secs_f64()).sum();
     let mut rows = vec![
         ["", "launches", "ms", "share", "us each", "GB/s", "GFLOP/s"].map(String::from).to_vec(),
@@ -34,7 +34,7 @@ pub(crate) fn timed(device: &str, totals: &Totals) -> Vec<String> {
 }
 
 /// The table for the emulated GPU: counts. Its times would mean nothing for a real GPU.
-pub(crate) fn counted(
+pub(crate) fn lines_with_counts(
     device: &str,
     totals: &Totals,
     counts: impl Fn(&str) -> Counts,
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn times_become_rates() {
-        let lines = timed("Some Card", &totals());
+        let lines = lines_with_times("Some Card", &totals());
         assert_eq!(lines[0], "0.404 ms in kernels and copies on Some Card");
         assert_eq!(lines[1], "                    launches     ms   share  us each  GB/s  GFLOP/s");
         assert_eq!(lines[2], "copy to the device         1  0.400  99.0 %    400.0  10.0");
@@ -162,7 +162,7 @@ mod tests {
 
     fn lines(counts: Counts, occupancy: Option<RangeInclusive<f64>>) -> Vec<String> {
         let of = |name: &str| if name == "relu" { counts } else { Counts::default() };
-        counted("emulated (…)", &totals(), of, |_| occupancy.clone())
+        lines_with_counts("emulated (…)", &totals(), of, |_| occupancy.clone())
     }
 
     #[test]

@@ -28,9 +28,9 @@ pub enum Dtype {
     F32,
     /// IEEE binary64, unit roundoff 2⁻⁵³.
     F64,
-    /// binary32 whose matrix products round their inputs to 10 fraction bits: 2⁻¹¹.
+    /// binary32, but matrix products round their inputs to TF32 (10 fraction bits): unit roundoff 2⁻¹¹.
     Tf32,
-    /// binary32 whose matrix products round their inputs to 7 fraction bits, bfloat16: 2⁻⁸.
+    /// binary32, but matrix products round their inputs to bfloat16 (7 fraction bits): unit roundoff 2⁻⁸.
     Bf16,
 }
 
@@ -69,7 +69,7 @@ pub struct Header {
     /// The loss; a dump without it is compared with the widest bound of the three losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
-    /// The arithmetic.
+    /// The arithmetic of the program.
     pub dtype: Dtype,
     /// The seed of the initial parameters and of the order of the samples.
     pub seed: u64,
@@ -124,7 +124,7 @@ impl DumpedTensor {
 /// All tensors of one training step, in the order of computation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dump {
-    /// Its origin.
+    /// The origin of the dump, and the settings of its step.
     pub header: Header,
     /// The tensors; each name occurs once.
     pub tensors: Vec<DumpedTensor>,
@@ -181,7 +181,7 @@ pub enum DumpError {
     },
 }
 
-/// Describes why a text is no dump, and what to do about it, as the end of a sentence.
+/// The end of the error message for a text that is no dump: the reason, and the remedy.
 fn describe(error: &serde_json::Error) -> String {
     match (error.is_eof(), error.line(), error.column()) {
         (true, 1, 0) => ": the file is empty; name a file that `dump` wrote".into(),
@@ -239,7 +239,7 @@ impl Dump {
     pub fn from_json(json: &[u8], path: &Path) -> Result<Self, DumpError> {
         let content = |reason: String| DumpError::Content { path: path.to_owned(), reason };
         let parse = |source| DumpError::Parse { path: path.to_owned(), source };
-        // The format first, so that another file is not reported as a dump with a wrong field.
+        // The format is checked first, so that a JSON file of another kind is not reported as a dump with a wrong field.
         let stamp: Stamp = serde_json::from_slice(json).map_err(parse)?;
         if stamp.format != FORMAT || stamp.version != VERSION {
             return Err(content(format!(
@@ -247,7 +247,7 @@ impl Dump {
                 stamp.format, stamp.version
             )));
         }
-        // A number takes 8 bytes, and at least two characters.
+        // A number takes 8 bytes in memory, and at least two characters of JSON, so the numbers take four times the text.
         host::memory::check(5 * json.len() as u64).map_err(|shortage| {
             content(format!("it has {} bytes, and reading them {shortage}", json.len()))
         })?;
@@ -264,7 +264,7 @@ impl Dump {
         let mut names = HashSet::new();
         for TensorFile { name, shape, data: Numbers(mut data) } in tensors {
             if dump.header.dtype != Dtype::F64 {
-                // "0.1" stands for the f32 nearest to it, which is not the f64 nearest to it.
+                // The text 0.1 stands for the f32 nearest to it, but was parsed as the f64 nearest to it.
                 data.iter_mut().for_each(|value| *value = f64::from(*value as f32));
             }
             ShapeError::check(&shape, data.len())

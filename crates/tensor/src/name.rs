@@ -6,8 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The largest layer of a name. No network has more layers, and computations with a layer that was read can't
-/// overflow.
+/// The largest layer number. Names with a larger one are rejected, so arithmetic with a parsed number can't overflow.
 const MAX_LAYERS: usize = 1 << 20;
 
 /// The name of one tensor of a training step. Layers count from 1, as in the mathematics: layer
@@ -31,9 +30,9 @@ pub enum TensorName {
     Z(usize),
     /// Activation of hidden layer `l`, `relu(z)`, `[B, n_l]`.
     A(usize),
-    /// Output: softmax, sigmoid or identity of the last `z`, by loss, `[B, C]`.
+    /// Output, `[B, C]`: softmax, sigmoid or identity of the last `z`, depending on the loss.
     P,
-    /// The loss as the preset prints it, a scalar.
+    /// The loss, a scalar, as training prints it.
     Loss,
     /// Gradient of `z(l)`, `[B, n_l]`.
     Dz(usize),
@@ -107,7 +106,7 @@ impl FromStr for TensorName {
         let digits = stem.find(|c: char| c.is_ascii_digit()).ok_or_else(error)?;
         let (letters, digits) = stem.split_at(digits);
         let layer: usize = digits.parse().map_err(|_| error())?;
-        // "w0" is no layer, and "w01" would be printed as "w1".
+        // Layers count from 1, so "w0" is rejected; so is "w01", which would be printed as "w1".
         if layer == 0 || layer > MAX_LAYERS || digits.starts_with('0') {
             return Err(error());
         }

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn dumps_are_read_to_their_end_and_nothing_else_is() {
         let dumps = b" \n{\"a\": [1, -2.5e3, \"text\"], \"b\": {}}\n{\"a\": null}\n";
-        // From the first brace on; readers check no shorter beginning.
+        // Readers check no beginning that is shorter than the first brace and the blanks before it.
         for length in 3..=dumps.len() {
             assert!(!is_enough_of_json(&dumps[..length]), "{length} bytes");
         }

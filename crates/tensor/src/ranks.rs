@@ -11,7 +11,7 @@ pub struct Assembled {
     /// The step on the whole batch: shares in the order of the ranks, and the first rank's values of the tensors
     /// that all ranks have.
     pub dump: Dump,
-    /// Tensors that should be the same on all ranks and aren't.
+    /// The tensors that differ between ranks although they should be the same.
     pub differences: Vec<RankDifference>,
 }
 
@@ -24,7 +24,7 @@ pub struct RankDifference {
     pub tensor: TensorName,
     /// The rank.
     pub rank: u64,
-    /// Its first element that differs, flat.
+    /// The flat index of the first element that differs.
     pub at: usize,
     /// The element on the rank, and on the first.
     pub values: (f64, f64),
@@ -125,7 +125,7 @@ fn samples(parts: &[&Dump]) -> Option<Samples> {
     Some(Samples { normalisation, rows })
 }
 
-/// The rows of all ranks, in the order of the ranks.
+/// The combined tensor: the rows of all ranks, in the order of the ranks.
 fn rows(all: &[&DumpedTensor]) -> Result<DumpedTensor, String> {
     let name = all[0].name;
     let mut whole = DumpedTensor { name, shape: all[0].shape.clone(), data: Vec::new() };
@@ -215,7 +215,7 @@ mod tests {
             "dw1 of rank 2 is not that of rank 0 (step 4): 1 of 2 elements differ, the first at 1, \
              1.5e0 instead of 1e0"
         );
-        // Bits are compared: NaN equals NaN, and the two zeros differ.
+        // Bits are compared: two NaNs with the same bits are equal, and +0 and −0 differ.
         let nan = [0, 1, 2].map(|rank| part(rank, x(), f32::NAN));
         assert!(Dump::of_ranks(&[&nan[0], &nan[1], &nan[2]]).unwrap().differences.is_empty());
         let zeros = [part(0, x(), 0.0), part(1, x(), -0.0), part(2, x(), 0.0)];

@@ -66,12 +66,12 @@ fn write_up_to<E: From<DumpError>>(
 ) -> Result<(), E> {
     let failed = |source: io::Error| DumpError::Write { path: path.to_owned(), source };
     let written = write_packed(path, |writer| {
-        let mut counted = Counted { writer, bytes: 0 };
+        let mut counting = CountingWriter { writer, bytes: 0 };
         let mut steps = 0;
         let made = make(&mut |dump| {
-            dump.to_json(&mut counted).map_err(failed)?;
+            dump.to_json(&mut counting).map_err(failed)?;
             steps += 1;
-            if steps > 1 && counted.bytes > most {
+            if steps > 1 && counting.bytes > most {
                 return Err(DumpError::TooLong { path: path.to_owned(), most, steps });
             }
             Ok(())
@@ -97,13 +97,13 @@ impl<E> From<io::Error> for Unwritten<E> {
     }
 }
 
-/// A writer that counts bytes.
-struct Counted<'a> {
+/// A writer that counts the bytes that it passes on.
+struct CountingWriter<'a> {
     writer: &'a mut dyn Write,
     bytes: u64,
 }
 
-impl Write for Counted<'_> {
+impl Write for CountingWriter<'_> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let written = self.writer.write(buffer)?;
         self.bytes += written as u64;
@@ -128,7 +128,7 @@ pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
         document.map_err(|source| DumpError::Parse { path: path.to_owned(), source })?;
         ends.push(documents.byte_offset());
     }
-    // With one document or none, errors after it are reported by the parser.
+    // With one document or none, the parser reports an error in the rest of the file.
     if ends.len() < 2 {
         return Ok(vec![Dump::from_json(&json, path)?]);
     }
@@ -205,7 +205,7 @@ mod tests {
                 assert_eq!(Dump::read_run(&path).unwrap(), run(steps));
             }
         }
-        // A name without `.gz` finds the file with it.
+        // If `run.json` is missing, `run.json.gz` is read.
         std::fs::remove_file(folder.path().join("run.json")).unwrap();
         assert_eq!(Dump::read_run(&folder.path().join("run.json")).unwrap(), run(3));
         let error = Dump::read(&folder.path().join("run.json")).unwrap_err().to_string();
@@ -246,7 +246,7 @@ mod tests {
             assert!(!path.exists());
             endless(1 << 20).unwrap();
         }
-        // The limit is not for single dumps.
+        // The limit doesn't apply to the dump of a single step.
         let path = folder.path().join("one.json");
         write_up_to::<DumpError>(1, &path, |write| write(&run(1)[0])).unwrap();
     }

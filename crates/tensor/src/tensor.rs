@@ -24,7 +24,8 @@ pub struct ShapeError {
 }
 
 impl ShapeError {
-    /// Checks that a shape has this number of elements. The product of a shape from a file may overflow.
+    /// Checks that a shape has this number of elements. A shape from a file may have so large lengths that their product
+    /// overflows: then it is an error, too.
     pub(crate) fn check(shape: &[usize], elements: usize) -> Result<(), Self> {
         if shape.iter().try_fold(1_usize, |n, &axis| n.checked_mul(axis)) == Some(elements) {
             Ok(())

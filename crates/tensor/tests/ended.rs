@@ -1,5 +1,5 @@
-//! A process that ends while it writes a file: killed, terminated, or stopped by a limit. Afterwards, the file is
-//! completely the old one or completely the new one. No temporary file is left, unless the process was killed.
+//! Tests of a process that ends while it writes a file: killed, terminated, or stopped by a limit. Afterwards, the
+//! file is completely the old one or completely the new one. No temporary file is left, unless the process was killed.
 #![cfg(unix)]
 
 use std::env;
@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use host::file::write_atomically;
 
-/// The environment variables of the writing process: the file, how it ends, and after how many pieces.
-const FILE: &str = "TENSOR_TEST_FILE";
-const END: &str = "TENSOR_TEST_END";
-const AFTER: &str = "TENSOR_TEST_AFTER";
+/// The environment variables of the writing process: the file, the signal that ends it (or `abort`), and the number of
+/// pieces after which it ends.
+const FILE_VARIABLE: &str = "TENSOR_TEST_FILE";
+const END_VARIABLE: &str = "TENSOR_TEST_END";
+const AFTER_VARIABLE: &str = "TENSOR_TEST_AFTER";
 
 const OLD: &[u8] = b"the old file";
 /// Larger than the buffer of a writer, so that the pieces reach the disk one by one.
@@ -31,7 +32,7 @@ fn new() -> Vec<u8> {
 /// The writing process; run as an ordinary test, without the variables, it does nothing.
 #[test]
 fn writer() {
-    if env::var_os(FILE).is_some() {
+    if env::var_os(FILE_VARIABLE).is_some() {
         let code = host::main(write);
         std::process::exit(i32::from(code != ExitCode::SUCCESS));
     }
@@ -39,8 +40,8 @@ fn writer() {
 
 fn write() -> ExitCode {
     let variable = |name| env::var(name).expect("the test sets the variable");
-    let (path, end) = (variable(FILE), variable(END));
-    let after: usize = variable(AFTER).parse().expect("a number");
+    let (path, end) = (variable(FILE_VARIABLE), variable(END_VARIABLE));
+    let after: usize = variable(AFTER_VARIABLE).parse().expect("a number");
     let after_pieces = |pieces: usize| {
         if pieces != after {
             return;
@@ -79,7 +80,8 @@ struct Outcome {
     names: Vec<String>,
 }
 
-/// Lets a process write a file, after what the shell does first, and end.
+/// Starts a process that writes a file and ends by the signal `end` after `after` pieces. The shell runs the commands
+/// in `shell` first.
 fn run(shell: &str, end: &str, after: usize) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
@@ -94,7 +96,11 @@ fn run(shell: &str, end: &str, after: usize) -> Outcome {
         .args(first)
         .args(["-c", &format!("{shell} exec \"$0\" --exact writer --nocapture")])
         .arg(env::current_exe().unwrap())
-        .envs([(FILE, path.to_str().unwrap()), (END, end), (AFTER, &after.to_string())])
+        .envs([
+            (FILE_VARIABLE, path.to_str().unwrap()),
+            (END_VARIABLE, end),
+            (AFTER_VARIABLE, &after.to_string()),
+        ])
         .output()
         .unwrap();
     let names = fs::read_dir(folder.path()).unwrap();

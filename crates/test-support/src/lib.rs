@@ -15,15 +15,15 @@ use tensor::Dump;
 
 /// The device that `FOUR_LEVELS_DEVICE` names; by default the emulated GPU.
 #[must_use]
-pub fn choice() -> Choice {
+pub fn device_choice() -> Choice {
     let device = std::env::var("FOUR_LEVELS_DEVICE").ok();
     device.map_or(Choice::Emulated, |name| Choice::from_str(&name, true).unwrap())
 }
 
-/// Opens that device.
+/// Opens the device that `FOUR_LEVELS_DEVICE` names.
 #[must_use]
 pub fn gpu() -> Gpu {
-    Gpu::open(choice()).unwrap()
+    Gpu::open(device_choice()).unwrap()
 }
 
 /// One training step of a fixture, as computed by PyTorch in double precision.

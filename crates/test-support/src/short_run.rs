@@ -23,11 +23,11 @@ pub fn preset(shuffle: bool) -> Preset {
 
 /// Trains a level on the built-in digits.
 pub fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
-    run_by(&mut Single(level), preset)
+    run_with_runner(&mut Single(level), preset)
 }
 
-/// Trains by a runner, as [`run`] does.
-pub fn run_by(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
+/// Like [`run`], but trains through a runner.
+pub fn run_with_runner(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
     let counts = Counts { train: preset.samples, test: 70 };
     let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
     let set = |images| Dataset::new(images, preset.normalisation);

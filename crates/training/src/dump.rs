@@ -40,7 +40,7 @@ impl Inputs {
     /// Marks the samples as the first ones of MNIST's training set, so that each dump names those of its
     /// batch.
     #[must_use]
-    pub fn of_mnist(self, normalisation: Normalisation) -> Self {
+    pub fn name_as_mnist(self, normalisation: Normalisation) -> Self {
         let rows = (0..self.set.len()).map(|row| row as u32).collect();
         let mnist = Some(Samples { normalisation: normalisation.to_string(), rows });
         Self { mnist, ..self }

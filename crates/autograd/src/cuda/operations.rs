@@ -137,7 +137,7 @@ pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
         launch!(on.function, line(elements), flops[elements],
             read from[elements], write to[elements], elements)
     } else {
-        // This crate's own kernels take a number in addition.
+        // Unlike the levels' kernels, this crate's own kernels also take a number, such as the factor of `scale`.
         let on = cuda.kernel::<(Read, Write, f32, usize)>(kernel)?;
         launch!(on.function, line(elements), flops[elements],
             read from[elements], write to[elements], number, elements)

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use autograd::{Array, Device, ErrorKind, Module, Tensor, load, save};
 use proptest::prelude::*;
-use test_support::choice;
+use test_support::device_choice;
 
 use crate::{operations, original};
 
 fn gpu() -> Device {
-    Device::cuda(choice()).unwrap()
+    Device::cuda(device_choice()).unwrap()
 }
 
 fn single(values: &operations::Values) -> Tensor<f32> {

@@ -359,7 +359,7 @@ fn has_title(page: &Page) -> bool {
     }
 }
 
-/// mdBook's search and list of headings use the title.
+/// A page without a title would have no name in mdBook's search and list of headings.
 #[test]
 fn every_page_begins_with_its_title() {
     assert_none(

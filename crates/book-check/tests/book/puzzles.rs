@@ -49,9 +49,9 @@ fn every_puzzle_has_a_complete_page() {
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
 }
 
-/// The numbers of puzzles that the overview states.
+/// The overview counts the puzzles: in CUDA C, in PTX, and together.
 #[test]
-fn the_overview_states_the_right_numbers() {
+fn the_overview_states_the_right_counts() {
     const WORDS: [(&str, usize); 3] =
         [("thirty-four", 34), ("Twenty-seven", 27), ("sixty-one", 61)];
     let overview = read(&repository().join("book/src/puzzles.md")).unwrap();
@@ -62,7 +62,7 @@ fn the_overview_states_the_right_numbers() {
     }
 }
 
-/// Each puzzle is part of the work of some chapter.
+/// The exercises of a chapter are its paragraph "Work". Each puzzle is named in one of them.
 #[test]
 fn every_puzzle_is_an_exercise_of_a_chapter() {
     let folder = repository().join("book/src");

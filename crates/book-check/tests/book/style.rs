@@ -1,4 +1,4 @@
-//! The rules for prose, over the whole repository.
+//! Test that the prose of the whole repository follows the rules for style.
 
 use book_check::{repository, style};
 

@@ -8,7 +8,7 @@ use conformance::{Check, Variant, run, variants};
 use data::{Batch, Dataset};
 use level1_cpu::{Form, Level1};
 use tensor::{Network, Tensor, TensorName};
-use test_support::choice;
+use test_support::device_choice;
 use training::{Level, Parameters, Program, Result};
 
 /// The level's fault.
@@ -150,7 +150,7 @@ fn cublaslt_lets_the_gradient_through_at_the_kink() {
     let cases = Check::References.cases(&dumps).unwrap();
     let kink = cases.iter().find(|case| case.name == "kink").unwrap();
     let is_left_out = |variant: &Variant| variant.without.contains(&"kink");
-    let left_out: Vec<_> = variants(choice()).into_iter().filter(is_left_out).collect();
+    let left_out: Vec<_> = variants(device_choice()).into_iter().filter(is_left_out).collect();
     assert_eq!(left_out.len(), 3);
     for variant in left_out {
         for outcome in run(&variant.without(&[]), Check::References, kink) {

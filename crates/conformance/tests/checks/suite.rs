@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use conformance::{Check, Outcome, Report, run, table, variants};
-use test_support::choice;
+use test_support::device_choice;
 
 /// Runs a check, and expects that all of it passes.
 fn passes(check: Check) -> Vec<Outcome> {
     let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     let mut outcomes = Vec::new();
     for case in check.cases(&dumps).unwrap() {
-        for variant in variants(choice()) {
+        for variant in variants(device_choice()) {
             outcomes.extend(run(&variant, check, &case));
         }
     }

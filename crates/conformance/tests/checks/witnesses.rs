@@ -7,7 +7,7 @@ use autograd::{Array, Device, Element};
 use conformance::{Check, variants};
 use data::{Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, DumpedTensor, Loss, Network, TensorName};
-use test_support::{choice, reference};
+use test_support::{device_choice, reference};
 use training::dump::{Inputs, dump, header};
 use training::{Edge, Level as _, Preset, PresetKind};
 
@@ -65,7 +65,7 @@ fn push<T: Element>(dump: &mut Dump, name: TensorName, array: Option<Array<T>>) 
 #[test]
 fn every_level_agrees_with_autograd_within_its_rounding() {
     // Variants that only differ in the transfer of batches are only compared with the references.
-    let all = variants(choice());
+    let all = variants(device_choice());
     let variants: Vec<_> = all.iter().filter(|v| v.checks.contains(&Check::Presets)).collect();
     assert!(variants.len() >= 4);
     for preset in networks() {
@@ -88,7 +88,7 @@ fn every_level_agrees_with_autograd_within_its_rounding() {
 /// The fixtures on a GPU: the same program, on kernels.
 #[test]
 fn autograd_on_the_gpu_agrees_with_autograd_within_its_rounding() {
-    let device = Device::cuda(choice()).unwrap();
+    let device = Device::cuda(device_choice()).unwrap();
     for preset in Preset::fixtures() {
         let inputs = Inputs::fixture(&preset);
         let exact = own_dump::<f64>(&preset, &inputs, &Device::Cpu);

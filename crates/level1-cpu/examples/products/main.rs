@@ -13,9 +13,9 @@ use loops::{Product, WAYS};
 
 /// Default of the rows and columns of all matrices; the command line may set another number.
 const N: usize = 600;
-/// Rounds, of which the fastest counts, because other work of the machine can only slow one down.
+/// The number of rounds. The fastest one counts, because other work of the machine can only slow a round down.
 const ROUNDS: usize = 5;
-/// The largest size: larger ones would take long and need much memory.
+/// The largest size: anything larger would take too long and need too much memory.
 const LARGEST: usize = 4096;
 
 fn main() -> std::process::ExitCode {

@@ -78,7 +78,7 @@ fn autotune_prints_measurements_and_the_best_candidate() {
     // z, dw and da of two layers, except da of the first; nothing was timed.
     assert_eq!(said.matches("counted, not timed").count(), 5, "{said}");
     assert_eq!(said.matches("<- kept").count(), 5, "{said}");
-    // A sum of 784 is worth splitting, and eight rows don't fill a large tile.
+    // A sum of 784 terms is worth splitting, and eight rows don't fill a large tile.
     let first = said
         .lines()
         .take_while(|line| !line.contains("matmul_a_bt+BIAS"))

@@ -97,7 +97,7 @@ fn a_wrong_leading_dimension_is_refused() {
 /// numbers are wrong.
 #[test]
 fn a_valid_but_wrong_leading_dimension_is_found() {
-    fn narrow(Problem { matmul, call, .. }: &mut Problem) {
+    fn describe_as_narrower(Problem { matmul, call, .. }: &mut Problem) {
         if *matmul == Matmul::ABt && !call.second.transposed {
             call.second.rows -= 1;
             call.second.ld -= 1;
@@ -107,7 +107,7 @@ fn a_valid_but_wrong_leading_dimension_is_found() {
     }
     let preset = Preset::find("softmax").unwrap();
     for gemm in GEMMS {
-        let found = step_with(narrow, &preset, gemm).unwrap();
+        let found = step_with(describe_as_narrower, &preset, gemm).unwrap();
         let comparison = tensor_diff::compare(&blueprint(&preset), &found, 1.0);
         let first = comparison.first_divergence.unwrap().tensor;
         assert!(matches!(first, TensorName::Z(1) | TensorName::A(1)), "{gemm:?}: {first}");

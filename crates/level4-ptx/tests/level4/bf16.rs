@@ -106,7 +106,7 @@ fn shared_memory_is_used_without_conflicts() {
     let sums = |warps: u64| warps * 2 * 2 * load;
     let gradient = 14 * tiles(3) + 12 * sums(8) + sums(2) + sums(4);
     let backward = tiles(3) + sums(4);
-    let counted = recording.counted().unwrap();
+    let counted = recording.operations_with_counts().unwrap();
     for (kernel, passes) in
         [("forward_layer", forward), ("gradient", gradient), ("backward_layer", backward)]
     {

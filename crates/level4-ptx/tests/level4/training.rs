@@ -15,7 +15,7 @@ use training::{Multi, Preset};
 fn run(rung: Rung, preset: &Preset) -> Outcome {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let mut level = Level4::new(&gpu, &preset.network, rung, Profile::default()).unwrap();
-    short_run::run_by(&mut Multi(&mut level), preset)
+    short_run::run_with_runner(&mut Multi(&mut level), preset)
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn errors_of_a_command_line_name_the_problem() {
     }
 }
 
-/// Compares the sessions of the book that only run the emulator and don't filter its output.
+/// Compares the book's sessions with the playground's output, if they only run the emulator and don't filter its output.
 #[test]
 fn a_page_prints_what_the_book_shows() {
     let kernels = book_kernels();
@@ -239,7 +239,7 @@ fn records_show_divergence_sectors_barriers_and_faults() {
         record("run book/kernels/sum-shared.ptx --block 64 --arg f32[64]:iota --arg f32[1]:0");
     let barriers = sum["steps"].as_array().unwrap().iter().filter(|step| step["barrier"] == true);
     assert!(barriers.count() >= 2);
-    // A full record counts the steps that it leaves out, and has the fault.
+    // A record that is full counts the steps that it leaves out, and still includes the fault.
     let runaway = record("run book/kernels/faults/runaway.ptx --arg u32[1]:0 --limit 100000");
     assert!(runaway["leftOut"].as_u64().unwrap() > 1000);
     assert_eq!(runaway["fault"]["kind"], "runaway kernel");

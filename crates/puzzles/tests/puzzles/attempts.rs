@@ -2,18 +2,18 @@
 
 use puzzles::{Language, Limits, Outcome, Verdict, attempt, puzzle};
 
-fn guard(source: &str) -> Outcome {
+fn attempt_guard(source: &str) -> Outcome {
     attempt(puzzle("guard").unwrap(), Language::CudaC, source, &Limits::default())
 }
 
 #[test]
 fn a_runaway_attempt_is_stopped() {
-    let outcome = guard(
+    let outcome = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (;;)\n        out[0] = 1.0f;\n}",
     );
     assert_eq!(outcome.verdict, Verdict::Stopped, "{outcome}");
     // All threads write out[0], which is a race, unless only one of them does.
-    let alone = guard(
+    let alone = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    if (threadIdx.x == 0)\n        for (;;)\n            out[0] = 1.0f;\n}",
     );
     assert_eq!(alone.verdict, Verdict::Stopped, "{alone}");
@@ -37,11 +37,13 @@ fn the_caller_sets_the_limits() {
 
 #[test]
 fn a_kernel_other_than_the_frames_is_rejected() {
-    let other_name = guard("__global__ void double_it(unsigned n, const float *x, float *out) {}");
+    let other_name =
+        attempt_guard("__global__ void double_it(unsigned n, const float *x, float *out) {}");
     assert!(other_name.what.contains("no kernel called `twice`"), "{other_name}");
-    let fewer = guard("__global__ void twice(const float *x, float *out) {}");
+    let fewer = attempt_guard("__global__ void twice(const float *x, float *out) {}");
     assert!(fewer.what.contains("2 parameters, but is launched with 3: n, x, out"), "{fewer}");
-    let wider = guard("__global__ void twice(unsigned long long n, const float *x, float *out) {}");
+    let wider =
+        attempt_guard("__global__ void twice(unsigned long long n, const float *x, float *out) {}");
     assert!(wider.what.contains("`n` has 8 bytes, but is launched with 4"), "{wider}");
     for outcome in [other_name, fewer, wider] {
         assert_eq!(outcome.verdict, Verdict::Rejected);
@@ -52,7 +54,7 @@ fn a_kernel_other_than_the_frames_is_rejected() {
 
 #[test]
 fn a_compile_error_is_marked_at_its_place() {
-    let outcome = guard(
+    let outcome = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    out[0] = y[0];\n}",
     );
     assert_eq!(outcome.verdict, Verdict::Rejected);
@@ -64,7 +66,7 @@ fn a_compile_error_is_marked_at_its_place() {
 
 #[test]
 fn too_much_shared_memory_is_rejected() {
-    let outcome = guard(
+    let outcome = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    __shared__ float much[1000000];\n    much[threadIdx.x] = 0.0f;\n    out[0] = much[0];\n}",
     );
     assert_eq!(outcome.verdict, Verdict::Rejected, "{outcome}");
@@ -73,7 +75,7 @@ fn too_much_shared_memory_is_rejected() {
 
 #[test]
 fn output_of_a_kernel_is_kept_up_to_a_limit() {
-    let outcome = guard(
+    let outcome = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (int i = 0; i < 100; ++i) printf(\"thread %d in round %d\\n\", threadIdx.x, i);\n}",
     );
     assert!(outcome.printed.starts_with("thread 0 in round 0\n"), "{outcome}");
@@ -90,7 +92,7 @@ fn a_language_without_a_solution_is_rejected() {
 
 #[test]
 fn an_outcome_survives_json() {
-    let outcome = guard(
+    let outcome = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) out[i] = 0.0f / 0.0f;\n}",
     );
     let wrong = outcome.wrong.as_ref().unwrap();

@@ -9,7 +9,7 @@ use super::{Dump, DumpError};
 use crate::plausible::is_enough_of_json;
 use host::file;
 
-/// The bytes of a file, unpacked if it is gzipped, with a limit of both sizes.
+/// The bytes of a file, unpacked if it is gzipped. `most` limits both the packed and the unpacked size.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     file::read_packed(file::open_up_to(path, most)?, most, MultiGzDecoder::new, is_enough_of_json)
 }

@@ -1,4 +1,4 @@
-//! Dumps that are read and written, and files that are refused.
+//! Tests that dumps are read back as they were written, and that other files are refused.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -70,7 +70,7 @@ fn double_precision_keeps_all_its_digits() {
     assert_eq!(round_trip(&dump, "a.json"), dump);
 }
 
-/// The header that the design fixes, without the optional loss, whole numbers among the data.
+/// The header has the required fields but not the optional loss; some of the data are whole numbers.
 #[test]
 fn a_dump_written_by_hand_is_read() {
     let json = br#"{"format": "four-levels-dump", "version": 1, "level": "me", "device": "cpu",
@@ -149,7 +149,7 @@ fn a_file_that_is_cut_off_is_an_error_plain_or_gzipped() {
     }
 }
 
-/// A file that unpacks to a thousand times its size is refused before its end.
+/// A gzipped file that unpacks to a thousand times its size is refused before it is unpacked to its end.
 #[test]
 fn a_file_that_unpacks_beyond_the_limit_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +203,7 @@ fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
     }
 }
 
-/// An unknown field may have any size; the list of tensors may not.
+/// An unknown field may have any size; the number of tensors is limited.
 #[test]
 fn unknown_fields_are_skipped_and_too_many_tensors_are_refused() {
     let mut json = Vec::new();

@@ -175,7 +175,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             let set = Dataset::new(&digits.train, preset.normalisation);
             let inputs = Inputs::of_training(set, parameters);
             match digits.origin {
-                Origin::Mnist(_) => inputs.of_mnist(preset.normalisation),
+                Origin::Mnist(_) => inputs.name_as_mnist(preset.normalisation),
                 Origin::Synthetic => inputs,
             }
         }

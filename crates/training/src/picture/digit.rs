@@ -125,7 +125,7 @@ impl<'a> Digit<'a> {
         (self.columns.1 - self.columns.0 + 1, self.rows.1 - self.rows.0 + 1)
     }
 
-    /// Whether the picture has MNIST's size, and the digit the size and the position of one of MNIST's.
+    /// Whether the picture is as large as MNIST's, and its digit has the size and the position of an MNIST digit.
     fn is_like_mnist(&self) -> bool {
         let (columns, rows) = self.sides();
         let middle = SIDE as f32 / 2.0;
