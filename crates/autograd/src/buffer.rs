@@ -65,7 +65,7 @@ fn different_devices<R>(operation: &'static str) -> Result<R> {
     Err(ErrorKind::Devices { operation, left, right }.into())
 }
 
-/// The same function with its number as `f32`, for the GPU.
+/// The function with its number as `f32`, for the GPU.
 fn to_f32<T: Element>(function: Unary<T>) -> Unary<f32> {
     let number = |number: T| number.to_f64() as f32;
     match function {

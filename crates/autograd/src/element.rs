@@ -30,16 +30,16 @@ pub trait Element:
 
     /// The nearest number of this type.
     fn from_f64(value: f64) -> Self;
-    /// The same number, exactly.
+    /// This number as `f64`, exactly.
     fn to_f64(self) -> f64;
     /// Its bytes, little endian.
     fn to_bytes(self) -> Vec<u8>;
     /// The number with these bytes, little endian; `None` if there are too few or too many bytes.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 
-    /// The same numbers as `f32`; `None` if the type isn't `f32`.
+    /// The numbers as `f32`; `None` if the type isn't `f32`.
     fn into_singles(numbers: Vec<Self>) -> Option<Vec<f32>>;
-    /// The same numbers in this type.
+    /// The `f32` numbers in this type.
     fn from_singles(numbers: Vec<f32>) -> Vec<Self>;
 
     /// `eˣ`.

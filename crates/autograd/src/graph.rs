@@ -44,7 +44,7 @@ pub fn dot<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     Ok(text)
 }
 
-/// The same graph as an SVG picture; this doesn't need Graphviz.
+/// The graph of a tensor, as [`dot`] describes it, as an SVG picture; this doesn't need Graphviz.
 ///
 /// # Errors
 /// As [`dot`].

@@ -86,8 +86,7 @@ pub struct Kept {
     pub run: Vec<Dump>,
 }
 
-/// The same; also keeps the tensors of the first run of a case, and of each run that
-/// doesn't agree.
+/// Like [`run`]; also keeps the tensors of the first run of a case, and of each run that doesn't agree.
 pub fn run_and_keep(
     variant: &Variant,
     check: Check,

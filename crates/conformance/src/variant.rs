@@ -65,13 +65,13 @@ impl Variant {
         Self { level: P::NAME, options, device, checks, without: &[], functions }
     }
 
-    /// The same, but only with these checks; another variant with the same kernels has to pass the others.
+    /// This variant with only these checks; another variant with the same kernels has to pass the others.
     #[must_use]
     pub fn held_to(self, checks: &'static [Check]) -> Self {
         Self { checks, ..self }
     }
 
-    /// The same without these cases, whose result depends on a library that the level calls.
+    /// This variant without these cases, whose result depends on a library that the level calls.
     #[must_use]
     pub fn without(self, cases: &'static [&'static str]) -> Self {
         Self { without: cases, ..self }

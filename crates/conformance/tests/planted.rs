@@ -88,7 +88,7 @@ fn in_browser(folder: &Path, pages: &[&Value]) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The same with nothing planted: no fault is found.
+/// If no fault is planted, none is found.
 #[test]
 fn without_a_fault_nothing_is_found() {
     let nothing = r#"

@@ -43,7 +43,7 @@ impl<P> Function<P> {
         self.name
     }
 
-    /// The same kernel under another name in errors and profiles.
+    /// This kernel under another name in errors and profiles.
     #[must_use]
     pub fn renamed(&self, name: &'static str) -> Self {
         Self { kernel: self.kernel.clone(), name, parameters: PhantomData }

@@ -21,7 +21,7 @@ pub enum Products {
     SharedTile,
     /// A thread keeps 4 x 4 results in registers.
     RegisterTile,
-    /// The same with loads of four numbers, and the next tile is loaded while one is multiplied.
+    /// As `register-tile`, with loads of four numbers, and the next tile is loaded while one is multiplied.
     Vectorised,
     /// A warp multiplies small matrices in one instruction, on tensor cores, which round their factors
     /// to TF32.

@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let exact: f64 = factors.clone().map(|(x, w)| x * w).sum();
         let units = |sum: f64| (sum - exact) / exact * 2_f64.powi(24);
         tensor_cores.push(units(z));
-        // The same in single precision, one fused multiply-add after another.
+        // The sum in single precision, one fused multiply-add after another.
         let sum = factors.fold(0.0_f32, |sum, (x, w)| (x as f32).mul_add(w as f32, sum));
         nearest.push(units(sum.into()));
     }

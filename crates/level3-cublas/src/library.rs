@@ -36,11 +36,11 @@ pub trait Routine {
 pub struct Problem {
     /// The product of row-major matrices.
     pub matmul: Matmul,
-    /// Its sizes.
+    /// The sizes of the product.
     pub shape: ProductShape,
     /// The operation that the library applies to the product.
     pub epilogue: Epilogue,
-    /// The same product of column-major matrices.
+    /// The description of that product as one of column-major matrices.
     pub call: ColumnMajor,
     /// The factor of the result's old contents, which the library adds; with 0 it doesn't read them.
     pub beta: f32,

@@ -54,7 +54,7 @@ impl<P> Kernel<P> {
         Ok(Self { launcher, function })
     }
 
-    /// The same kernel under another name in errors and profiles.
+    /// This kernel under another name in errors and profiles.
     pub(crate) fn renamed(&self, name: &'static str) -> Self {
         Self { launcher: self.launcher.clone(), function: self.function.renamed(name) }
     }

@@ -66,7 +66,7 @@ impl Level4 {
         Self::start(gpu, network, rung, rung.row().ptx, profile)
     }
 
-    /// The same with other PTX in place of the rung's file, to see the effect of a mistake.
+    /// A network with all parameters 0, with other PTX in place of the rung's file, to see the effect of a mistake.
     ///
     /// # Safety
     /// A kernel can read and write any memory. The emulated device checks each access.

@@ -28,9 +28,9 @@ pub enum Rung {
     WholeEpoch,
     /// The products of `tiled` on tensor cores, which round their factors to TF32.
     TensorCores,
-    /// The same with factors rounded to bfloat16, two of which fill a register.
+    /// The products of `tensor-cores` with factors rounded to bfloat16, two of which fill a register.
     Bf16,
-    /// The same in single precision: each factor is the sum of three TF32 numbers.
+    /// The products of `tensor-cores` in single precision: each factor is the sum of three TF32 numbers.
     ThreeTf32,
 }
 

@@ -39,9 +39,9 @@ pub struct Mark {
 /// The reason why work has no position in a roofline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It has no floating-point operations, or no accesses to memory.
+    /// The work has no floating-point operations, or no accesses to memory.
     Nothing,
-    /// It multiplies numbers of types without a roof.
+    /// The work multiplies numbers of types for which the roofline has no peak.
     OtherTypes,
 }
 

@@ -47,7 +47,7 @@ impl Language {
 /// The texts of a puzzle in one language.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
-    /// Which language.
+    /// The language of the texts.
     pub language: Language,
     /// The text that the reader begins with. It compiles, but doesn't solve the puzzle.
     pub frame: &'static str,

@@ -17,7 +17,7 @@ pub trait Runner {
     /// The level; it takes whole batches.
     fn level(&mut self) -> &mut dyn Level;
 
-    /// The same level, if it can take several steps in one call.
+    /// The level as a [`MultiStep`], if it can take several steps in one call.
     fn multi_step(&mut self) -> Option<&mut dyn MultiStep> {
         None
     }

@@ -47,7 +47,7 @@ pub mod definition {
     }
 }
 
-/// The same additions, in an order in which neighbours in memory follow each other.
+/// The additions of the plain loops, in an order in which neighbours in memory follow each other.
 pub mod order {
     // ANCHOR: order
     pub fn matmul_at_b(a: &[f32], b: &[f32], c: &mut [f32], m: usize, n: usize, k: usize) {

@@ -11,7 +11,7 @@ fn sanitized(name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
     sanitized_by(checked(), name, launch);
 }
 
-/// The same with some of the checks, if several of them would find the fault.
+/// Like [`sanitized`], with only some of the checks, for a fault that several of them would find.
 fn sanitized_by(options: Options, name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
     let Err(fault) = launch(&bench(name, in_order(options))) else {
         panic!("nothing is said of {name}")

@@ -47,7 +47,7 @@ pub(crate) enum Axis {
 pub(crate) struct Sum {
     /// The axes that index the rows and the columns of the first input.
     pub(crate) left: [Axis; 2],
-    /// The same for the second input; without one, every term is multiplied by 1.
+    /// The axes that index the rows and the columns of the second input; without one, every term is multiplied by 1.
     pub(crate) right: Option<[Axis; 2]>,
     /// Whether the last input is a bias.
     pub(crate) biased: bool,

@@ -198,7 +198,7 @@ fn relations(wrong: &[usize], rows: Rows) -> Vec<Part> {
     RELATIONS.iter().filter(holds).map(|(text, of)| rows.part((*text).to_owned(), of)).collect()
 }
 
-/// The same places of every group of elements, counted across rows.
+/// Parts at the same places of every group of elements, counted across rows.
 fn of_each(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let elements = rows.rows * rows.columns;
     let mut all = Vec::new();
@@ -279,7 +279,7 @@ pub(crate) fn describe(wrong: &[usize], shape: &[usize]) -> String {
     described(wrong, shape).0
 }
 
-/// The same, and whether rows and columns follow a rule.
+/// The text of [`describe`], and whether rows and columns follow a rule.
 fn described(wrong: &[usize], shape: &[usize]) -> (String, bool) {
     if shape.is_empty() {
         return (String::new(), true);

@@ -32,7 +32,7 @@ fn any_factor(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(vec![hypothesis(text, move |i| factor * scene.expected[i])])
 }
 
-/// The same number for all elements.
+/// All elements are the same number.
 fn constant(scene: &Scene<'_>) -> Option<Pattern> {
     let constant = scene.candidate[*scene.probes.first()?];
     if scene.probes.len() < 3 || !constant.is_finite() {

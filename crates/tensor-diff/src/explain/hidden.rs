@@ -72,7 +72,7 @@ impl<'a> Hidden<'a> {
         Some(Self { name, is_written: chain.is_given_by_reference(name), next, values })
     }
 
-    /// The same search with the hidden tensor in the place of the wrong one.
+    /// The scene of the search with the hidden tensor in the place of the wrong one.
     pub(super) fn scene<'s>(&'s self, of: &'s Scene<'a>) -> Option<Scene<'s>> {
         // Hypotheses are fitted to the first probe, so it has to be known.
         let known = |&&i: &&usize| self.values[i].is_finite();

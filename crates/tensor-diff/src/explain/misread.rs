@@ -55,7 +55,7 @@ pub(super) fn in_any_way(scene: &Scene<'_>) -> Option<Pattern> {
     by_formula(scene, false)
 }
 
-/// The same with an unknown factor.
+/// Any way to misread an operand or misplace the result, with an unknown factor.
 pub(super) fn in_any_way_and_scaled(scene: &Scene<'_>) -> Option<Pattern> {
     by_formula(scene, true)
 }

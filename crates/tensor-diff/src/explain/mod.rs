@@ -245,7 +245,8 @@ impl<'a> Scene<'a> {
         self.tells_after(hypotheses, 0)
     }
 
-    /// The same if `numbers` were fitted to the probes: as many of these, the most informative ones, no longer count.
+    /// Like [`tells`](Self::tells), if `numbers` numbers were fitted to the probes: as many of these, the most informative
+    /// ones, no longer count.
     fn tells_after(&self, hypotheses: usize, numbers: usize) -> bool {
         let chance = |&i: &usize| {
             let (held, expected) = self.held(i);

@@ -71,7 +71,7 @@ pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comp
     compare_from(reference, candidate, own, &Errors::new(), scale_tolerance).0
 }
 
-/// The same if the parameters may be apart by `start`; also returns the bounds of every tensor.
+/// Like [`compare`], but the parameters may differ by `start`; also returns the bounds of every tensor.
 pub(crate) fn compare_from(
     reference: &Dump,
     candidate: &Dump,

@@ -106,8 +106,8 @@ impl Side {
 }
 
 impl Side {
-    /// The same for a dump whose values were rounded to this number of decimal digits afterwards. That rounding affects
-    /// both factors of a product, and its result.
+    /// The rounding of a dump whose values were also rounded to this number of decimal digits. That affects both factors
+    /// of a product, and its result.
     fn rounded(self, digits: Option<u32>) -> Self {
         let Some(digits) = digits else { return self };
         let decimal = 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
@@ -119,7 +119,7 @@ impl Side {
         grown(n as f64 * self.unit)
     }
 
-    /// The same of a sum of products.
+    /// γₙ of a sum of products.
     fn product_sum(&self, n: usize) -> f64 {
         // The errors of cutting off the sum after each group, in single-precision unit roundoffs.
         let cut = self.group.map_or(0.0, |group| 2.0 * n.div_ceil(group) as f64);
@@ -300,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The same for single-precision factors, split into three TF32 numbers each: six products, of which the
+    /// The error of the sum for single-precision factors, split into three TF32 numbers each: six products, of which the
     /// largest is summed in groups of eight, whose sums are added by ordinary additions.
     fn three_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
         let rules = tensor_core::Rules::new(capability, Format::Tf32);

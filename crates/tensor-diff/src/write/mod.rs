@@ -49,7 +49,7 @@ fn verdict(path: &Path, reference: Option<&Path>, agrees: bool) -> String {
     format!("{style}{}{style:#}", plain_verdict(path, reference, agrees))
 }
 
-/// The same without colour.
+/// The verdict in a few words, without colour.
 fn plain_verdict(path: &Path, reference: Option<&Path>, agrees: bool) -> String {
     let path = host::shown(path);
     match (reference.map(host::shown), agrees) {

@@ -46,8 +46,8 @@ proptest! {
         prop_assert!(found.agrees(), "{}", explain(&found));
     }
 
-    /// The same in float64, whose bounds are 2²⁹ times smaller: a float32 dump whose header claims float64
-    /// is wrong.
+    /// Honest float64 arithmetic agrees. Its bounds are 2²⁹ times smaller than those of float32, so a float32 dump whose
+    /// header claims float64 is wrong.
     #[test]
     fn float64_has_its_own_bound(start in starts(), arithmetic in arithmetics()) {
         let reference = start.reference();

@@ -240,7 +240,7 @@ mod tests {
                     assert!((found - amount).abs() < exact, "{ink:?} on {paper:?}: {found}");
                 }
             }
-            // The same amounts as opacity, without paper.
+            // The amounts of ink as opacity, on a transparent background instead of paper.
             let on_nothing = |amount| {
                 let [r, g, b] = paper.map(byte);
                 vec![r, g, b, byte(amount)]

@@ -37,7 +37,7 @@ pub(super) struct Buffers {
 // ANCHOR_END: buffers
 
 impl Buffers {
-    /// Those of a network, without a batch.
+    /// The buffers of a network, without a batch.
     pub(super) fn new(network: &Network) -> Self {
         let layer = |sizes: &[usize]| {
             let (m, n) = (sizes[0], sizes[1]);

@@ -55,7 +55,7 @@ impl Wrong<'_> {
         Some(Pattern::new(PatternKind::EqualsOther, text))
     }
 
-    /// The same rows in another order: the samples of a batch, shuffled.
+    /// The rows are right, but in another order: the samples of a batch are shuffled.
     pub(super) fn rows_permuted(&self) -> Option<Pattern> {
         let &[rows, columns] = self.shape else { return None };
         if rows < 2

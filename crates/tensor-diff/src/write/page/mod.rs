@@ -34,7 +34,7 @@ use crate::judge::{Candidate, Run, moved_back, titles};
 /// The largest number of elements of a tensor that are drawn on the page of one candidate: the first layer of 30
 /// units on MNIST has fewer.
 const MAX_CELLS: usize = 24_576;
-/// The same on a page of many candidates.
+/// The smallest limit of drawn elements of a tensor, on a page of many candidates.
 const MIN_CELLS: usize = 512;
 
 const PAGE: Page<'static> = Page {

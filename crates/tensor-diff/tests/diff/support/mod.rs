@@ -100,7 +100,7 @@ impl Start {
         }
     }
 
-    /// The same with all weights and biases multiplied: large ones saturate softmax and sigmoid.
+    /// This start with all weights and biases multiplied by `scale`: large ones saturate softmax and sigmoid.
     pub(crate) fn scaled(mut self, scale: f32) -> Self {
         let all = self.parameters.iter_mut().flat_map(|(w, b)| w.iter_mut().chain(b));
         all.for_each(|parameter| *parameter *= scale);
