@@ -141,7 +141,7 @@ impl Error {
         self.at
     }
 
-    /// The same error with this location, unless it has one already.
+    /// This error with the given location, unless it has one already.
     pub(crate) fn at(self, location: &'static Location<'static>) -> Self {
         Self { at: Some(self.at.unwrap_or(location)), ..self }
     }

@@ -49,7 +49,7 @@ impl Layout {
         view
     }
 
-    /// The same elements in another shape; `None` if they aren't contiguous.
+    /// The layout of the same elements in another shape; `None` if they aren't contiguous.
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Option<Self> {
         self.is_contiguous().then(|| Self { offset: self.offset, ..Self::contiguous(shape) })
     }

@@ -39,9 +39,9 @@ pub struct Outcome {
 /// A run of the suite in numbers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// `four-levels-conformance`.
+    /// The name of the format, `four-levels-conformance`.
     pub format: &'static str,
-    /// 1.
+    /// The version of the format, 1.
     pub version: u32,
     /// The GPU that the levels from 2 on computed on.
     pub device: Option<String>,

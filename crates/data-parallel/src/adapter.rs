@@ -73,7 +73,7 @@ impl<L: DeviceLevel> DataParallel<L> {
         Ok((Self { ranks, level, divisor: reduction.divisor, share: 0, whole: 0 }, communicator))
     }
 
-    /// This rank.
+    /// The rank that this adapter is.
     pub const fn rank(&self) -> Rank {
         self.ranks.place()
     }

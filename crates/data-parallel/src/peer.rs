@@ -135,7 +135,7 @@ impl Secret {
         }
     }
 
-    /// Whether there is one.
+    /// Whether there is a secret.
     pub(crate) const fn is_set(&self) -> bool {
         self.0.is_some()
     }

@@ -7,7 +7,7 @@ use data::Batch;
 /// One of several ranks, each of which takes its share of every batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Its number, counted from 0.
+    /// The rank's number, counted from 0.
     pub rank: usize,
     /// How many ranks there are.
     pub world_size: usize,

@@ -331,11 +331,11 @@ struct Guest {
 
 /// The progress of a guest's introduction.
 enum Stage {
-    /// It has not sent everything yet.
+    /// The guest has not sent everything yet.
     Open,
-    /// It is not a rank of this run, has disconnected, or takes too long.
+    /// The guest is not a rank of this run, has disconnected, or takes too long.
     Closed,
-    /// It is a rank of this run.
+    /// The guest is a rank of this run.
     Proved { rank: usize, world_size: usize },
 }
 

@@ -137,7 +137,7 @@ impl Gpu {
         Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
     }
 
-    /// The same GPU, with this compiler for its kernels. `None` means NVIDIA's compiler, and the built-in one as
+    /// This GPU, with the given compiler for its kernels. `None` means NVIDIA's compiler, and the built-in one as
     /// the fallback for edited kernels.
     #[must_use]
     pub const fn compiling_by(mut self, compiler: Option<Compiler>) -> Self {
@@ -145,7 +145,7 @@ impl Gpu {
         self
     }
 
-    /// The same GPU, with the kernels of this folder, which has a source for each of them.
+    /// This GPU, with the kernels of this folder, which has a source for each of them.
     ///
     /// # Safety
     /// Levels launch these kernels with the arguments of the original ones. A kernel can read and write any

@@ -17,19 +17,19 @@ pub struct Layer {
     /// `n`.
     pub outputs: usize,
 
-    // These live as long as the training: read by every step, written by its update.
+    // Buffers that live as long as the training: read by every step, written by its update.
     /// Weights, `[n, m]`.
     pub w: Buffer,
     /// Biases, `[n]`.
     pub b: Buffer,
 
-    // These live for one step: written by the forward pass, read by the backward pass.
+    // Buffers that live for one step: written by the forward pass, read by the backward pass.
     /// `[B, n]`.
     pub z: Buffer,
     /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
     pub a: Buffer,
 
-    // These live for one step too: written by the backward pass, the last two read by the update.
+    // Buffers that live for one step, too: written by the backward pass, the last two read by the update.
     /// `[B, n]`; unused in the last layer.
     pub da: Buffer,
     /// `[B, n]`.

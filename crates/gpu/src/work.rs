@@ -78,7 +78,7 @@ impl Work {
         })
     }
 
-    /// The same work with one more buffer, whose elements have `bytes` bytes each.
+    /// This work with one more buffer, whose elements have `bytes` bytes each.
     ///
     /// # Errors
     /// As [`new`](Self::new).

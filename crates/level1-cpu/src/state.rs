@@ -32,19 +32,19 @@ pub(crate) struct Layer {
     /// `n`.
     pub outputs: usize,
 
-    // These live as long as the training: read by every step, written by its update.
+    // Buffers that live as long as the training: read by every step, written by its update.
     /// Weights, `[n, m]`.
     pub w: Vec<f32>,
     /// Biases, `[n]`.
     pub b: Vec<f32>,
 
-    // These live for one step: written by the forward pass, read by the backward pass.
+    // Buffers that live for one step: written by the forward pass, read by the backward pass.
     /// `[B, n]`.
     pub z: Vec<f32>,
     /// `relu(z)`, `[B, n]`; empty in the last layer, which has `p`.
     pub a: Vec<f32>,
 
-    // These live for one step too: written by the backward pass, the last two read by the update.
+    // Buffers that live for one step, too: written by the backward pass, the last two read by the update.
     /// `[B, n]`; empty in the last layer.
     pub da: Vec<f32>,
     /// `[B, n]`.

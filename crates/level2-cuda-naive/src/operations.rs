@@ -25,7 +25,7 @@ kernels! {
     // ANCHOR: matmul_a_bt
     /// `c = a · bᵀ`, where `a` is `[m, k]`, `b` is `[n, k]` and `c` is `[m, n]`.
     matmul_a_bt = "matmul_a_bt"(read a[m * k], read b[n * k], write c[m * n], m: usize, n: usize, k: usize)
-        in on.products.along_rows(m, n), flops[2 * m * n * k];
+        in on.products.grid_along_rows(m, n), flops[2 * m * n * k];
     // ANCHOR_END: matmul_a_bt
 
     /// `c = aᵀ · b`, where `a` is `[k, m]`, `b` is `[k, n]` and `c` is `[m, n]`.
@@ -108,7 +108,7 @@ impl Operations {
         unsafe { Self::load(Launcher::new(gpu, profiler), products, find) }
     }
 
-    /// The same kernels, launched in another stream.
+    /// These kernels, launched in another stream.
     #[must_use]
     pub fn in_stream(mut self, stream: Arc<CudaStream>) -> Self {
         self.launcher.stream = stream;

@@ -67,7 +67,7 @@ impl Products {
     }
 
     /// The grid of `c = a · bᵀ`, whose result is `[m, n]`.
-    pub(crate) fn along_rows(self, m: usize, n: usize) -> LaunchConfig {
+    pub(crate) fn grid_along_rows(self, m: usize, n: usize) -> LaunchConfig {
         match self {
             // A warp for each element.
             Self::Coalesced => {

@@ -39,7 +39,7 @@ impl Card {
         }
     }
 
-    /// Its speeds.
+    /// The speeds of the card.
     ///
     /// Sources: "NVIDIA H100 Tensor Core GPU", data sheet, column H100 SXM (67 and, with sparsity, 989
     /// TFLOP/s; 3.35 TB/s); "NVIDIA A100 Tensor Core GPU", data sheet, column A100 80GB SXM (19.5 and

@@ -13,7 +13,7 @@ use crate::puzzle::Language;
 pub enum Verdict {
     /// Every number is right on every size, and every demand is met.
     Solved,
-    /// It does not compile, or lacks the frame's kernel.
+    /// The attempt does not compile, or lacks the frame's kernel.
     Rejected,
     /// A thread caused a fault, or a warp exceeded the limit of instructions.
     Stopped,

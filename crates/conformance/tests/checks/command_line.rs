@@ -1,4 +1,4 @@
-//! The program: its output, and its exit codes.
+//! Tests of the program `conformance`: its output, and its exit codes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
             let dw1 = run[0].tensors.iter_mut().find(|tensor| tensor.name.to_string() == "dw1");
             dw1.unwrap().data[7] += 1.0;
         }
-        // The plain form is read as well.
+        // A reference that isn't gzipped is read as well.
         let name = path.file_name().unwrap().to_str().unwrap().trim_end_matches(".gz");
         Dump::write_run(&run, &folder.path().join(name)).unwrap();
     }

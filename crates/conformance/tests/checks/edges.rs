@@ -11,7 +11,7 @@ use tensor::{Network, Tensor, TensorName};
 use test_support::device_choice;
 use training::{Level, Parameters, Program, Result};
 
-/// The level's fault.
+/// The fault that is planted in the level.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     /// Softmax doesn't subtract the maximum.

@@ -1,4 +1,4 @@
-//! The suite itself: that it passes, what it prints, and that it accepts a reader's level.
+//! Tests of the suite: it passes, its program prints the results, and it accepts a reader's level.
 
 mod command_line;
 mod edges;

@@ -1,4 +1,4 @@
-//! Levels without a batch: before the first one, and on a GPU after a batch for which the device had no memory,
+//! Tests of levels without a batch: before the first one, and on a GPU after a batch for which the device had no memory,
 //! or after another training set. Then nothing computes, and the next batch trains as
 //! on a new level.
 

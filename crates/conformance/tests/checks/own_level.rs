@@ -1,4 +1,4 @@
-//! The level that the book builds: each stage computes exactly its part, and the last one passes
+//! Tests of the level that the book builds: each stage computes exactly its part, and the last one passes
 //! the whole suite.
 
 #[path = "../../examples/own_level/own/mod.rs"]

@@ -1,4 +1,4 @@
-//! The page of a training run, made by a level on the built-in digits.
+//! Tests of the page of a training run, made by a level on the built-in digits.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Every check on every way to run a level: on the emulated GPU, or on the device that
+//! Tests that every way to run a level passes every check: on the emulated GPU, or on the device that
 //! `FOUR_LEVELS_DEVICE` names.
 
 use std::path::Path;
@@ -23,7 +23,7 @@ fn passes(check: Check) -> Vec<Outcome> {
 #[test]
 fn steps_agree_with_the_references() {
     let outcomes = passes(Check::References);
-    // Run phase by phase, these hold every tensor, so that all are compared.
+    // Run phase by phase, these levels hold every tensor, so that all tensors are compared.
     for (level, options) in [
         ("level1-cpu", "--form textbook"),
         ("level2-cuda-naive", "--kernels per-operation --transfer explicit"),
@@ -35,12 +35,12 @@ fn steps_agree_with_the_references() {
         assert!(of.clone().count() > 0, "{level} {options} is gone");
         assert!(of.all(|outcome| outcome.not_materialised.is_empty()), "{level} {options}");
     }
-    // Of the rungs, only the plainest one holds them all.
+    // Of the rungs, only the plainest one holds all tensors.
     for outcome in outcomes.iter().filter(|outcome| outcome.level == "level4-ptx") {
         let plain = outcome.options == "--kernels thread-per-sample";
         assert_eq!(outcome.not_materialised.is_empty(), plain, "{}", outcome.options);
     }
-    // The others only lack gradients within a network, and pre-activations.
+    // The other variants only lack gradients within a network, and pre-activations.
     for outcome in &outcomes {
         for name in &outcome.not_materialised {
             let name = name.to_string();

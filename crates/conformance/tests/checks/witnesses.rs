@@ -1,4 +1,4 @@
-//! The three witnesses: every gradient of every preset's network, as it was derived by hand at each
+//! Tests that three witnesses agree: every gradient of every preset's network, as it was derived by hand at each
 //! level, as `autograd` derives it in double precision, and as central differences measure it; and,
 //! for the fixtures, as PyTorch derives it.
 

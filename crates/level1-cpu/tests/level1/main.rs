@@ -1,4 +1,4 @@
-//! The tests of level 1.
+//! Tests of level 1: accuracy, command line, fast form, hostile input, saved models and products.
 
 mod accuracy;
 mod command_line;

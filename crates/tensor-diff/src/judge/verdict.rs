@@ -17,20 +17,20 @@ pub enum Verdict {
     Infinite,
     /// The two shapes differ, or don't fit the network's sizes.
     Shape,
-    /// One of the dumps lacks it.
+    /// One of the dumps lacks the tensor.
     Missing,
-    /// Its values are right, but it is at the wrong place in one of the files.
+    /// The tensor's values are right, but it is at the wrong place in one of the files.
     Order,
-    /// One of the dumps lacks it and declares that its level never holds it in memory: neither a mismatch
+    /// One of the dumps lacks the tensor and declares that its level never holds it in memory: neither a mismatch
     /// nor an agreement.
     NotMaterialised,
     /// The reference lacks tensors that the bound depends on.
     NoBound,
     /// The network has no tensor of this name.
     Unexpected,
-    /// It is given to the step, and nothing in its own dump shows whether it is right.
+    /// The tensor is given to the step, and nothing in its own dump shows whether it is right.
     Given,
-    /// It isn't finite, and neither are its inputs.
+    /// The tensor isn't finite, and neither are its inputs.
     Inherited,
 }
 

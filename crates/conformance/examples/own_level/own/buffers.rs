@@ -59,7 +59,7 @@ impl Buffers {
         Self { batch: 0, x: Vec::new(), y: Vec::new(), p: Vec::new(), layers }
     }
 
-    /// Fits what depends on the size of the batch, if there is the memory for it.
+    /// Resizes the buffers that depend on the size of the batch. Fails if there is not enough memory.
     pub(super) fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
         let (samples, inputs) = (batch.len(), batch.dataset().features());
         let classes = self.layers.last().map_or(0, |layer| layer.n);

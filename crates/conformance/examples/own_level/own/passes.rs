@@ -1,4 +1,4 @@
-//! The passes, in loops.
+//! The forward pass, the loss, the backward pass and the update, in plain loops.
 
 use tensor::Loss;
 

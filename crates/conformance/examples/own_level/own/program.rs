@@ -9,13 +9,13 @@ use super::Own;
 /// How far the level has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Stage {
-    /// It takes in a batch and parameters.
+    /// The level takes in a batch and parameters.
     Batch,
-    /// It computes z, a, p and the loss.
+    /// The level computes z, a, p and the loss.
     Forward,
-    /// It computes the gradients.
+    /// The level computes the gradients.
     Backward,
-    /// It trains.
+    /// The level trains.
     #[default]
     Update,
 }
