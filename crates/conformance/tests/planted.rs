@@ -1,4 +1,4 @@
-//! Plants faults one at a time: both instruments have to name the tensor and the step of each, and
+//! Tests with planted faults, one at a time: both instruments have to name the tensor and the step of each, and
 //! exactly the faults that the table marks as explained have a right reading. The authors of the readings
 //! knew some of the faults, but none of the blind ones.
 

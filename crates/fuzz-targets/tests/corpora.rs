@@ -1,4 +1,4 @@
-//! Replays the committed corpus of the fuzzer (`fuzz/corpus`), and variations of it.
+//! Test that replays the committed corpus of the fuzzer (`fuzz/corpus`), and variations of it.
 //!
 //! `FUZZ_SECONDS=60 cargo test -p fuzz-targets` continues for that long.
 

@@ -18,9 +18,9 @@ const DASHES: [(i32, i32); 4] = [(1, 0), (8, 4), (2, 3), (12, 3)];
 /// One line of a chart.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its name in the legend.
+    /// The line's name in the legend.
     pub name: String,
-    /// Its points, from left to right; points that aren't finite are left out.
+    /// The line's points, from left to right; points that aren't finite are left out.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -31,7 +31,7 @@ pub struct Chart {
     pub x: String,
     /// Label of the vertical axis.
     pub y: String,
-    /// The lines.
+    /// The lines of the chart.
     pub lines: Vec<Line>,
     /// The range of the vertical axis; by default that of the data.
     pub range: Option<(f64, f64)>,
@@ -167,7 +167,7 @@ mod tests {
         for label in [">\n0.010\n<", ">\n0.10\n<", ">\n1.0\n<", ">\n10\n<"] {
             assert!(svg.contains(label), "{label:?} {svg}");
         }
-        // 0 is left out.
+        // The point at 0 has no place on a logarithmic axis, so it is left out.
         assert_eq!(svg.matches("<circle").count(), 3);
     }
 

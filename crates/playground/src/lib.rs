@@ -1,4 +1,4 @@
-//! The emulated GPU for a page: the commands of `ptx-emulator`, the puzzles and a training, with requests and answers in
+//! The emulated GPU for a page: the commands of `ptx-emulator`, the puzzles and a training run, with requests and answers in
 //! JSON.
 //!
 //! [`Playground::answer`] is the whole interface. In a browser `ffi` passes its texts; the page calls it from a worker,

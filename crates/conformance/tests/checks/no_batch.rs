@@ -1,6 +1,5 @@
-//! Tests of levels without a batch: before the first one, and on a GPU after a batch for which the device had no memory,
-//! or after another training set. Then nothing computes, and the next batch trains as
-//! on a new level.
+//! Tests of levels without a batch: before the first one, and on a GPU after a batch for which the device had no
+//! memory, or after another training set. Then nothing computes, and the next batch trains as on a new level.
 
 use std::process::Command;
 

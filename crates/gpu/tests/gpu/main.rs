@@ -1,4 +1,4 @@
-//! The tests of the crate gpu.
+//! Tests of the crate gpu: opening a device, and its kernels.
 
 mod kernels;
 mod open;

@@ -1,4 +1,4 @@
-//! The tests of level 2.
+//! Tests of level 2: command line, ladder, operations, profile and training.
 
 mod command_line;
 mod ladder;

@@ -1,4 +1,4 @@
-//! Tests of faults that the tensor diff finds, alone or together with the sanitizer.
+//! Tests of faults that the tensor diff finds, by itself or together with the sanitizer.
 
 use ptx_emulator::{Fault, Options};
 use tensor::TensorName;

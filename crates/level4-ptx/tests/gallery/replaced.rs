@@ -1,4 +1,4 @@
-//! Training steps of PyTorch in which the output of a gallery kernel replaces the right tensor.
+//! Tests with training steps of PyTorch in which the output of a gallery kernel replaces the right tensor.
 
 use ptx_emulator::Fault;
 use tensor::{Dtype, Dump, Tensor, TensorName};

@@ -1,4 +1,4 @@
-//! The tests of level 4.
+//! Tests of level 4: its rungs, plans, generated PTX, command line and training.
 
 mod assembles;
 mod bf16;

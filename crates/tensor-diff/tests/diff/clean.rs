@@ -1,5 +1,5 @@
-//! Honest arithmetic is never flagged, whatever its order and with or without fused multiply-add;
-//! and the bounds that grant this are not so wide that a wrong element slips through.
+//! Tests that honest arithmetic is never flagged, whatever its order and with or without fused multiply-add;
+//! and that the bounds for this are not so wide that a wrong element stays unnoticed.
 
 use crate::support::{Arithmetic, Order, Random, Start, data, diff, explain};
 use proptest::prelude::*;

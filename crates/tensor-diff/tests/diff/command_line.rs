@@ -1,4 +1,4 @@
-//! The program: exit codes, output, and errors about bad input.
+//! Tests of the program: exit codes, output, and errors about bad input.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Faults injected into honest float32 steps as a wrong kernel would make them: a dump that judges itself names the
-//! tensor, with a reference or without, and the hypotheses say what happened.
+//! Tests with faults injected into honest float32 steps as a wrong kernel would make them: a dump that is checked
+//! against itself names the tensor, with a reference or without, and the hypotheses describe the fault.
 
 use crate::support::{Start, data, diff, explain};
 use tensor::{Dump, Loss, TensorName};

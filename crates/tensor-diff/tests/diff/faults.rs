@@ -1,4 +1,4 @@
-//! Faults, injected one at a time into dumps of honest float32 steps: each is caught, the first
+//! Tests with faults, injected one at a time into dumps of honest float32 steps: each is caught, the first
 //! divergence names the tensor that was spoilt, and the likely reading is the right one.
 
 use tensor::{Loss, TensorName};

@@ -1,5 +1,5 @@
-//! Random mistakes from a grammar: an operation, its mistake, and the part of the tensor that has it. `tensor-diff`
-//! has to find each mistake by its numbers, and describe it in the right words.
+//! Tests with random mistakes from a grammar: an operation, its mistake, and the part of the tensor that has it.
+//! `tensor-diff` has to find each mistake by its numbers, and describe it in the right words.
 
 mod products;
 

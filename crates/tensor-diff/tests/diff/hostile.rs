@@ -1,4 +1,4 @@
-//! Hostile input, and machines that refuse: full disks, closed pipes, no more memory or threads.
+//! Tests with hostile input, and on failing machines: full disks, closed pipes, too little memory or too few threads.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! Several candidates at once: the table of tensors and levels, and its verdicts.
+//! Tests of several candidates at once: the table of tensors and levels, and its verdicts.
 
 use std::path::Path;
 

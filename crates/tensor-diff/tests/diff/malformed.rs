@@ -1,4 +1,4 @@
-//! Dumps that don't fit the network: tensors with wrong shapes, in the wrong order, too many or too
+//! Tests with dumps that don't fit the network: tensors with wrong shapes, in the wrong order, too many or too
 //! few; headers that differ.
 
 use tensor::{Dump, DumpedTensor, Loss, TensorName};

@@ -1,4 +1,4 @@
-//! Tensors that a wrong operation makes from right operands.
+//! Tests with tensors that a wrong operation makes from right operands.
 
 use tensor::{Dump, Loss, TensorName};
 use tensor_diff::PatternKind;

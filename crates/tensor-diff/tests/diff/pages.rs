@@ -1,4 +1,4 @@
-//! The pages, as text and in a headless browser: what they show first, that they show the report's
+//! Tests of the pages, as text and in a headless browser: what they show first, that they show the report's
 //! numbers, that they need no network, and that no text of a dump is anything but text.
 
 use std::fs;

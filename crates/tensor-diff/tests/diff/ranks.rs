@@ -1,4 +1,4 @@
-//! The dumps of several ranks: the program puts them together, and says which rank differs.
+//! Tests with the dumps of several ranks: the program combines them, and reports which rank differs.
 
 use crate::support::{self, Start, data};
 use tempfile::TempDir;

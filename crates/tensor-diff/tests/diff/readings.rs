@@ -1,5 +1,5 @@
-//! Explanations that are searched for: numbers, thresholds and parts that no list of mistakes has, in tensors that
-//! a wrong operation made.
+//! Tests of explanations that are searched for: numbers, thresholds and parts that no list of mistakes has, in tensors
+//! that a wrong operation made.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The fixtures that every level is compared with: complete, in order, in agreement with themselves,
+//! Tests of the fixtures that every level is compared with: complete, in order, in agreement with themselves,
 //! and right by themselves.
 
 use std::path::Path;

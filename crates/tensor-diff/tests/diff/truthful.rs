@@ -1,4 +1,4 @@
-//! Common mistakes that once had a false explanation or none, and the right explanation of each.
+//! Tests with common mistakes that once had a false explanation or none: each now has the right one.
 
 use tensor::{Dtype, Dump, Loss, TensorName};
 use tensor_diff::{PatternKind, compare, judge, judge_run};

@@ -1,4 +1,4 @@
-//! Mistakes in matrix products: terms with other weights, misread operands, and wrong parts of the
+//! The part of the grammar for mistakes in matrix products: terms with other weights, misread operands, and wrong parts of the
 //! result.
 
 use tensor::{Dump, TensorName};
