@@ -22,13 +22,13 @@ pub fn mark(repository: &Path) -> Result<(), Problem> {
         if text.contains(STYLE) || !text.contains(OUTPUT) {
             continue;
         }
-        let with = marked(&text).replacen("</head>", &format!("{STYLE}</head>"), 1);
+        let with = mark_columns(&text).replacen("</head>", &format!("{STYLE}</head>"), 1);
         write(&path, &with)?;
     }
     Ok(())
 }
 
-fn marked(html: &str) -> String {
+fn mark_columns(html: &str) -> String {
     let mut parts = html.split(OUTPUT);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -57,7 +57,7 @@ mod tests {
         assert!(has_columns(table) && !has_columns("$ run\nwords  and words\nmore words\n"));
         assert!(!has_columns(&format!("{table}{}\n", "words ".repeat(40))));
         let page = format!("<pre>{OUTPUT}{table}</code></pre><pre>{OUTPUT}words</code></pre>");
-        let marked = marked(&page);
+        let marked = mark_columns(&page);
         assert!(
             marked.starts_with(&format!("<pre>{WITH_COLUMNS}$ run")) && marked.contains(OUTPUT)
         );

@@ -149,7 +149,7 @@ fn numbers(a: &str, b: &str) -> Option<(f64, f64)> {
     Some((a.parse().ok()?, b.parse().ok()?))
 }
 
-fn near(x: f64, y: f64, margin: f64) -> bool {
+fn is_near(x: f64, y: f64, margin: f64) -> bool {
     (x - y).abs() <= 0.02 * x.abs().max(y.abs()) + margin
 }
 
@@ -166,11 +166,11 @@ fn decimal(a: &str, b: &str, _: &str) -> bool {
     }
     let (Some((_, digits)), Some(_)) = (a.split_once('.'), b.split_once('.')) else { return false };
     let unit_of_last_digit = 10_f64.powi(-i32::try_from(digits.len()).unwrap_or(0));
-    numbers(a, b).is_some_and(|(x, y)| near(x, y, 1.001 * unit_of_last_digit))
+    numbers(a, b).is_some_and(|(x, y)| is_near(x, y, 1.001 * unit_of_last_digit))
 }
 
 fn successes(a: &str, b: &str, next: &str) -> bool {
-    next == "of" && numbers(a, b).is_some_and(|(x, y)| near(x, y, 0.0))
+    next == "of" && numbers(a, b).is_some_and(|(x, y)| is_near(x, y, 0.0))
 }
 
 fn speed(a: &str, b: &str, next: &str) -> bool {

@@ -146,7 +146,7 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
     let mut blocks: BTreeMap<PathBuf, Vec<Option<String>>> = BTreeMap::new();
     for page in Page::all(repository)? {
         let name = page.path.strip_prefix(&source).unwrap_or(&page.path);
-        blocks.insert(html.join(name).with_extension("html"), included(repository, &page));
+        blocks.insert(html.join(name).with_extension("html"), included_files(repository, &page));
     }
     for path in files(html, &["html"]) {
         let depth = path.strip_prefix(html).map_or(0, |inner| inner.components().count() - 1);
@@ -175,7 +175,7 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
 }
 
 /// The file of each kernel block of a page, in order; `None` for a block that includes several files.
-fn included(repository: &Path, page: &Page) -> Vec<Option<String>> {
+fn included_files(repository: &Path, page: &Page) -> Vec<Option<String>> {
     let blocks = page.pieces().into_iter().filter(
         |piece| matches!(&piece.kind, PieceKind::Block(language) if LANGUAGES.contains(&&language[..])),
     );

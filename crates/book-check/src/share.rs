@@ -85,11 +85,11 @@ fn about(markdown: &str) -> (String, String) {
         }
     }
     let paragraph = paragraph.trim_start_matches("The question. ");
-    (title, shortened(paragraph))
+    (title, first_words(paragraph))
 }
 
 /// The text, or its first words.
-fn shortened(text: &str) -> String {
+fn first_words(text: &str) -> String {
     let Some((cut, _)) = text.char_indices().nth(MAX_DESCRIPTION) else { return text.to_owned() };
     let end = text[..cut].rfind(' ').unwrap_or(cut);
     format!("{} …", text[..end].trim_end_matches([',', ';', ':']))

@@ -58,7 +58,7 @@ pub fn link(repository: &Path) -> Result<(), Problem> {
         }
         let to_root = "../".repeat(place.iter().count() - 1);
         let with = if place == Path::new(GLOSSARY) {
-            named(&text, &terms)
+            add_ids(&text, &terms)
                 .map_err(|word| Problem::new(GLOSSARY, format!("the page has no row for {word}")))?
         } else {
             let on_gpus = GPU_PAGES.iter().any(|folder| place.starts_with(folder));
@@ -67,7 +67,7 @@ pub fn link(repository: &Path) -> Result<(), Problem> {
                 !EVERYDAY.contains(&word) && (on_gpus || !GPU_TERMS.contains(&word))
             };
             let terms: Vec<&Term> = terms.iter().filter(meant).collect();
-            linked(&text, terms, &to_root)
+            add_links(&text, terms, &to_root)
         };
         let with = with.replacen("</head>", &format!("{STYLE}</head>"), 1);
         write(&path, &with)?;
@@ -96,7 +96,7 @@ fn named<'a>(html: &str, terms: &'a [Term]) -> Result<String, &'a str> {
 }
 
 /// The page with a link at the first use of each term.
-fn linked(html: &str, mut terms: Vec<&Term>, to_root: &str) -> String {
+fn add_links(html: &str, mut terms: Vec<&Term>, to_root: &str) -> String {
     let Some((before, rest)) = html.split_once("<main>") else { return html.to_owned() };
     let Some((main, after)) = rest.split_once("</main>") else { return html.to_owned() };
     // The longest first, so that "bank conflict" isn't taken for "bank".
@@ -218,7 +218,7 @@ mod tests {
         let html = "<h1>Banks</h1><main><h2>A bank</h2><p>Bank\nconflicts: no bank, <code>bank</code>, \
             banker, <a href=\"x\">bank</a> and banks; a CUDA\ngraph.</p></main>";
         let terms = terms(GLOSSARY);
-        let out = linked(html, terms.iter().collect(), "../");
+        let out = add_links(html, terms.iter().collect(), "../");
         assert_eq!(out.matches("class=\"term\"").count(), 3, "{out}");
         assert!(
             out.contains("#term-bank-conflict\" title=\"Two lanes.\">Bank\nconflicts</a>: no <a ")
@@ -234,11 +234,11 @@ mod tests {
     fn entries_get_ids() {
         let html = "<tr><td>bank</td><td>x</td></tr><tr><td>bank conflict</td></tr>\
             <tr><td>CUDA graph</td></tr>";
-        let out = named(html, &terms(GLOSSARY)).unwrap();
+        let out = add_ids(html, &terms(GLOSSARY)).unwrap();
         assert!(
             out.contains("<td id=\"term-bank-conflict\">bank conflict")
                 && out.contains("\"term-bank\"")
         );
-        assert_eq!(named("<table>", &terms(GLOSSARY)), Err("bank"));
+        assert_eq!(add_ids("<table>", &terms(GLOSSARY)), Err("bank"));
     }
 }

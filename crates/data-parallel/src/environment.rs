@@ -114,7 +114,7 @@ impl Environment {
 mod tests {
     use super::*;
 
-    fn said(set: &[(&str, &str)]) -> String {
+    fn error_for(set: &[(&str, &str)]) -> String {
         let variable = |name: &str| {
             let found = set.iter().find(|(other, _)| *other == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -125,20 +125,20 @@ mod tests {
     #[test]
     fn missing_and_invalid_variables_are_named() {
         assert_eq!(
-            said(&[]),
+            error_for(&[]),
             "--distributed needs RANK or SLURM_PROCID in the environment: start it with torchrun or srun"
         );
-        assert!(said(&[("RANK", "0")]).contains("WORLD_SIZE or SLURM_NTASKS"));
-        assert!(said(&[("RANK", "x")]).contains("RANK is \"x\""));
+        assert!(error_for(&[("RANK", "0")]).contains("WORLD_SIZE or SLURM_NTASKS"));
+        assert!(error_for(&[("RANK", "x")]).contains("RANK is \"x\""));
         let ranks = [("RANK", "4"), ("WORLD_SIZE", "4"), ("LOCAL_RANK", "0")];
-        assert!(said(&ranks).contains("count from 0"));
+        assert!(error_for(&ranks).contains("count from 0"));
         let slurm = [("SLURM_PROCID", "1"), ("SLURM_NTASKS", "2"), ("SLURM_LOCALID", "1")];
-        assert!(said(&slurm).ends_with("start it with torchrun, or set MASTER_ADDR"));
+        assert!(error_for(&slurm).ends_with("start it with torchrun, or set MASTER_ADDR"));
         let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), ("MASTER_PORT", "65533")]].concat();
-        assert!(said(&all).contains("MASTER_PORT is 65533"));
+        assert!(error_for(&all).contains("MASTER_PORT is 65533"));
         let port = ("MASTER_PORT", "29500");
         let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), port, (peer::SECRET, "1234")]];
-        assert!(said(&all.concat()).contains("FOUR_LEVELS_SECRET has 4 characters"));
+        assert!(error_for(&all.concat()).contains("FOUR_LEVELS_SECRET has 4 characters"));
     }
 
     #[test]
@@ -151,10 +151,12 @@ mod tests {
             ("0", "RANK is 0, but WORLD_SIZE is 0"),
         ] {
             let set = [("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", world_size)];
-            assert!(said(&set).contains(words), "{}", said(&set));
+            assert!(error_for(&set).contains(words), "{}", error_for(&set));
         }
         let local = ("LOCAL_RANK", "18446744073709551615");
-        assert!(said(&[("RANK", "0"), ("WORLD_SIZE", "2"), local]).contains("LOCAL_RANK is 1844"));
+        assert!(
+            error_for(&[("RANK", "0"), ("WORLD_SIZE", "2"), local]).contains("LOCAL_RANK is 1844")
+        );
     }
 
     #[test]

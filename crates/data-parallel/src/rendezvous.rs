@@ -207,7 +207,7 @@ impl Environment {
                 for host in hosts {
                     match TcpStream::connect_timeout(&host, left().clamp(POLL, REPLY_TIMEOUT)) {
                         Ok(stream) => match self.ask(&stream, left().min(REPLY_TIMEOUT)) {
-                            Ok(None) => return welcomed(stream, deadline + REASON_TIMEOUT),
+                            Ok(None) => return wait_for_welcome(stream, deadline + REASON_TIMEOUT),
                             Ok(Some(why)) => {
                                 refused =
                                     Some(format!("the process at port {port} is refused: {why}"));
@@ -291,7 +291,7 @@ impl Read for Until<'_> {
 }
 
 /// Waits until rank 0 reports that all ranks are connected.
-fn welcomed(stream: TcpStream, deadline: Instant) -> Result<TcpStream> {
+fn wait_for_welcome(stream: TcpStream, deadline: Instant) -> Result<TcpStream> {
     match link::read(&mut Until { stream: &stream, deadline }) {
         Ok((WELCOME, _)) => Ok(stream),
         Ok((FAILED, reason)) => {

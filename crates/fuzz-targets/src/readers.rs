@@ -52,7 +52,7 @@ fn dump(bytes: &[u8]) {
     dump.write(&copy).expect("a dump that was read can be written");
     let again = Dump::read(&copy).expect("a dump that was written can be read");
     assert_eq!(dump.header, again.header);
-    assert!(same(&dump.tensors, &again.tensors), "{dump:?}\nbecame\n{again:?}");
+    assert!(is_same(&dump.tensors, &again.tensors), "{dump:?}\nbecame\n{again:?}");
 
     let reference = Some((path.as_path(), slice::from_ref(&dump)));
     let candidate = (copy.as_path(), slice::from_ref(&again));
@@ -66,7 +66,7 @@ fn dump(bytes: &[u8]) {
 }
 
 /// Whether all bits are the same. All NaNs are equal.
-fn same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
+fn is_same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
     let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
     one.len() == other.len()
         && one.iter().zip(other).all(|(a, b)| {

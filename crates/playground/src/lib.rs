@@ -1,5 +1,5 @@
-//! The emulated GPU for a page: the commands of `ptx-emulator`, the puzzles and a training run, with requests and answers in
-//! JSON.
+//! The emulated GPU for a page: the commands of `ptx-emulator`, the puzzles and a training run, with requests and
+//! answers in JSON.
 //!
 //! [`Playground::answer`] is the whole interface. In a browser `ffi` passes its texts; the page calls it from a worker,
 //! which it can end at any time, so that no kernel blocks the page. Every request gets an answer; `{"refused": …}` gives

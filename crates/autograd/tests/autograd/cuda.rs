@@ -19,7 +19,7 @@ fn single(values: &operations::Values) -> Tensor<f32> {
 }
 
 #[track_caller]
-fn near(what: &str, cpu: &Array<f32>, gpu: &Array<f32>) {
+fn assert_near(what: &str, cpu: &Array<f32>, gpu: &Array<f32>) {
     assert_eq!(cpu.shape(), gpu.shape(), "{what}");
     let (cpu, gpu) = (cpu.to_vec().unwrap(), gpu.to_vec().unwrap());
     let largest = cpu.iter().fold(1e-30_f32, |m, v| m.max(v.abs()));
@@ -51,9 +51,9 @@ fn every_operation_agrees_with_the_cpu() {
             (y.value().unwrap(), gradients)
         };
         let (cpu, on_gpu) = (run(&Device::Cpu), run(&device));
-        near(name, &cpu.0, &on_gpu.0);
+        assert_near(name, &cpu.0, &on_gpu.0);
         for (a, b) in cpu.1.iter().zip(&on_gpu.1) {
-            near(&format!("the gradient of {name}"), a, b);
+            assert_near(&format!("the gradient of {name}"), a, b);
         }
     }
 }

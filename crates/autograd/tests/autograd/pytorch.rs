@@ -21,7 +21,7 @@ fn cases() -> Vec<Case> {
 
 /// Equal up to a few units in the last place, because two libraries add in different orders.
 #[track_caller]
-fn same(operation: &str, found: (&[usize], Vec<f64>), expected: &Values) {
+fn assert_same(operation: &str, found: (&[usize], Vec<f64>), expected: &Values) {
     assert_eq!(found.0, expected.shape, "{operation}");
     let largest = expected.data.iter().fold(1e-300_f64, |m, v| m.max(v.abs()));
     for (a, b) in found.1.iter().zip(&expected.data) {
@@ -35,11 +35,11 @@ fn values_and_gradients_agree_with_pytorch() {
         let name = case.operation.as_str();
         let x: Vec<Tensor<f64>> = case.inputs.iter().map(|x| x.tensor().requires_grad()).collect();
         let y = apply(name, &case.arguments, &x).value().unwrap();
-        same(name, (y.shape(), y.to_vec().unwrap()), &case.output);
+        assert_same(name, (y.shape(), y.to_vec().unwrap()), &case.output);
         weighted(name, &case.arguments, &x, &case.upstream).backward().unwrap();
         for (x, expected) in x.iter().zip(&case.gradients) {
             let gradient = x.grad().unwrap().unwrap();
-            same(name, (gradient.shape(), gradient.to_vec().unwrap()), expected);
+            assert_same(name, (gradient.shape(), gradient.to_vec().unwrap()), expected);
         }
     }
 }

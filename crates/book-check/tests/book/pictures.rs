@@ -38,7 +38,7 @@ fn smallest_label(svg: &str, least: f64) -> Option<f64> {
 }
 
 /// The path of the picture that a line of a page shows.
-fn shown(line: &str) -> Option<&str> {
+fn shown_picture(line: &str) -> Option<&str> {
     let included = line.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
     let linked = || line.rsplit_once("](").filter(|_| line.starts_with("!["))?.1.strip_suffix(')');
     included.or_else(linked).filter(|path| path.ends_with(".svg"))
@@ -52,7 +52,7 @@ fn check_pictures(page: &Page, problems: &mut Vec<Problem>) -> usize {
         if line.starts_with("<figure") {
             figure = Some(numbers(line, "--least").next().unwrap_or(0.0));
         }
-        if let Some(picture) = shown(line) {
+        if let Some(picture) = shown_picture(line) {
             count += 1;
             let svg = read(&page.path.with_file_name(picture)).unwrap_or_default();
             let what = match figure.map(|least| smallest_label(&svg, least)) {

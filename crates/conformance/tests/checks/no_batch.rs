@@ -55,7 +55,7 @@ fn losses(level: &mut dyn Level, set: &Dataset) -> [f32; 2] {
 }
 
 /// Expects the same bits, or for atomic sums, whose order varies, close numbers.
-fn same(variant: &Variant, expected: [f32; 2], found: [f32; 2]) {
+fn assert_same_losses(variant: &Variant, expected: [f32; 2], found: [f32; 2]) {
     let is_atomic = variant.options.contains("thread-per-sample");
     let is_same = |(a, b): (f32, f32)| match is_atomic {
         true => (a - b).abs() < 1e-5,
@@ -103,7 +103,7 @@ fn is_left_as_it_was(level: &str) {
         losses(level.as_mut(), &rows(5));
         start(level.as_mut());
         // A size that is known, planned and captured, before some of the buffers are moved.
-        same(&variant, expected, losses(level.as_mut(), &few));
+        assert_same_losses(&variant, expected, losses(level.as_mut(), &few));
         start(level.as_mut());
         // Doubled until the allocation of a buffer fails.
         let sizes = (6..20).map(|n| rows(1 << n));
@@ -114,7 +114,7 @@ fn is_left_as_it_was(level: &str) {
             assert!(refused.contains("memory"), "{variant}: {refused}");
             has_no_batch(&variant, level.as_mut());
         }
-        same(&variant, expected, losses(level.as_mut(), &few));
+        assert_same_losses(&variant, expected, losses(level.as_mut(), &few));
         tried += 1;
     }
     assert!(tried > 0, "there is no {level}");
@@ -184,6 +184,6 @@ fn another_training_set_discards_the_batch() {
         level.forward().unwrap();
         level.dataset(&small).unwrap();
         has_no_batch(&variant, level.as_mut());
-        same(&variant, expected, losses(level.as_mut(), &small));
+        assert_same_losses(&variant, expected, losses(level.as_mut(), &small));
     }
 }

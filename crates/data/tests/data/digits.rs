@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use data::{Batch, Counts, Dataset, Digits, Epoch, Images, Normalisation, Source};
 use sha2::{Digest, Sha256};
 
-fn drawn(train: usize, test: usize) -> Digits {
+fn draw_digits(train: usize, test: usize) -> Digits {
     data::load(Source::Digits, None, Counts { train, test }, &mut |_| {}).unwrap()
 }
 
@@ -20,7 +20,7 @@ fn digest(images: &Images) -> String {
 /// accuracies in tests and documents have to be measured again.
 #[test]
 fn the_digits_are_the_same_bytes_everywhere() {
-    let digits = drawn(1000, 1000);
+    let digits = draw_digits(1000, 1000);
     assert_eq!(
         digest(&digits.train),
         "2f41e2317e3a6bff92b90bf32fee33e739fbe286292058660f14ff8d031551bc"
@@ -33,15 +33,15 @@ fn the_digits_are_the_same_bytes_everywhere() {
 
 #[test]
 fn the_number_of_images_does_not_change_them() {
-    let (few, more) = (drawn(10, 3), drawn(100, 30));
+    let (few, more) = (draw_digits(10, 3), draw_digits(100, 30));
     assert_eq!(few.train, more.train.truncated(10));
     assert_eq!(few.test, more.test.truncated(3));
-    assert_eq!((drawn(0, 0).train.len(), drawn(0, 0).test.len()), (0, 0));
+    assert_eq!((draw_digits(0, 0).train.len(), draw_digits(0, 0).test.len()), (0, 0));
 }
 
 #[test]
 fn there_are_60_000_and_10_000_different_images() {
-    let digits = drawn(usize::MAX, usize::MAX);
+    let digits = draw_digits(usize::MAX, usize::MAX);
     assert_eq!((digits.train.len(), digits.test.len()), (60_000, 10_000));
     let images = || (0..60_000).map(|i| digits.train.image(i));
     let mut seen: HashSet<&[u8]> = images().collect();
@@ -68,7 +68,7 @@ fn there_are_60_000_and_10_000_different_images() {
 /// but fewer than 97 %, so a network with a hidden layer can improve on it.
 #[test]
 fn a_linear_model_stays_below_97_percent() {
-    let digits = drawn(60_000, 10_000);
+    let digits = draw_digits(60_000, 10_000);
     let train = Dataset::new(&digits.train, Normalisation::Unit);
     let test = Dataset::new(&digits.test, Normalisation::Unit);
     // Weights [784, 10], a row for each pixel so that blank pixels can be skipped, then biases.

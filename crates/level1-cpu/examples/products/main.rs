@@ -23,7 +23,7 @@ fn main() -> std::process::ExitCode {
         let argument = std::env::args().nth(1);
         let n = argument.as_deref().map_or(Ok(N), str::parse);
         match n {
-            Ok(n @ 1..=LARGEST) => match host::print(&measured(n)) {
+            Ok(n @ 1..=LARGEST) => match host::print(&measure(n)) {
                 Ok(()) => std::process::ExitCode::SUCCESS,
                 Err(error) => {
                     host::complain(format_args!("error: standard output: {error}"));
@@ -40,7 +40,7 @@ fn main() -> std::process::ExitCode {
     })
 }
 
-fn measured(n: usize) -> String {
+fn measure(n: usize) -> String {
     let library: [Product; 3] =
         [operations::matmul_a_bt, operations::matmul_at_b, operations::matmul_a_b];
     let ways: Vec<_> = WAYS.into_iter().chain([("ndarray, one core", library)]).collect();

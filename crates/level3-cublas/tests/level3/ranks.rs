@@ -54,7 +54,7 @@ pub(crate) fn port() -> u16 {
 }
 
 /// Waits for a process, and returns its output. A process that hangs is killed, and the test fails.
-pub(crate) fn ended(mut child: Child) -> Output {
+pub(crate) fn wait_for_end(mut child: Child) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if begun.elapsed() > Duration::from_secs(120) {
@@ -186,7 +186,7 @@ fn every_way_to_train_gives_the_same_bits() {
     let args = [&ODD[..], &files].concat();
     let ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
     for (one, child) in ranks.into_iter().enumerate() {
-        let output = ended(child);
+        let output = wait_for_end(child);
         assert!(output.status.success(), "{}", text(&output.stderr));
         // Only rank 0 prints.
         assert_eq!(one == 0, !output.stdout.is_empty(), "{}", text(&output.stdout));

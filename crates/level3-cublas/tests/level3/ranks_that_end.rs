@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 use tempfile::TempDir;
 use test_support::program::{fails, path, text};
 
-use super::ranks::{ODD, ended, port, program, rank};
+use super::ranks::{ODD, port, program, rank, wait_for_end};
 
 /// A run that is long enough to be interrupted.
 const LONG: [&str; 8] =
@@ -36,7 +36,7 @@ fn a_rank_that_is_killed_ends_all() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     for child in ranks {
-        let output = ended(child);
+        let output = wait_for_end(child);
         fails(&output, 1, &["error: rank 1 is gone: its process has ended"]);
     }
 }
@@ -45,12 +45,12 @@ fn a_rank_that_is_killed_ends_all() {
 fn a_rank_that_never_connects_ends_all() {
     let port = port();
     let args = [&LONG[..], &["--wait", "2"]].concat();
-    let [first, last] = [0, 2].map(|one| rank(&args, one, 3, port)).map(ended);
+    let [first, last] = [0, 2].map(|one| rank(&args, one, 3, port)).map(wait_for_end);
     // On a busy machine the last rank may also be too late.
     fails(&first, 1, &["of 3 ranks, 1", "did not connect within 2 s"]);
     let late = text(&last.stderr).contains("rank 0 was not found within 2 s");
     fails(&last, 1, if late { &[] } else { &["of 3 ranks, 1", "did not connect within 2 s"] });
-    let output = ended(rank(&args, 1, 2, port));
+    let output = wait_for_end(rank(&args, 1, 2, port));
     let said = text(&output.stderr);
     assert!(said.contains("rank 0 was not found within 2 s"), "{said}");
 }
@@ -78,7 +78,7 @@ fn ranks_with_different_settings_end_all() {
         let first = ["--data", "digits", "--sizes", "784-12-10"];
         let first = if args == LONG { rank(&LONG, 0, 2, port) } else { rank(&first, 0, 2, port) };
         for child in [first, rank(args, 1, world_size, port)] {
-            let output = ended(child);
+            let output = wait_for_end(child);
             fails(&output, 1, &[words]);
         }
     }
@@ -93,7 +93,7 @@ fn a_rank_that_ends_early_ends_all() {
     let args = ["dump", "--preset", "softmax", "--out", &out];
     let ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
     for (one, child) in ranks.into_iter().enumerate() {
-        let output = ended(child);
+        let output = wait_for_end(child);
         let said = fails(&output, 1, &[]);
         let words = if one == 1 { "can't write" } else { "rank 1 is gone" };
         assert!(said.contains(words), "{said}");
@@ -144,7 +144,7 @@ fn ctrl_c_ends_all_ranks_and_the_report_is_written() {
     let mut child = program(&[&LONG[..], &files, &["--gpus", "3"]].concat()).spawn().unwrap();
     reported(&mut child);
     interrupt(&child);
-    let output = ended(child);
+    let output = wait_for_end(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("stopped by Ctrl-C"));
     assert_eq!(reason(), "interrupted");
@@ -155,7 +155,7 @@ fn ctrl_c_ends_all_ranks_and_the_report_is_written() {
     let mut ranks: Vec<Child> = (0..3).map(|one| rank(&args, one, 3, port)).collect();
     reported(&mut ranks[0]);
     interrupt(&ranks[2]);
-    let codes: Vec<_> = ranks.into_iter().map(|child| ended(child).status.code()).collect();
+    let codes: Vec<_> = ranks.into_iter().map(|child| wait_for_end(child).status.code()).collect();
     assert_eq!(codes, [Some(0), Some(0), Some(130)]);
     assert_eq!(reason(), "interrupted");
 }

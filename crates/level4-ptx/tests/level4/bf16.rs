@@ -10,7 +10,7 @@ use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Initialisation, Level, Parameters};
 
 /// Runs a step on a batch of different rows, whose pixels use all bits of their mantissas.
-fn stepped(network: &Network, batch: usize, profile: Profile, gpu: &Gpu) -> Level4 {
+fn level_after_a_step(network: &Network, batch: usize, profile: Profile, gpu: &Gpu) -> Level4 {
     let mut level = Level4::new(gpu, network, Rung::Bf16, profile).unwrap();
     let elements = batch * network.sizes[0];
     let x = (0..elements).map(|i| (i * 7919 % 65_521) as f32 / 30_011.0 - 1.0).collect();
@@ -40,7 +40,7 @@ fn allowed(n: usize, size: f64) -> f64 {
 }
 
 #[track_caller]
-fn near(what: TensorName, at: usize, found: f32, (exact, size): (f64, f64), n: usize) {
+fn assert_near(what: TensorName, at: usize, found: f32, (exact, size): (f64, f64), n: usize) {
     let apart = (f64::from(found) - exact).abs();
     assert!(apart <= allowed(n, size), "{what}[{at}] is {found}, and {exact} with {size}");
 }
@@ -56,7 +56,7 @@ fn products_are_those_of_rounded_factors() {
         (vec![3, 5, 2], 1),
     ] {
         let network = Network { sizes: sizes.clone(), loss: Loss::CrossEntropy };
-        let mut level = stepped(&network, batch, Profile::default(), &gpu);
+        let mut level = level_after_a_step(&network, batch, Profile::default(), &gpu);
         let mut get = |name| -> Tensor { level.tensor(name).unwrap().expect("it is in memory") };
         let last = network.layers();
         for l in 1..=last {
@@ -70,12 +70,12 @@ fn products_are_those_of_rounded_factors() {
                 let (z, size) = product(m, |k| (a[sample * m + k], w[unit * m + k]));
                 let z = z + f64::from(b[unit]);
                 let z = if l == last { z } else { z.max(0.0) };
-                near(name, at, found, (z, size + f64::from(b[unit].abs())), m + 1);
+                assert_near(name, at, found, (z, size + f64::from(b[unit].abs())), m + 1);
             }
             for (at, &found) in get(Dw(l)).data().iter().enumerate() {
                 let (unit, input) = (at / m, at % m);
                 let exact = product(batch, |s| (dz[s * n + unit], a[s * m + input]));
-                near(Dw(l), at, found, exact, batch);
+                assert_near(Dw(l), at, found, exact, batch);
             }
             if l == 1 {
                 continue;
@@ -84,7 +84,7 @@ fn products_are_those_of_rounded_factors() {
                 let (sample, input) = (at / m, at % m);
                 let exact = product(n, |i| (dz[sample * n + i], w[i * m + input]));
                 let exact = if a[at] > 0.0 { exact } else { (0.0, 0.0) };
-                near(Dz(l - 1), at, found, exact, n);
+                assert_near(Dz(l - 1), at, found, exact, n);
             }
         }
     }
@@ -97,7 +97,7 @@ fn shared_memory_is_used_without_conflicts() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let network = Network { sizes: vec![784, 32, 32], loss: Loss::CrossEntropy };
     let recording = Recording::start(&gpu);
-    drop(stepped(&network, 32, recording.profile(), &gpu));
+    drop(level_after_a_step(&network, 32, recording.profile(), &gpu));
     let (store, load, warps) = (2, 4, 8);
     let tiles = |stores: u64| warps * stores * store;
     // 25 tiles of 32 inputs of both factors, and one more; all warps multiply.

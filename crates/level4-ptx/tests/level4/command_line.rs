@@ -89,7 +89,7 @@ fn the_profile_shows_what_each_rung_launches() {
 }
 
 /// The lines of a plan, and the rung that `auto` takes.
-fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
+fn plan_lines(args: &[&str], capability: &str) -> (Vec<String>, String) {
     let mut command = program(&[&["plan"], &EMULATED[..], args].concat());
     let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
     let said = succeeds(&output);
@@ -101,15 +101,15 @@ fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
 #[test]
 fn a_plan_lists_the_rungs_that_run_and_the_reasons_of_the_others() {
     let no = |lines: &[String]| lines.iter().filter(|line| line.contains("  no   ")).count();
-    let (lines, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
+    let (lines, auto) = plan_lines(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
     assert_eq!((lines.len(), no(&lines), &auto[..]), (8, 0, "whole-epoch"));
     // Too many samples for a block, and too few units for a tile.
-    let (_, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "256"], "9.0");
+    let (_, auto) = plan_lines(&["--sizes", "784-30-10", "--batch-size", "256"], "9.0");
     assert_eq!(auto, "one-launch");
-    let (_, auto) = planned(&["--sizes", "784-128-10", "--batch-size", "256"], "9.0");
+    let (_, auto) = plan_lines(&["--sizes", "784-128-10", "--batch-size", "256"], "9.0");
     assert_eq!(auto, "register-tiles");
     let large = ["--sizes", "784-4096-4096-10", "--batch-size", "64"];
-    let (lines, auto) = planned(&large, "7.0");
+    let (lines, auto) = plan_lines(&large, "7.0");
     assert_eq!((no(&lines), &auto[..]), (5, "one-launch"));
     assert!(lines[4].contains("can't keep 79954 kB of hidden weights on chip"), "{}", lines[4]);
     assert!(lines[3].contains("needs compute capability 8.0"), "{}", lines[3]);

@@ -90,13 +90,13 @@ impl fmt::Display for Part {
 
 /// The rows that hold wrong elements, crossed with the columns that do.
 fn block(wrong: &[usize], Rows { rows, columns, .. }: Rows) -> Vec<bool> {
-    let in_rows = marked(wrong.iter().map(|i| i / columns), rows);
-    let in_columns = marked(wrong.iter().map(|i| i % columns), columns);
+    let in_rows = flags_at(wrong.iter().map(|i| i / columns), rows);
+    let in_columns = flags_at(wrong.iter().map(|i| i % columns), columns);
     (0..rows * columns).map(|i| in_rows[i / columns] && in_columns[i % columns]).collect()
 }
 
 /// Which of the indices below `length` occur.
-fn marked(indices: impl Iterator<Item = usize>, length: usize) -> Vec<bool> {
+fn flags_at(indices: impl Iterator<Item = usize>, length: usize) -> Vec<bool> {
     let mut found = vec![false; length];
     indices.for_each(|i| found[i] = true);
     found
@@ -127,8 +127,8 @@ fn whole_rows_or_columns(wrong: &[usize], rows: Rows) -> Vec<Part> {
 /// Rows, or columns, or both, with a period.
 fn periods(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let columns = rows.columns;
-    let of_rows = |period: usize| marked(wrong.iter().map(|i| i / columns % period), period);
-    let of_columns = |period: usize| marked(wrong.iter().map(|i| i % columns % period), period);
+    let of_rows = |period: usize| flags_at(wrong.iter().map(|i| i / columns % period), period);
+    let of_columns = |period: usize| flags_at(wrong.iter().map(|i| i % columns % period), period);
     let in_rows = unique(wrong.iter().map(|i| i / columns)).len();
     let in_columns = unique(wrong.iter().map(|i| i % columns)).len();
     // Half as many places as rows, or more, are no pattern.
@@ -203,7 +203,7 @@ fn of_each(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let elements = rows.rows * rows.columns;
     let mut all = Vec::new();
     for period in (2..=MAX_PERIOD).chain(TILES).filter(|period| 2 * period <= elements) {
-        let of_each = marked(wrong.iter().map(|i| i % period), period);
+        let of_each = flags_at(wrong.iter().map(|i| i % period), period);
         let found = places(&of_each);
         // Half as many places as wrong elements, or more, are no pattern.
         if 2 * found <= period && 2 * found <= wrong.len() {

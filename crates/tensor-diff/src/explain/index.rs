@@ -299,9 +299,9 @@ impl Operand<'_> {
                 let (columns, far) = (self.columns as isize, by.abs());
                 let how = if by > 0 { "too far" } else { "too early" };
                 if self.rows > 1 && far % columns == 0 {
-                    format!("{name} is read {} {how}", counted(far / columns, row))
+                    format!("{name} is read {} {how}", with_count(far / columns, row))
                 } else {
-                    format!("{name} is read {} {how}", counted(far, "element"))
+                    format!("{name} is read {} {how}", with_count(far, "element"))
                 }
             }
             Map::Stride(0) => format!("row 0 of {name} is read for every row"),
@@ -325,7 +325,7 @@ impl Operand<'_> {
     }
 }
 
-fn counted(n: isize, what: &str) -> String {
+fn with_count(n: isize, what: &str) -> String {
     if n == 1 { format!("one {what}") } else { format!("{n} {what}s") }
 }
 
@@ -336,18 +336,21 @@ fn step_words(name: &str, what: &str, step: Step, n: usize) -> String {
         }
         Step::Rotated(by) if 2 * by < n => format!(
             "{name} is read {} too far, and the first after the last",
-            counted(by as isize, what)
+            with_count(by as isize, what)
         ),
         Step::Rotated(by) => format!(
             "{name} is read {} too early, and the last before the first",
-            counted((n - by) as isize, what)
+            with_count((n - by) as isize, what)
         ),
         Step::Clamped(by) if by > 0 => {
-            format!("{name} is read {} too far, and the last again at the end", counted(by, what))
+            format!(
+                "{name} is read {} too far, and the last again at the end",
+                with_count(by, what)
+            )
         }
         Step::Clamped(by) => format!(
             "{name} is read {} too early, and the first again at the beginning",
-            counted(-by, what)
+            with_count(-by, what)
         ),
         Step::Fixed(at) if at + 1 == n => {
             format!("{what} {at} of {name}, the last, is read for every {what}")

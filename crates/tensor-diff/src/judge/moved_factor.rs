@@ -14,13 +14,13 @@ use crate::chain::{Chain, count};
 /// If the dump applies 1/B to the gradients of the parameters: the dump with the factor moved back to `dz`, and a
 /// warning about it. Otherwise the dump itself.
 pub(crate) fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
-    match moved(dump, scale_tolerance) {
+    match move_factor(dump, scale_tolerance) {
         Some((moved, note)) => (Cow::Owned(moved), Some(note)),
         None => (Cow::Borrowed(dump), None),
     }
 }
 
-fn moved(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
+fn move_factor(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
     let chain = Chain::new(dump, dump.header.loss)?;
     let factor = count(chain.batch());
     let last = TensorName::Dz(chain.layers());

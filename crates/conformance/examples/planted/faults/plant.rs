@@ -122,7 +122,7 @@ fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn
             }
             let rung = Rung::ALL.into_iter().find(|rung| rung.row().file == file);
             let rung = rung.ok_or_else(|| lost(file))?;
-            let ptx = changed(rung, rung.row().ptx, replace)?;
+            let ptx = replace_parts(rung, rung.row().ptx, replace)?;
             // SAFETY: on the emulated device, which checks each access.
             let level = unsafe { Level4::with_ptx(gpu, network, rung, &ptx) }?;
             (format!("level 4, {rung}"), Box::new(level))
@@ -170,7 +170,7 @@ fn explanation(fault: &Divergence) -> Option<String> {
 }
 
 /// A text with some parts replaced; each part has to occur in it.
-fn changed(what: impl Display, text: &str, texts: &[(String, String)]) -> Result<String> {
+fn replace_parts(what: impl Display, text: &str, texts: &[(String, String)]) -> Result<String> {
     let mut text = text.to_owned();
     for (old, new) in texts {
         if !text.contains(old.as_str()) {
@@ -186,7 +186,7 @@ fn kernels(kernel: &str, texts: &[(String, String)]) -> Result<TempDir> {
     let folder = tempfile::tempdir().map_err(Error::level)?;
     for one in KERNELS {
         let texts = if one.name == kernel { texts } else { &[] };
-        let source = changed(one.name, one.source, texts)?;
+        let source = replace_parts(one.name, one.source, texts)?;
         let path = folder.path().join(format!("{}.cu", one.name));
         std::fs::write(path, source).map_err(Error::level)?;
     }
