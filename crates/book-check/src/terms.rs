@@ -83,7 +83,7 @@ fn id(word: &str) -> String {
 }
 
 /// The glossary's page with an id for each entry; or the first word that has no entry.
-fn named<'a>(html: &str, terms: &'a [Term]) -> Result<String, &'a str> {
+fn add_ids<'a>(html: &str, terms: &'a [Term]) -> Result<String, &'a str> {
     let mut html = html.to_owned();
     for term in terms {
         let plain = format!("<tr><td>{}</td>", term.word);
