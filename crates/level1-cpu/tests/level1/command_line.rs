@@ -268,6 +268,9 @@ fn inputs_of_a_dump_are_used_and_checked() {
     fails(&dump, 2, &["bad.json is not a dump", "name a file that `dump` wrote"]);
     let whole = fs::read(&first).unwrap();
     fs::write(&bad, &whole[..whole.len() / 2]).unwrap();
+    fails(&dump, 2, &["bad.json is not a dump", "line"]);
+    // Cut off after the last tensor.
+    fs::write(&bad, &whole[..whole.len() - 4]).unwrap();
     fails(&dump, 2, &["bad.json is not a dump: the file is truncated", "line"]);
     let json = String::from_utf8(whole).unwrap();
     fs::write(&bad, json.replace("\"name\":\"b2\"", "\"name\":\"b9\"")).unwrap();
