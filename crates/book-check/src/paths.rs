@@ -13,7 +13,7 @@ const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
 
 /// Checks that each path in backticks of a page exists in the repository.
 ///
-/// A path is a text of letters, digits and `_ - . / * { } ,` that has a slash or one of [`EXTENSIONS`]. It may be relative
+/// A path is a text of letters, digits and `_ - . / * { } ,` that has a slash or one of `EXTENSIONS`. It may be relative
 /// to the root or to the page's folder; one that begins with `src/` or `tests/` may be in any crate, and a bare file name
 /// anywhere. `*` matches one name, and `{a,b}` each of its alternatives. Files that commands write (`target/…` and
 /// `book/html`) may be absent.

@@ -77,7 +77,7 @@ impl Saved {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it can't be read, or is larger than [`MAX_BYTES`].
+    /// If it can't be read, or is larger than `MAX_BYTES`.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = file::read_file(path, MAX_BYTES, tensor::is_enough_of_safetensors);
         let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
