@@ -70,6 +70,10 @@ impl Shortened {
                     .iter()
                     .map(|place| own(place).map(|&value| of(value)).collect())
                     .collect();
+                // If nothing is left of an operand, its digits are not the mistake: any tiny result would fit.
+                if values.iter().any(|values| values.iter().all(|&value| value == 0.0)) {
+                    continue;
+                }
                 // TF32 has as many digits as half, and differs from it only in its exponents.
                 match all[start..].iter_mut().find(|other| other.values == values) {
                     Some(other) => {
@@ -207,7 +211,9 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
         Some(Pattern { kind: PatternKind::Explained, text, explains: scene.wrong.len() })
     };
     let terms = Sum::new(scene).map_or(1, |sum| sum.length);
-    for format in FORMATS {
+    let [half, bfloat16, tf32] = FORMATS;
+    // The shortest first: its numbers are also numbers of the longer formats.
+    for format in [bfloat16, half, tf32] {
         if !all().all(|i| shortened(scene.candidate[i], format, true) == scene.candidate[i]) {
             continue;
         }

@@ -239,6 +239,29 @@ fn logits_and_sums_with_the_digits_of_half() {
     is_not(&start, Dw(2), "half", |dump| summed(dump, 8));
 }
 
+/// Numbers of bfloat16 are also numbers of half, but no sum of half ends in them.
+#[test]
+fn results_with_the_digits_of_bfloat16() {
+    let start = Start::new(&[36, 17, 10], 12, Loss::CrossEntropy, 5);
+    for name in [Z(1), Z(2), Dw(2), Da(1), TensorName::Db(1)] {
+        let rounded = |dump: &Dump| values(dump, name).iter().map(|&v| short(v, 7)).collect();
+        reads(&start, name, "7 binary digits after the point, as bfloat16 has", rounded);
+        is_not(&start, name, "half", rounded);
+    }
+}
+
+/// A step that is much too small is not a step by rounded operands.
+#[test]
+fn a_tiny_update_is_not_one_by_whole_numbers() {
+    let start = start(Loss::CrossEntropy);
+    for size in [1e-4, 1e-3] {
+        is_not(&start, TensorName::WNext(1), "whole numbers", |dump| {
+            let updates = values(dump, W(1)).into_iter().zip(values(dump, Dw(1)));
+            updates.map(|(w, dw)| w - size * (100.0 * dw).tanh()).collect()
+        });
+    }
+}
+
 #[test]
 fn losses_with_smoothed_labels_or_an_epsilon() {
     for loss in [Loss::CrossEntropy, Loss::Bce] {
