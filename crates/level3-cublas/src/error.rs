@@ -28,7 +28,7 @@ pub(crate) fn rejected<S: Display>(call: &str, product: &impl Display) -> impl F
     move |status| {
         Error::Library(format!(
             "{call} returned {status} for {product}; on the emulated GPU (--device emulated) a line on \
-             standard error names the wrong argument"
+             standard error names the argument at fault"
         ))
     }
 }
