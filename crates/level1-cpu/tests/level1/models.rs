@@ -43,9 +43,9 @@ fn a_model_of_another_network_is_rejected() {
     };
     for (sizes, words) in [
         (&[784, 0, 10][..], "w1 has the shape [0, 784]: a layer can't be empty"),
-        (&[784, 30, 11], "11, bce, and pictures of digits have 784 pixels and 10 classes"),
-        (&[784, 30, 300], "and pictures of digits have 784 pixels and 10 classes"),
-        (&[100, 10], "100-10, bce, and pictures of digits have 784 pixels and 10 classes"),
+        (&[784, 30, 11], "11, bce, but pictures of digits have 784 pixels and 10 classes"),
+        (&[784, 30, 300], "but pictures of digits have 784 pixels and 10 classes"),
+        (&[100, 10], "100-10, bce, but pictures of digits have 784 pixels and 10 classes"),
         (&[784], "it has no matrix w1"),
     ] {
         write(sizes);
