@@ -15,7 +15,8 @@ pub struct Allowed {
 enum Tolerance {
     /// A part of a line, which is removed: the rest has to be equal.
     Removed(fn(&str) -> String),
-    /// A pair of numbers that count as equal. The third argument is the word after the number.
+    /// A function that decides whether two numbers count as equal. Its arguments are these numbers, and the word
+    /// after the first in its line, such as a unit.
     Number(fn(&str, &str, &str) -> bool),
 }
 

@@ -10,7 +10,7 @@ use regex_lite::Regex;
 
 use crate::{Problem, files, name_in, read};
 
-/// The folder whose files have a baseline.
+/// The folder of the book's pages. Only they may have findings, up to the number in the baseline.
 const BOOK: &str = "book/src/";
 /// The number of findings on each page of the book.
 pub const BASELINE: &str = "crates/book-check/style/baseline.txt";

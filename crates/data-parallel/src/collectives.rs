@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn buckets_are_filled_from_the_last_layer_on() {
         let layers = [[784, 32], [32, 17], [17, 10]];
-        // 100,480, 2,244 and 720 bytes.
+        // The layers' gradients have 100,480, 2,244 and 720 bytes.
         assert_eq!(buckets(&layers, 1), [1, 1, 1]);
         assert_eq!(buckets(&layers, 1024), [1, 2, 0]);
         assert_eq!(buckets(&layers, 4096), [3, 0, 0]);

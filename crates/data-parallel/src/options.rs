@@ -108,7 +108,8 @@ impl ParallelArgs {
             // This prints no notes about the device; rank 0 has printed them.
             false => Gpu::open(device.device),
         };
-        // The driver may only show a process its own GPU; every process has its own emulated one.
+        // If the driver shows this process one GPU, that is its own, and an emulated GPU is never shared with other
+        // processes. Otherwise the local rank selects the GPU.
         let gpu = opened.and_then(|gpu| match gpu.count()? {
             1 => Ok(gpu),
             _ if gpu.is_emulated() => Ok(gpu),

@@ -28,9 +28,9 @@ const MAX_TABLE: u64 = 64 << 20;
 /// The block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
 
-/// Bytes of a random number.
+/// The length of a nonce in bytes.
 pub(crate) const NONCE: usize = 16;
-/// Bytes of a proof.
+/// The length in bytes of a proof that a process has the secret: an HMAC with SHA-256.
 pub(crate) const PROOF: usize = 32;
 
 /// The owner of a connection's other end.

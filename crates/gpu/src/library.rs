@@ -65,7 +65,7 @@ fn named_by(library: &str) -> String {
 #[must_use]
 pub fn tools(tool: &str) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // A relative folder, such as an empty one, would depend on the working directory.
+    // Relative paths are skipped, because they depend on the working directory. An empty path is relative, too.
     let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
     let installed =
         toolkits().into_iter().chain(wheels(&active())).map(|folder| folder.join("bin"));

@@ -75,7 +75,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The launches of all steps, the minimum of bytes that have to be loaded and stored, and the counts.
+/// The number of launches of all steps, the minimum number of bytes that their kernels have to load and store, and
+/// the emulator's counts.
 fn count(gpu: &Gpu, rung: Rung) -> Result<(usize, u64, Counts)> {
     let network = Network { sizes: SIZES.to_vec(), loss: Loss::CrossEntropy };
     let samples = STEPS * BATCH;

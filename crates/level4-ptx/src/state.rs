@@ -80,7 +80,7 @@ impl State {
         })
     }
 
-    /// Copies the training set to the device. Afterwards no batch is loaded.
+    /// Copies the training set to the device, and unloads the batch: the next step needs another one.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.batch = 0;
         self.input.dataset(set)

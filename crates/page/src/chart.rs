@@ -124,7 +124,8 @@ impl Chart {
                 };
             }
         }
-        // The legend goes where the lines are not: a share rises to the upper end, a loss falls to the lower end.
+        // The legend goes where the lines are not. With a fixed range, they are accuracies, which rise; otherwise they
+        // are losses, which fall.
         let corner = if self.range.is_some() {
             SeriesLabelPosition::LowerRight
         } else {

@@ -27,11 +27,11 @@ pub struct Counts {
     pub nanoseconds: u64,
     /// Branches at which the lanes of a warp diverged.
     pub divergent_branches: u64,
-    /// Instructions of warps that accessed global memory.
+    /// Warp instructions that accessed global memory.
     pub global_requests: u64,
     /// 32-byte sectors that these accessed; 4 for a request of 32 neighbouring words.
     pub global_sectors: u64,
-    /// Instructions of warps that accessed shared memory.
+    /// Warp instructions that accessed shared memory.
     pub shared_requests: u64,
     /// Passes that these took: more than one for a request with bank conflicts.
     pub shared_passes: u64,

@@ -67,7 +67,7 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// The limit in words.
+    /// The limit as a phrase, such as "with no more bank conflicts than the solution".
     #[must_use]
     pub fn describe(&self) -> String {
         let name = self.measure.name();

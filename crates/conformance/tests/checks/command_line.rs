@@ -59,7 +59,7 @@ fn results_are_written_as_pages() {
     }
 }
 
-/// One number of a reference is wrong: only there both forms of the level differ.
+/// One number of a reference is wrong: both forms of the level differ from the reference there, and nowhere else.
 #[test]
 fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
     let folder = tempfile::tempdir().unwrap();

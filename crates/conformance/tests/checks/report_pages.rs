@@ -60,7 +60,7 @@ fn a_run_has_a_page_and_shares_one_with_other_runs() {
     {
         assert!(text.contains(part), "{part}");
     }
-    // Each mistake, and each of the first layer's 128 units.
+    // The page has a picture of each mistake, and one of each of the first layer's 128 units.
     let pictures = text.matches("<img src=\"data:").count();
     assert_eq!(pictures, run.examination.mistakes.len() + 128);
     for page in [&one, &both] {

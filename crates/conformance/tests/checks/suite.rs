@@ -40,7 +40,7 @@ fn steps_agree_with_the_references() {
         let plain = outcome.options == "--kernels thread-per-sample";
         assert_eq!(outcome.not_materialised.is_empty(), plain, "{}", outcome.options);
     }
-    // The other variants only lack gradients within a network, and pre-activations.
+    // The only tensors that other variants may lack are pre-activations, and gradients of activations and parameters.
     for outcome in &outcomes {
         for name in &outcome.not_materialised {
             let name = name.to_string();

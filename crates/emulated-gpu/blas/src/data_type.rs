@@ -161,9 +161,9 @@ impl Compute {
         }
     }
 
-    /// Whether the compute type supports these element types: `ab` of both `a` and `b`, and `c`.
-    /// This follows the tables of `cublasGemmEx` and `cublasLtMatmul` in NVIDIA's cuBLAS
-    /// documentation, restricted to the types that exist here.
+    /// Whether the compute type supports products of matrices A and B with elements of type `ab`,
+    /// added to a matrix C with elements of type `c`. This follows the tables of `cublasGemmEx` and
+    /// `cublasLtMatmul` in NVIDIA's cuBLAS documentation, restricted to the types that exist here.
     #[must_use]
     pub fn supports(self, ab: DataType, c: DataType) -> bool {
         use DataType::{Bf16, C32, C64, F16, F32, F64};

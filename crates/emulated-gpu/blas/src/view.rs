@@ -91,8 +91,9 @@ impl View {
         if self.is_conjugated { element.conjugate() } else { element }
     }
 
-    /// If columns of `rows` rows follow each other without a gap: the same elements as columns of
-    /// [`CHUNK`] elements, and that length. Otherwise the view and `rows`, unchanged.
+    /// Divides the elements into columns of [`CHUNK`] elements if the view's columns, of `rows`
+    /// elements each, follow each other without a gap. Returns the view, unchanged if there are
+    /// gaps, and the length of its columns.
     pub(crate) fn without_gaps(self, rows: usize) -> (Self, usize) {
         if self.row == 1 && self.column == rows as isize {
             return (Self { column: CHUNK as isize, ..self }, CHUNK);

@@ -37,7 +37,7 @@ macro_rules! export {
         #[doc = concat!("Another name of [`", stringify!($name), "`].")]
         ///
         /// # Safety
-        /// See there.
+        /// The requirements of that function apply.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $second($($argument: $type),*) -> crate::ffi::ReturnCode {
             // SAFETY: guaranteed by the caller.

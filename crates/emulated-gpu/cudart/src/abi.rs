@@ -70,7 +70,8 @@ pub(crate) struct DriverLaunchConfig {
     pub(crate) count: u32,
 }
 
-/// `cudaKernelNodeParams`; with the driver's kernel handle, also the first version of `CUDA_KERNEL_NODE_PARAMS`.
+/// `cudaKernelNodeParams`. The first version of the driver's `CUDA_KERNEL_NODE_PARAMS` has the same layout; there,
+/// `function` is the driver's handle of the kernel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelNode {

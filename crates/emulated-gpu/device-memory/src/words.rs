@@ -7,11 +7,12 @@
 //! Neither model defines racing accesses of different sizes; here they give the result that the
 //! host's processor gives.
 //!
-//! Compilers don't merge atomic accesses, and moving a row of 16 single words takes as long as all
-//! the rest of a load. So on x86-64 rows and blocks are moved by hand-written vector instructions,
-//! which access each naturally aligned word of a vector at once; the Java virtual machine's array
-//! copies rely on this too. WebAssembly without threads has no other thread that could see half of
-//! a row, so it moves rows with [`rows`]. All other targets, and Miri, move word by word.
+//! Compilers don't merge atomic accesses. Moving the 16 words of a row one at a time would take half
+//! of the time of an emulated load instruction. So on x86-64 rows and blocks are moved by
+//! hand-written vector instructions, which access each naturally aligned word of a vector at once;
+//! the Java virtual machine's array copies rely on this too. WebAssembly without threads has no
+//! other thread that could see half of a row, so it moves rows with [`rows`]. All other targets, and
+//! Miri, move word by word.
 
 #![allow(unsafe_code, reason = "device memory is raw memory: all accesses to it are in this file")]
 

@@ -125,11 +125,11 @@ impl Collective {
         (PIECE / self.parameters.data_type.size() / parts).max(1)
     }
 
-    /// Copies bytes between device memory and shared memory, multiplied by a factor if there is
-    /// one.
+    /// Copies elements between device memory and the memory that all ranks share. If there is a
+    /// factor, each element is multiplied by it.
     ///
     /// # Safety
-    /// `from` is readable and `to` writable for as many bytes.
+    /// `from` is readable and `to` writable for `bytes` bytes.
     unsafe fn copy(&self, from: *const u8, to: *mut u8, bytes: usize, factor: Option<[u8; 8]>) {
         let Some(factor) = factor else {
             // SAFETY: the caller's promise.

@@ -94,8 +94,8 @@ fn unrecognized(option: &str) -> Refusal {
     (Status::UnrecognizedOption, format!("unrecognized option: {option}"))
 }
 
-/// Parses `sm_80` or `compute_80`, with an optional letter at the end, to PTX's name and the
-/// number.
+/// Parses `sm_80` or `compute_80`, with an optional letter at the end. Returns the name for PTX's
+/// `.target`, here `sm_80`, and the number without the letter, here 80.
 fn architecture(option: &str, value: &str) -> Result<(String, u32), Refusal> {
     let number = value.strip_prefix("sm_").or_else(|| value.strip_prefix("compute_"));
     // The name is pasted into PTX, so nothing but a name is accepted.

@@ -42,7 +42,7 @@ impl Decoded {
     }
 }
 
-/// The left shift that gives the product of two magnitudes the model's number of fraction bits.
+/// The left shift after which the product of two magnitudes has the model's number of fraction bits.
 #[inline(always)]
 pub(super) fn product_shift(rules: &Rules, a: Format, b: Format) -> u32 {
     rules.fraction_bits.saturating_sub(a.fraction_bits() + b.fraction_bits())

@@ -25,7 +25,7 @@ pub struct Resident {
     gathered: Inputs,
     /// Batches of other sets.
     others: Explicit,
-    /// The place of the loaded batch.
+    /// Where the loaded batch is: in rows of `set`, in `gathered` or in `others`.
     place: Place,
 }
 

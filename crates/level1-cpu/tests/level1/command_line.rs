@@ -194,7 +194,8 @@ fn later_steps_can_be_dumped_and_used_as_inputs() {
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     };
     let read = |name: &str| tensor::Dump::read_run(Path::new(name)).unwrap();
-    // A dump of five steps, one of only the last two, and one of their inputs.
+    // Dumps of five steps, of only the last two, of the inputs of step 3, of three steps that are repeated from their
+    // inputs, and of step 3, repeated from its inputs.
     let [whole, tail, inputs, again, one] =
         ["whole.json.gz", "tail.json", "inputs.json", "again.json", "one.json"]
             .map(|name| path(&folder, name));

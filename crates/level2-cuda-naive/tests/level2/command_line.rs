@@ -220,7 +220,7 @@ fn a_compiler_in_a_parent_folder_is_reported_and_not_loaded() {
     let note = format!("{} is not loaded, because nothing names it", library.display());
     assert!(nothing_named.contains(&note), "{nothing_named}");
     assert!(!nothing_named.contains("too short"), "the loader saw it: {nothing_named}");
-    // The user has named an active environment, so its library is loaded.
+    // If `VIRTUAL_ENV` names the same environment, the user has activated it, so its library is loaded.
     let active = said(Some(&folder.path().join(".venv")));
     assert!(active.contains("too short"), "{active}");
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use level4_ptx::Rung;
 use tempfile::TempDir;
 
-/// The version whose messages are committed.
+/// The version of ptxas that printed the committed messages.
 const WRITTEN_BY: &str = "release 12.9";
 /// Architectures to assemble for, if the installed version supports them.
 const ARCHITECTURES: [&str; 4] = ["sm_52", "sm_75", "sm_80", "sm_90"];

@@ -139,13 +139,13 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
-    /// Of two dumps.
+    /// The rounding errors of two dumps.
     pub(crate) fn between(reference: &Header, candidate: &Header) -> Self {
         let side = |header: &Header| Side::new(header.dtype).rounded(header.digits);
         Self { sides: [side(reference), side(candidate)] }
     }
 
-    /// Of a dump, and this program's recomputation in `float64` from the same inputs.
+    /// The rounding errors of a dump and of this program's recomputation in `float64` from the same inputs.
     pub(crate) fn of_one(candidate: &Header) -> Self {
         let side = Side::new(candidate.dtype).rounded(candidate.digits);
         Self { sides: [Side::new(Dtype::F64), side] }

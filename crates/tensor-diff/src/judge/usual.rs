@@ -88,7 +88,8 @@ fn variance(
             Some(squares)
         }
         Rule::Elementwise(rule) => {
-            // Only if an input is a sum that the dump doesn't hold: the bounds of other results are tight already.
+            // The variance is only needed if an input is made of a sum that the dump doesn't hold: the bounds of other
+            // results are tight already.
             let place = operation.inputs.iter().position(|input| carried.contains_key(input))?;
             let carried = &carried[&operation.inputs[place]];
             let element = |i: usize| {

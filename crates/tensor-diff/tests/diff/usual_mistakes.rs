@@ -405,7 +405,7 @@ fn images_that_are_misread() {
     }
 }
 
-/// The largest logit of the batch in the place of each row's changes nothing until exp underflows.
+/// Subtracting the batch's largest logit, instead of each row's, changes nothing until exp underflows.
 #[test]
 fn the_largest_of_the_batch_is_subtracted() {
     // So large that the exponentials of a row's small logits are no float32, while those of its largest are.

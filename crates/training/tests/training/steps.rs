@@ -239,8 +239,8 @@ fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
     let drawn = f64::from(start.layers[0].b.data()[0]);
     let (b, next) = (TensorName::B(1), TensorName::BNext(1));
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
-    // The two steps before the dumps make the mistake, so all dumps start with it, and the last call makes it
-    // again.
+    // The call before the dumps runs two steps and makes the mistake, so every dump begins with a bias of 7. The
+    // second call makes the same mistake, which sets the bias to 7 again.
     assert_eq!(found, [(7.0, 7.0); 3]);
     assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [0, 1, 2]);
 

@@ -104,8 +104,8 @@ fn a_network_that_does_not_answer_causes_a_timeout() {
         let places = Places { patience, ..collection.places(cache.path(), &mirrors) };
         let started = Instant::now();
         let (digits, notices) = load_quietly(Source::Auto, &places);
-        // Each mirror has half of the patience, and the rest is for a busy machine. Without the timeout, this
-        // would take ten minutes.
+        // Each of the two mirrors is given 1 s, half of `patience`; the limit here is much longer, because the
+        // machine may be busy. Without timeouts, the download would take ten minutes, the delay of a server.
         assert!(started.elapsed() < server::LONG / 2, "{:?}", started.elapsed());
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);
         assert_eq!(notices.len(), 1);

@@ -51,7 +51,8 @@ fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
 #[repr(align(16))]
 struct Aligned([f32; 5]);
 
-/// The product of two single elements, in lines of `ld` elements.
+/// `alpha · a · b + beta · c` for 1 × 1 matrices with the leading dimension `ld`; `values` are `a`, `b`
+/// and `c`.
 fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: InputRounding, ld: isize) -> f32 {
     let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
     let view = |address: u64| View::new(address, DataType::F32, (1, ld));

@@ -29,8 +29,8 @@ type Hgemm = unsafe extern "C" fn(
 fn half_precision_is_rounded_once() {
     let blas = Blas::new();
     let k = 4096;
-    // 4096 · 2⁻¹² · 1 is 1. In half precision the sum would stop at 0.5, where 2⁻¹² is less than
-    // half a unit in the last place.
+    // The sum of 4096 products 2⁻¹² · 1 is 1. Accumulated in half precision, it would stop at 0.5:
+    // there, 2⁻¹² is exactly half a unit in the last place, and the tie rounds to even, down to 0.5.
     let tiny = f16::from_f32(2f32.powi(-12));
     let a = blas.put(&vec![tiny.to_bits(); k]);
     let b = blas.put(&vec![f16::ONE.to_bits(); k]);

@@ -84,8 +84,8 @@ impl Case {
 /// `call(case, [alpha, a, b, beta, c], lda)` calls the function under test.
 type Call<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
 
-/// Runs all cases and compares the results. `is_hermitian` is `None` for `trmm`, which has no
-/// `beta`.
+/// Runs all cases and compares the results. `is_hermitian` is false for `symm` and true for `hemm`,
+/// which add `beta · c`. It is `None` for `trmm`, whose matrix is triangular and which adds nothing.
 fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;

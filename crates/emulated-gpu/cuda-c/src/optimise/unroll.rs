@@ -194,8 +194,8 @@ pub(super) fn mapped(values: &HashMap<Value, Value>, value: Value) -> Value {
     values.get(&value).copied().unwrap_or(value)
 }
 
-/// Copies the blocks of a loop. `values` maps the header's parameters to their values in the copy,
-/// and is extended to everything in the copy.
+/// Copies the blocks of a loop. `values` maps values of the loop to those of the copy: the caller
+/// enters the header's parameters, and this function adds all other values that it copies.
 pub(super) fn copy(
     function: &mut Function,
     graph: &Graph,

@@ -285,7 +285,8 @@ impl Preprocessor<'_> {
     }
 }
 
-/// The union of two sets; `second` belongs to the macro that is being expanded.
+/// The union of a token's hide set and of `second`, that of the macro that is being expanded. The result
+/// shares the list of `second`, as all tokens of this expansion do.
 fn merge(first: Option<&Rc<HideSet>>, second: Option<&Rc<HideSet>>) -> Option<Rc<HideSet>> {
     let mut result = second.cloned();
     let mut node = first;

@@ -101,7 +101,7 @@ impl SharedEvent {
         self.0.get(number as usize)
     }
 
-    /// Draws a ticket for a new record.
+    /// Draws a ticket, the sequence number of a new `cuEventRecord` of this event.
     pub(super) fn draw(&self) -> u32 {
         self.get(Number::Drawn).fetch_add(1, Ordering::SeqCst) + 1
     }

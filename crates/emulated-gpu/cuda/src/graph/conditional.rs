@@ -67,10 +67,11 @@ impl Conditional {
         Decision { kind: self.kind, default: condition.default, condition, bodies: Vec::new() }
     }
 
-    /// Assigns the node to the executable graph that holds `mark`.
+    /// Assigns the node to an executable graph. The graph owns `mark`, so while `mark` exists, no other executable
+    /// graph can have the node.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it is in another executable graph.
+    /// `INVALID_VALUE` if an executable graph that still exists has the node.
     pub(super) fn claim(&self, mark: &Arc<()>) -> Result {
         let mut instance = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
         if instance.strong_count() > 0 {

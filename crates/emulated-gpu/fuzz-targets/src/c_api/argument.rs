@@ -170,8 +170,9 @@ pub(super) fn device(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     at(bytes, objects, &[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX])
 }
 
-/// A device address for functions that also accept host addresses. If the driver could not reserve addresses,
-/// none far from an allocation is used, because it might belong to the program.
+/// A device address for functions that also accept host addresses. If the address space is limited, the driver
+/// can't reserve a range of it, and the fuzzer's own memory may follow an allocation: then no address is more than
+/// 256 bytes after an allocation's start.
 pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     static IS_LIMITED: LazyLock<bool> = LazyLock::new(|| {
         let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The mapping from the numbers of a case to functions.
+//! The mapping from numbers in a case, the fuzzer's input, to the functions that they choose.
 
-/// The number of slots of each function. With 16, it is very unlikely that a function is hardly ever
-/// chosen.
+/// The number of slots of each function. A slot takes all numbers after the previous slot, up to and including
+/// its own. With 16 slots, almost certainly every function is chosen often enough.
 const SLOTS: u64 = 16;
 
 /// Functions by their slots: a number chooses the function with the next slot. The slots of a function only

@@ -26,8 +26,8 @@ fn resource_type(bytes: &mut Bytes<'_>) -> u64 {
     bytes.one(&[1, 1, 1, 1, 1, 1000, 10_000, 0, 7])
 }
 
-/// A `CUdevResource`: multiprocessors as the driver returns them, starting with the first or a later one, or
-/// slightly wrong.
+/// A `CUdevResource` with several multiprocessors, starting with number `first`: as the driver returns it, or
+/// with a few wrong fields.
 fn one_resource(bytes: &mut Bytes<'_>, first: u32) -> Vec<u64> {
     let kind_and_device = resource_type(bytes) | bytes.one(&[0, 0, 0, 0, 0, 1, 1 << 31]) << 32;
     let many = bytes.one(&[2, 8, 8, 16, 8, 0, 1, 132, 200]);

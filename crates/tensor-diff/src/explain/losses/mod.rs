@@ -26,7 +26,7 @@ const MAX_STEPS: usize = 8;
 /// Of more samples than this, not every range is tried.
 const MAX_SAMPLES_FOR_RANGES: usize = 500;
 
-/// A step with a wrong loss, or a later one.
+/// The first step whose loss is wrong, or a step after it.
 struct Step<'a> {
     chain: Chain<'a>,
     before: Option<&'a Dump>,

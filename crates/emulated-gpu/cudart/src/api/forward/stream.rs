@@ -93,7 +93,7 @@ forward! {
         (stream: usize, before: usize, edges: usize, count: usize, flags: u32);
 }
 
-// Later versions under the names that CUDA 12 uses.
+// Versions of these functions that CUDA 12 exports under names that end in the version.
 forward! {
     bind:
     cudaStreamGetCaptureInfo_v2 = cuStreamGetCaptureInfo_v2(stream: usize, status: usize, id: usize, graph: usize, before: usize, count: usize);

@@ -12,8 +12,9 @@ use crate::program::{
     Parameter, Register, Space,
 };
 
-/// The maximum number of passes when tracing local addresses. Only copies against the order of the
-/// text need more than one; compilers don't emit those.
+/// The maximum number of passes over a function that look for registers with local addresses. A pass
+/// after the first finds more only if a register is copied further up in the text than it is
+/// assigned; compilers don't emit that.
 const MAX_PASSES: u32 = 8;
 
 /// The polling loads of a module, by function and index of the instruction.
