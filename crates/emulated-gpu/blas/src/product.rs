@@ -85,7 +85,7 @@ impl Product {
         let (m, k, columns) = (self.m, self.k, self.panel_columns());
         let copies = match TensorCores::for_product(self) {
             Some(_) => TensorCores::elements([m, columns, k]),
-            None => self.tile_elements(),
+            None => self.tile_elements().max(self.direct_elements()),
         };
         // Split sums need two more panels: the sum of the parts so far, and the next part.
         let panels = if self.split.parts > 1 { 3 } else { 1 };

@@ -27,6 +27,10 @@ const MAX_DOTS: usize = 8;
 /// The number of elements in a piece of the matrix that stays in a core's cache while all columns
 /// use it.
 const PIECE: usize = 1 << 16;
+/// The maximum number of terms of a sum that are added in one pass, which limits the copy of `b`.
+const MAX_DEPTH: usize = 1 << 13;
+/// The maximum number of elements of `b` that are copied at a time.
+const MAX_FACTORS: usize = 1 << 18;
 /// The number of rows in a piece is a multiple of this: whole tiles of the widest vectors.
 const ROWS: usize = 64;
 
@@ -89,14 +93,58 @@ impl Product {
             // SAFETY: the caller's promise.
             unsafe {
                 if a.row == 1 && target.row == 1 && m >= ROWS && n.min(k) <= MAX_DIRECT {
-                    return product.add_columns(kernels, target, scalars).map(|()| true);
+                    let part = |part: Self, to, scalars| part.add_columns(kernels, to, scalars);
+                    return product.for_each_part(target, scalars, part).map(|()| true);
                 }
                 if a.column == 1 && n <= MAX_DOTS {
-                    return product.add_dots(kernels, target, scalars).map(|()| true);
+                    let part = |part: Self, to, scalars| part.add_dots(kernels, to, scalars);
+                    return product.for_each_part(target, scalars, part).map(|()| true);
                 }
             }
         }
         Ok(false)
+    }
+
+    /// The sizes of a part of the product, `(columns, terms)`, whose copy of `b` is limited.
+    fn part_sizes(&self) -> (usize, usize) {
+        let depth = self.k.clamp(1, MAX_DEPTH);
+        ((MAX_FACTORS / depth).min(self.n.max(1)), depth)
+    }
+
+    /// The maximum number of elements that [`Product::multiply_directly`] copies at a time.
+    pub(crate) fn direct_elements(&self) -> usize {
+        let copied = |product: &Self| {
+            let (columns, depth) = product.part_sizes();
+            depth * (columns.next_multiple_of(COLUMNS) + 1)
+        };
+        copied(self).max(copied(&self.transposed()))
+    }
+
+    /// Calls a function with each part of the product, its target, and its `alpha` and `beta`.
+    ///
+    /// # Errors
+    /// Those of the function.
+    fn for_each_part<T: Number>(
+        &self,
+        target: View,
+        (alpha, beta): (T, T),
+        compute: impl Fn(Self, View, (T, T)) -> Result<(), Rejection>,
+    ) -> Result<(), Rejection> {
+        let (columns, depth) = self.part_sizes();
+        for first in (0..self.n).step_by(columns) {
+            for from in (0..self.k).step_by(depth) {
+                let part = Self {
+                    n: columns.min(self.n - first),
+                    k: depth.min(self.k - from),
+                    a: self.a.from(0, from),
+                    b: self.b.from(from, first),
+                    ..*self
+                };
+                let beta = if from == 0 { beta } else { T::from_f32(1.0) };
+                compute(part, target.from(0, first), (alpha, beta))?;
+            }
+        }
+        Ok(())
     }
 
     /// Computes each element of the target as the dot product of a contiguous row of `a` and a
@@ -160,7 +208,7 @@ impl Product {
                 row[j % COLUMNS] = value;
             }
         }
-        let rows = if n <= COLUMNS { m } else { PIECE / k.max(1) };
+        let rows = if n <= COLUMNS { m } else { PIECE / k };
         let rows = m.div_ceil(self.useful_threads()).min(rows).next_multiple_of(ROWS);
         let depth = if n <= COLUMNS { STREAMS } else { k };
         for_each_row_range(m, rows, |rows| {

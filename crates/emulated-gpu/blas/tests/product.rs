@@ -268,3 +268,31 @@ fn products_of_several_tiles_and_thin_products() {
         }
     }
 }
+
+/// Thin products with longer sums, and with more columns, than one part of them has.
+#[test]
+fn thin_products_of_several_parts() {
+    for types in [TYPES[0], TYPES[4]] {
+        for (shape, transposed) in [
+            ((70, 6, 70_000), (false, false)),
+            ((70, 6, 70_000), (true, false)),
+            ((6, 70, 70_000), (false, true)),
+            ((65, 1, 70_000), (false, false)),
+            ((3, 2, 70_000), (true, false)),
+            ((64, 90_001, 3), (false, false)),
+            ((90_001, 64, 3), (false, true)),
+        ] {
+            check(&Case {
+                shape,
+                transposed,
+                rows_first: (false, false, false),
+                pad: 1,
+                types,
+                alpha: -0.5,
+                beta: 2.0,
+                capability: 90,
+                parts: 1,
+            });
+        }
+    }
+}
