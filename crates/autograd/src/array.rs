@@ -22,8 +22,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// [`ErrorKind::Shape`] if the number of elements doesn't match the shape.
     pub fn new(shape: &[usize], elements: Vec<T>) -> Result<Self> {
-        let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
-        if count != Some(elements.len()) {
+        if !holds(shape, elements.len()) {
             let reason = format!("it does not hold {} elements", elements.len());
             return Err(shape_error("new", shape, reason));
         }
@@ -95,8 +94,7 @@ impl<T: Element> Array<T> {
     }
 
     pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Self> {
-        let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
-        if count != Some(self.len()) {
+        if !holds(shape, self.len()) {
             let reason = format!("its {} elements do not fill {shape:?}", self.len());
             return Err(shape_error("reshape", self.shape(), reason));
         }
@@ -273,6 +271,11 @@ impl<T: Element> Array<T> {
             shape_error(operation, self.shape(), reason)
         })
     }
+}
+
+/// Whether a shape has this number of elements. A product that overflows is a different number.
+fn holds(shape: &[usize], elements: usize) -> bool {
+    shape.iter().try_fold(1_usize, |n, &length| n.checked_mul(length)) == Some(elements)
 }
 
 /// The most elements that can be addressed, for both types of elements.

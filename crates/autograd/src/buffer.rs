@@ -65,23 +65,6 @@ fn different_devices<R>(operation: &'static str) -> Result<R> {
     Err(ErrorKind::Devices { operation, left, right }.into())
 }
 
-/// The function with its number as `f32`, for the GPU.
-fn to_f32<T: Element>(function: Unary<T>) -> Unary<f32> {
-    let number = |number: T| number.to_f64() as f32;
-    match function {
-        Unary::Neg => Unary::Neg,
-        Unary::Exp => Unary::Exp,
-        Unary::Log => Unary::Log,
-        Unary::Relu => Unary::Relu,
-        Unary::Tanh => Unary::Tanh,
-        Unary::Sigmoid => Unary::Sigmoid,
-        Unary::Softplus => Unary::Softplus,
-        Unary::Pow(exponent) => Unary::Pow(number(exponent)),
-        Unary::Scale(factor) => Unary::Scale(number(factor)),
-        Unary::Shift(term) => Unary::Shift(number(term)),
-    }
-}
-
 fn on_cpu<T>(elements: Vec<T>) -> Result<Buffer<T>> {
     Ok(Buffer::Cpu(Arc::new(elements)))
 }
@@ -109,7 +92,7 @@ pub(crate) fn copy<T: Element>(x: &Array<T>) -> Result<Buffer<T>> {
 pub(crate) fn map<T: Element>(function: Unary<T>, x: &Array<T>) -> Result<Buffer<T>> {
     match view(x) {
         View::Cpu(x) => on_cpu(cpu::map(function, &x)),
-        View::Cuda(x) => cuda::map(to_f32(function), x).map(Buffer::Cuda),
+        View::Cuda(x) => cuda::map(function, x).map(Buffer::Cuda),
     }
 }
 

@@ -198,9 +198,7 @@ impl<T: Element> Autograd<T> {
         });
         p.value().map(Some)
     }
-}
 
-impl<T: Element> Autograd<T> {
     /// Fails if no batch is loaded.
     fn is_loaded(&self, operation: &'static str) -> training::Result<()> {
         match self.y.shape().map_err(failed)?[..] {

@@ -50,9 +50,7 @@ impl<T: Element> Linear<T> {
             b: draw(&[outputs]).requires_grad().named("b"),
         }
     }
-}
 
-impl<T: Element> Linear<T> {
     /// A layer with the same parameters on another device.
     #[track_caller]
     pub fn to(&self, device: &Device) -> Self {

@@ -10,7 +10,7 @@ use gpu::{Read, Write};
 use super::{Cuda, Elements, SHARED};
 use crate::function::{Binary, Unary};
 use crate::layout::Layout;
-use crate::{ErrorKind, Result};
+use crate::{Element, ErrorKind, Result};
 
 /// Elements and their layout.
 #[derive(Clone, Copy)]
@@ -113,23 +113,24 @@ pub(crate) fn copy(x: View<'_>) -> Result<Elements> {
 }
 
 /// Applies a function to each element.
-pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
+pub(crate) fn map<T: Element>(function: Unary<T>, x: View<'_>) -> Result<Elements> {
+    let zero = T::zero();
     let (kernel, number) = match function {
-        Unary::Pow(1.0) => return copy(x),
+        Unary::Pow(exponent) if exponent == T::one() => return copy(x),
         // Exact; a power computed with logarithms is not.
-        Unary::Pow(2.0) => return zip(Binary::Mul, x, x),
-        Unary::Neg => ("neg", 0.0),
-        Unary::Exp => ("exp_", 0.0),
-        Unary::Log => ("log_", 0.0),
-        Unary::Relu => ("relu", 0.0),
-        Unary::Tanh => ("tanh_", 0.0),
-        Unary::Sigmoid => ("sigmoid", 0.0),
-        Unary::Softplus => ("softplus", 0.0),
+        Unary::Pow(exponent) if exponent == T::one() + T::one() => return zip(Binary::Mul, x, x),
+        Unary::Neg => ("neg", zero),
+        Unary::Exp => ("exp_", zero),
+        Unary::Log => ("log_", zero),
+        Unary::Relu => ("relu", zero),
+        Unary::Tanh => ("tanh_", zero),
+        Unary::Sigmoid => ("sigmoid", zero),
+        Unary::Softplus => ("softplus", zero),
         Unary::Pow(exponent) => ("pow_", exponent),
         Unary::Scale(factor) => ("scale", factor),
         Unary::Shift(term) => ("shift", term),
     };
-    let (cuda, x) = (x.cuda(), x.flat()?);
+    let (cuda, x, number) = (x.cuda(), x.flat()?, number.to_f64() as f32);
     let mut y = cuda.allocate(x.len)?;
     let (from, to, elements) = (&x.view(), &mut y, x.len);
     let mapped = if SHARED.contains(&kernel) {

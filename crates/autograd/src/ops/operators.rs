@@ -5,107 +5,40 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use crate::{Element, Tensor};
 
-macro_rules! between_tensors {
-    ($trait:ident, $method:ident) => {
-        impl<T: Element> $trait<&Tensor<T>> for &Tensor<T> {
-            type Output = Tensor<T>;
+/// Implements an operator for one pair of operand types.
+macro_rules! operator {
+    ([$($generic:tt)*] $trait:ident $method:ident $result:ty: |$a:ident: $left:ty, $b:ident: $right:ty| $value:expr) => {
+        impl<$($generic)*> $trait<$right> for $left {
+            type Output = $result;
             #[track_caller]
-            fn $method(self, other: &Tensor<T>) -> Tensor<T> {
-                Tensor::$method(self, other)
-            }
-        }
-        impl<T: Element> $trait<Tensor<T>> for &Tensor<T> {
-            type Output = Tensor<T>;
-            #[track_caller]
-            fn $method(self, other: Tensor<T>) -> Tensor<T> {
-                Tensor::$method(self, &other)
-            }
-        }
-        impl<T: Element> $trait<&Tensor<T>> for Tensor<T> {
-            type Output = Tensor<T>;
-            #[track_caller]
-            fn $method(self, other: &Tensor<T>) -> Tensor<T> {
-                Tensor::$method(&self, other)
-            }
-        }
-        impl<T: Element> $trait<Tensor<T>> for Tensor<T> {
-            type Output = Tensor<T>;
-            #[track_caller]
-            fn $method(self, other: Tensor<T>) -> Tensor<T> {
-                Tensor::$method(&self, &other)
+            fn $method(self, other: $right) -> $result {
+                let ($a, $b) = (self, other);
+                $value
             }
         }
     };
 }
 
-between_tensors!(Add, add);
-between_tensors!(Sub, sub);
-between_tensors!(Mul, mul);
-between_tensors!(Div, div);
-
-macro_rules! with_a_number {
-    ($trait:ident, $method:ident, |$x:ident, $number:ident| $result:expr) => {
-        impl<T: Element> $trait<T> for &Tensor<T> {
-            type Output = Tensor<T>;
-            #[track_caller]
-            fn $method(self, $number: T) -> Tensor<T> {
-                let $x = self;
-                $result
-            }
-        }
-        impl<T: Element> $trait<T> for Tensor<T> {
-            type Output = Tensor<T>;
-            #[track_caller]
-            fn $method(self, $number: T) -> Tensor<T> {
-                let $x = &self;
-                $result
-            }
-        }
+/// Implements an operator between two tensors, between a tensor and a number, and between a number and a tensor.
+macro_rules! operators {
+    ($trait:ident $method:ident, |$x:ident, $number:ident| $number_second:expr, $number_first:expr) => {
+        operator!([T: Element] $trait $method Tensor<T>: |a: &Tensor<T>, b: &Tensor<T>| Tensor::$method(a, b));
+        operator!([T: Element] $trait $method Tensor<T>: |a: &Tensor<T>, b: Tensor<T>| Tensor::$method(a, &b));
+        operator!([T: Element] $trait $method Tensor<T>: |a: Tensor<T>, b: &Tensor<T>| Tensor::$method(&a, b));
+        operator!([T: Element] $trait $method Tensor<T>: |a: Tensor<T>, b: Tensor<T>| Tensor::$method(&a, &b));
+        operator!([T: Element] $trait $method Tensor<T>: |$x: &Tensor<T>, $number: T| $number_second);
+        operator!([T: Element] $trait $method Tensor<T>: |$x: Tensor<T>, $number: T| $number_second);
+        operator!([] $trait $method Tensor<f32>: |$number: f32, $x: &Tensor<f32>| $number_first);
+        operator!([] $trait $method Tensor<f32>: |$number: f32, $x: Tensor<f32>| $number_first);
+        operator!([] $trait $method Tensor<f64>: |$number: f64, $x: &Tensor<f64>| $number_first);
+        operator!([] $trait $method Tensor<f64>: |$number: f64, $x: Tensor<f64>| $number_first);
     };
 }
 
-with_a_number!(Add, add, |x, number| x.shift(number));
-with_a_number!(Sub, sub, |x, number| x.shift(-number));
-with_a_number!(Mul, mul, |x, number| x.scale(number));
-with_a_number!(Div, div, |x, number| x.scale(T::one() / number));
-
-macro_rules! number_first {
-    ($number:ty, $tensor:ty) => {
-        impl Add<$tensor> for $number {
-            type Output = Tensor<$number>;
-            #[track_caller]
-            fn add(self, x: $tensor) -> Tensor<$number> {
-                x.shift(self)
-            }
-        }
-        impl Sub<$tensor> for $number {
-            type Output = Tensor<$number>;
-            #[track_caller]
-            fn sub(self, x: $tensor) -> Tensor<$number> {
-                Tensor::neg(&x).shift(self)
-            }
-        }
-        impl Mul<$tensor> for $number {
-            type Output = Tensor<$number>;
-            #[track_caller]
-            fn mul(self, x: $tensor) -> Tensor<$number> {
-                x.scale(self)
-            }
-        }
-        impl Div<$tensor> for $number {
-            type Output = Tensor<$number>;
-            #[track_caller]
-            fn div(self, x: $tensor) -> Tensor<$number> {
-                x.pow(-1.0).scale(self)
-            }
-        }
-    };
-}
-
-number_first!(f32, &Tensor<f32>);
-number_first!(f32, Tensor<f32>);
-number_first!(f64, &Tensor<f64>);
-number_first!(f64, Tensor<f64>);
+operators!(Add add, |x, number| x.shift(number), x.shift(number));
+operators!(Sub sub, |x, number| x.shift(-number), Tensor::neg(&x).shift(number));
+operators!(Mul mul, |x, number| x.scale(number), x.scale(number));
+operators!(Div div, |x, number| x.scale(T::one() / number), x.pow(-1.0).scale(number));
 
 impl<T: Element> Neg for &Tensor<T> {
     type Output = Tensor<T>;
