@@ -1,120 +1,70 @@
 //! Tests at the edges of arithmetic: the fixture made for a fault finds it, and no other case does; and
 //! cuBLASLt's behaviour at the kink.
 
+#[path = "../../examples/planted/faults/network.rs"]
+#[allow(dead_code, reason = "the example uses the rest")]
+mod network;
+
 use std::path::Path;
 
 use clap::Args;
 use conformance::{Check, Variant, run, variants};
-use data::{Batch, Dataset};
-use level1_cpu::{Form, Level1};
-use tensor::{Network, Tensor, TensorName};
+use tensor::{Loss, Network, TensorName};
 use test_support::device_choice;
-use training::{Level, Parameters, Program, Result};
+use training::{Level, Program, Result};
 
-/// The fault that is planted in the level.
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    /// Softmax doesn't subtract the maximum.
-    NoMaximum,
-    /// The loss is `−ln p`, of a `p` that may have become 0.
-    LogOfP,
-    /// `dz1` is `da1` where `z1 ≥ 0`.
-    SlopeAtZero,
-    None,
-}
+use network::{Change, Make, Wrong};
+
+/// The planted faults: the tensor that each makes wrong, and how.
+const FAULTS: [(TensorName, Make); 4] = [
+    // Softmax doesn't subtract the maximum.
+    (TensorName::P, |step| {
+        let z = step.get(TensorName::Z(step.layers));
+        let row = |z: &[f32]| -> Vec<f32> {
+            let sum: f32 = z.iter().map(|z| z.exp()).sum();
+            z.iter().map(|z| z.exp() / sum).collect()
+        };
+        z.chunks(z.len() / step.batch).flat_map(row).collect()
+    }),
+    // The loss is `−ln p`, of a `p` that may have become 0.
+    (TensorName::Loss, |step| {
+        let pairs = step.get(TensorName::P).iter().zip(step.get(TensorName::Y));
+        let sum: f32 = pairs.filter(|(_, y)| **y == 1.0).map(|(p, _)| -p.ln()).sum();
+        vec![sum / step.batch as f32]
+    }),
+    // `dz1` is `da1` where `z1 ≥ 0`.
+    (TensorName::Dz(1), |step| {
+        let pairs = step.get(TensorName::Da(1)).iter().zip(step.get(TensorName::Z(1)));
+        pairs.map(|(da, z)| if *z >= 0.0 { *da } else { 0.0 }).collect()
+    }),
+    // None.
+    (TensorName::P, |step| step.right()),
+];
 
 #[derive(Args, Clone, Copy)]
-struct Options {}
+struct NoOptions {}
 
-/// Level 1 with a fault.
+/// The network in plain loops with a fault.
 struct Faulty<const FAULT: usize>;
-
-const FAULTS: [Fault; 4] = [Fault::NoMaximum, Fault::LogOfP, Fault::SlopeAtZero, Fault::None];
 
 impl<const FAULT: usize> Program for Faulty<FAULT> {
     const NAME: &'static str = "faulty";
-    const ABOUT: &'static str = "Level 1 with a fault";
-    type Options = Options;
+    const ABOUT: &'static str = "The network in plain loops with a fault";
+    type Options = NoOptions;
 
-    fn device(_options: &Options) -> Result<String> {
+    fn device(_options: &NoOptions) -> Result<String> {
         Ok("cpu".into())
     }
 
-    fn level(_options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let level = Level1::new(network, Form::Textbook);
-        Ok(Box::new(FaultyLevel { level, network: network.clone(), fault: FAULTS[FAULT] }))
-    }
-}
-
-struct FaultyLevel {
-    level: Level1,
-    network: Network,
-    fault: Fault,
-}
-
-impl FaultyLevel {
-    fn right(&mut self, name: TensorName) -> Tensor {
-        self.level.tensor(name).unwrap().unwrap()
-    }
-
-    fn has_softmax(&self) -> bool {
-        self.network.loss == tensor::Loss::CrossEntropy
-    }
-}
-
-impl Level for FaultyLevel {
-    fn dataset(&mut self, set: &Dataset) -> Result<()> {
-        self.level.dataset(set)
-    }
-
-    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        self.level.load(batch, next)
-    }
-
-    fn forward(&mut self) -> Result<()> {
-        self.level.forward()
-    }
-
-    fn backward(&mut self) -> Result<()> {
-        self.level.backward()
-    }
-
-    fn update(&mut self, learning_rate: f32) -> Result<()> {
-        self.level.update(learning_rate)
-    }
-
-    fn loss(&mut self) -> Result<f32> {
-        let right = self.level.loss()?;
-        if self.fault != Fault::LogOfP || !self.has_softmax() {
-            return Ok(right);
-        }
-        let (p, y) = (self.right(TensorName::P), self.right(TensorName::Y));
-        let of_class = p.data().iter().zip(y.data()).filter(|(_, y)| **y == 1.0);
-        let sum: f32 = of_class.map(|(p, _)| -p.ln()).sum();
-        Ok(sum / p.shape()[0] as f32)
-    }
-
-    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.level.set_parameters(parameters)
-    }
-
-    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        match (self.fault, name) {
-            (Fault::NoMaximum, TensorName::P) if self.has_softmax() => {
-                let z = self.right(TensorName::Z(self.network.layers()));
-                let exponentials: Vec<f32> = z.data().iter().map(|z| z.exp()).collect();
-                let rows = exponentials.chunks(self.network.outputs());
-                let p = rows.flat_map(|row| row.iter().map(|e| e / row.iter().sum::<f32>()));
-                Ok(Some(Tensor::new(z.shape(), p.collect()).unwrap()))
-            }
-            (Fault::SlopeAtZero, TensorName::Dz(1)) if self.network.layers() > 1 => {
-                let (da, z) = (self.right(TensorName::Da(1)), self.right(TensorName::Z(1)));
-                let dz =
-                    da.data().iter().zip(z.data()).map(|(da, z)| if *z >= 0.0 { *da } else { 0.0 });
-                Ok(Some(Tensor::new(z.shape(), dz.collect()).unwrap()))
-            }
-            _ => self.level.tensor(name),
-        }
+    fn level(_options: &NoOptions, network: &Network) -> Result<Box<dyn Level>> {
+        let (tensor, make) = FAULTS[FAULT];
+        // The first two faults are in softmax and its loss, the third in a hidden layer.
+        let has_place = match tensor {
+            TensorName::Dz(_) => network.layers() > 1,
+            _ => network.loss == Loss::CrossEntropy,
+        };
+        let make = if has_place { make } else { FAULTS[3].1 };
+        Ok(Box::new(Wrong::new(network, Change::Made(make), tensor)))
     }
 }
 

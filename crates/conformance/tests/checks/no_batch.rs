@@ -1,7 +1,7 @@
 //! Tests of levels without a batch: before the first one, and on a GPU after a batch for which the device had no
 //! memory, or after another training set. Then nothing computes, and the next batch trains as on a new level.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use autograd::Device;
 use autograd::level::Autograd;
@@ -79,19 +79,6 @@ fn has_no_batch(variant: &Variant, level: &mut dyn Level) {
     }
 }
 
-/// Runs the variants of a level with little memory, such as 24M. The emulated GPU reads its memory size only
-/// once, so this needs a separate process.
-fn in_little_memory(memory: &str, test: &str) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", &format!("no_batch::{test}"), "--nocapture"])
-        .env("EMULATED_GPU_MEMORY", memory)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("1 passed"), "{said}");
-}
-
 /// Loads batches that the device has no memory for.
 fn is_left_as_it_was(level: &str) {
     let few = rows(37);
@@ -120,38 +107,35 @@ fn is_left_as_it_was(level: &str) {
     assert!(tried > 0, "there is no {level}");
 }
 
-#[test]
-fn level_2_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
-    in_little_memory("24M", "level_2_with_little_memory");
-}
+/// The variable that names the level for [`level_with_little_memory`].
+const LEVEL: &str = "CONFORMANCE_TEST_LEVEL";
 
 #[test]
-#[ignore = "run by level_2_is_left_as_it_was_by_a_batch_that_finds_no_memory, with little memory"]
-fn level_2_with_little_memory() {
-    is_left_as_it_was("level2-cuda-naive");
+#[ignore = "run by every_level_is_left_as_it_was_by_a_batch_that_finds_no_memory, in a process with little memory"]
+fn level_with_little_memory() {
+    is_left_as_it_was(&std::env::var(LEVEL).unwrap());
 }
 
+/// The emulated GPU reads its memory size only once, so this needs a separate process for each level.
 #[test]
-fn level_3_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
-    // The libraries' workspace is 32 MiB.
-    in_little_memory("96M", "level_3_with_little_memory");
-}
-
-#[test]
-#[ignore = "run by level_3_is_left_as_it_was_by_a_batch_that_finds_no_memory, with little memory"]
-fn level_3_with_little_memory() {
-    is_left_as_it_was("level3-cublas");
-}
-
-#[test]
-fn level_4_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
-    in_little_memory("24M", "level_4_with_little_memory");
-}
-
-#[test]
-#[ignore = "run by level_4_is_left_as_it_was_by_a_batch_that_finds_no_memory, with little memory"]
-fn level_4_with_little_memory() {
-    is_left_as_it_was("level4-ptx");
+fn every_level_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
+    let start = |(level, memory)| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "--exact", "no_batch::level_with_little_memory", "--nocapture"])
+            .envs([(LEVEL, level), ("EMULATED_GPU_MEMORY", memory)])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    // The libraries of level 3 have a workspace of 32 MiB.
+    let levels = [("level2-cuda-naive", "24M"), ("level3-cublas", "96M"), ("level4-ptx", "24M")];
+    for child in levels.map(start) {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("1 passed"), "{said}");
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ type Tensors = HashMap<TensorName, Vec<f32>>;
 pub(crate) struct Step<'a> {
     /// The number of samples.
     pub(crate) batch: usize,
+    /// The number of layers.
+    pub(crate) layers: usize,
     right: Vec<f32>,
     now: &'a Tensors,
     before: Option<&'a Tensors>,
@@ -85,6 +87,7 @@ impl Wrong {
         let made = match self.change {
             Change::Made(make) if name == self.tensor => make(&Step {
                 batch: self.batch,
+                layers: self.network.layers(),
                 right,
                 now: &self.now,
                 before: self.before.as_ref(),
