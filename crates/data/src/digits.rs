@@ -6,8 +6,6 @@
 
 mod hand;
 mod pen;
-// Formatting would put each of its points on a separate line.
-#[rustfmt::skip]
 mod shapes;
 
 use rayon::prelude::*;

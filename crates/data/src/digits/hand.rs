@@ -1,7 +1,7 @@
 //! The hand: random variations of a digit's strokes.
 
 use super::pen::{Dot, Paper, Point};
-use super::shapes::{DIGITS, Path, Style};
+use super::shapes::{DIGITS, Style};
 use crate::{Generator, HEIGHT, WIDTH};
 
 /// The number of straight lines that approximate the curve between two points of a path.
@@ -61,7 +61,7 @@ impl Hand {
 /// Writes a digit into an image, `[28·28]`, which is overwritten.
 pub(super) fn write(digit: u8, random: &mut Generator, image: &mut [u8]) {
     let hand = Hand::new(random);
-    let style = choose(DIGITS[usize::from(digit)], random);
+    let style = choose(&DIGITS[usize::from(digit)], random);
     let mut strokes: Vec<Vec<Dot>> =
         style.strokes.iter().map(|path| curve(&trembling(path, &hand, random))).collect();
     // Mostly a uniform distribution, with a few very broad pens.
@@ -91,7 +91,7 @@ fn choose<'a>(styles: &'a [Style], random: &mut Generator) -> &'a Style {
 }
 
 /// The distorted points of a path. The radius is the relative pressure, about 1.
-fn trembling(path: Path, hand: &Hand, random: &mut Generator) -> Vec<Dot> {
+fn trembling(path: &[(f32, f32)], hand: &Hand, random: &mut Generator) -> Vec<Dot> {
     let mut dots: Vec<Dot> = Vec::with_capacity(path.len());
     for (i, &(x, y)) in path.iter().enumerate() {
         // The two points of a corner stay together.
