@@ -132,30 +132,30 @@ fn compile(
     }
 }
 
+/// A diagnostic of either compiler as a mark: the two types have the same fields.
+macro_rules! mark {
+    ($diagnostic:expr, $is_warning:expr) => {{
+        let found = $diagnostic;
+        Mark {
+            warning: $is_warning,
+            message: found.message,
+            line: found.line,
+            column: found.column,
+            width: found.width,
+            label: found.label,
+            help: found.help,
+            text: found.text,
+        }
+    }};
+}
+
 fn mark_of_cuda_c(found: cuda_c::Diagnostic) -> Mark {
-    Mark {
-        warning: found.severity == cuda_c::Severity::Warning,
-        message: found.message,
-        line: found.line,
-        column: found.column,
-        width: found.width,
-        label: found.label,
-        help: found.help,
-        text: found.text,
-    }
+    let is_warning = found.severity == cuda_c::Severity::Warning;
+    mark!(found, is_warning)
 }
 
 fn mark_of_ptx(found: ptx_emulator::Diagnostic) -> Mark {
-    Mark {
-        warning: false,
-        message: found.message,
-        line: found.line,
-        column: found.column,
-        width: found.width,
-        label: found.label,
-        help: found.help,
-        text: found.text,
-    }
+    mark!(found, false)
 }
 
 /// Launches a case and compares the buffers with the expected numbers. Returns its cost, or the failure.

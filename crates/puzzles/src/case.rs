@@ -108,10 +108,14 @@ impl Case {
         Self { size: size.into(), grid, block, cooperative: false, arguments: Vec::new() }
     }
 
+    /// A launch of one block of one thread, with the parameter `n`.
+    pub(crate) fn with_n(n: usize) -> Self {
+        Self::new(format!("n = {n}")).u32("n", n)
+    }
+
     /// A thread for each of `n` elements, in blocks of `block` threads, and the parameter `n`.
     pub(crate) fn elements(n: usize, block: usize) -> Self {
-        let launch = Self::new(format!("n = {n}"));
-        launch.launch(n.div_ceil(block) as u32, block as u32).u32("n", n)
+        Self::with_n(n).launch(n.div_ceil(block) as u32, block as u32)
     }
 
     /// Sets the launch to `blocks` blocks of `threads` threads along x.
@@ -133,6 +137,11 @@ impl Case {
     pub(crate) fn u32(mut self, name: &'static str, value: usize) -> Self {
         self.arguments.push(Argument::U32(name, value as u32));
         self
+    }
+
+    /// Adds several sizes as parameters.
+    pub(crate) fn sizes<const N: usize>(self, sizes: [(&'static str, usize); N]) -> Self {
+        sizes.into_iter().fold(self, |case, (name, value)| case.u32(name, value))
     }
 
     pub(crate) fn f32(mut self, name: &'static str, value: f32) -> Self {

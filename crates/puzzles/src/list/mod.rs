@@ -1,6 +1,6 @@
 //! List of the puzzles, in an order in which each prepares the next. Each has its own folder.
 
-use crate::puzzle::Puzzle;
+use crate::puzzle::{Language, Puzzle, Source};
 
 /// The items that puzzles are made of.
 mod prelude {
@@ -11,72 +11,67 @@ mod prelude {
     pub(super) use crate::random::Random;
 }
 
-/// The frame and the solution in a language, from the folder of the puzzle that uses the macro.
+/// The frame and the solution of a puzzle in a language.
 macro_rules! source {
-    (CudaC) => {
-        crate::puzzle::Source {
-            language: crate::puzzle::Language::CudaC,
-            frame: include_str!("frame.cu"),
-            solution: include_str!("solution.cu"),
-        }
-    };
-    (Ptx) => {
-        crate::puzzle::Source {
-            language: crate::puzzle::Language::Ptx,
-            frame: include_str!("frame.ptx"),
-            solution: include_str!("solution.ptx"),
+    ($puzzle:ident $language:ident $extension:literal) => {
+        Source {
+            language: Language::$language,
+            frame: include_str!(concat!(stringify!($puzzle), "/frame.", $extension)),
+            solution: include_str!(concat!(stringify!($puzzle), "/solution.", $extension)),
         }
     };
 }
 
-/// Declares a module for each puzzle, and lists the puzzles in this order, with the texts of their folders.
+/// Declares a module for each puzzle, and lists the puzzles in this order, with the texts of their folders. All of them
+/// can be solved in CUDA C, and those with `+ Ptx` also in PTX.
 macro_rules! list {
-    ($($puzzle:ident)*) => {
+    ($($puzzle:ident $(+ $ptx:ident)?)*) => {
         $(mod $puzzle;)*
 
         static PUZZLES: &[&Puzzle] = &[$(&Puzzle {
             task: include_str!(concat!(stringify!($puzzle), "/task.md")),
             hints: include_str!(concat!(stringify!($puzzle), "/hints.md")),
+            sources: &[source!($puzzle CudaC "cu"), $(source!($puzzle $ptx "ptx"))?],
             ..$puzzle::PUZZLE
         }),*];
     };
 }
 
 list! {
-    add_one
-    guard
-    two_dimensions
-    broadcast
-    stride
-    coalesce
-    relu
-    relu_backward
-    sigmoid
-    pixels
-    update
-    clip
-    momentum
-    one_hot
-    rotate
+    add_one + Ptx
+    guard + Ptx
+    two_dimensions + Ptx
+    broadcast + Ptx
+    stride + Ptx
+    coalesce + Ptx
+    relu + Ptx
+    relu_backward + Ptx
+    sigmoid + Ptx
+    pixels + Ptx
+    update + Ptx
+    clip + Ptx
+    momentum + Ptx
+    one_hot + Ptx
+    rotate + Ptx
     window
-    reduction
-    butterfly
-    histogram
-    accuracy
-    scan
+    reduction + Ptx
+    butterfly + Ptx
+    histogram + Ptx
+    accuracy + Ptx
+    scan + Ptx
     transpose
     loops
-    product
+    product + Ptx
     tiled
-    layer
+    layer + Ptx
     softmax
     cross_entropy
-    output_gradient
-    bias_gradient
-    weight_gradient
-    layer_backward
+    output_gradient + Ptx
+    bias_gradient + Ptx
+    weight_gradient + Ptx
+    layer_backward + Ptx
     sample_backward
-    grid_barrier
+    grid_barrier + Ptx
 }
 
 /// All puzzles.

@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "accuracy",
     idea: "the largest of a row",
     kernel: "accuracy",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[32, 10], [1, 3], [50, 10], [77, 4]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -28,8 +27,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     let zeros = labels.iter().filter(|&&label| label == 0).count();
     Case::new(format!("batch {batch}, {classes} classes"))
         .launch(batch.div_ceil(32) as u32, 32)
-        .u32("batch", batch)
-        .u32("classes", classes)
+        .sizes([("batch", batch), ("classes", classes)])
         .input("z", &[batch, classes], &z)
         .input_u32("labels", &[batch], &labels)
         .changed_u32("right", &[1], &[0], &[right])

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a thread for each element",
     kernel: "add_one",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [1, 5, 32, 100].map(case).into(),
     ..Puzzle::BLANK
 };

@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "bias-gradient",
     idea: "a sum over the batch",
     kernel: "bias_gradient",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 32], [1, 1], [8, 10], [3, 3], [37, 45]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -17,8 +16,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
     let stale: Vec<f32> = (0..n).map(|j| 3.0 + j as f32).collect();
     let case = Case::new(format!("batch {batch}, {n} units"))
         .launch(n.div_ceil(32) as u32, 32)
-        .u32("batch", batch)
-        .u32("n", n)
+        .sizes([("batch", batch), ("n", n)])
         .input("dz", &[batch, n], &dz)
         .changed("db", &[n], &stale, (0..n).map(db))
         .suspect(

@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "broadcast",
     idea: "one vector for all rows: the bias",
     kernel: "add_bias",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 4], [4, 16], [1, 1], [3, 10], [7, 30], [5, 17]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -18,8 +17,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
     let by_row: Vec<f64> = (0..batch * n).map(|i| sum(i, i / n).value).collect();
     Case::new(format!("batch {batch}, {n} units"))
         .cover(n, batch, [16, 4])
-        .u32("batch", batch)
-        .u32("n", n)
+        .sizes([("batch", batch), ("n", n)])
         .input("x", &[batch, n], &x)
         .input("b", &[n], &b)
         .output("z", &[batch, n], (0..batch * n).map(|i| sum(i, i)))

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "shuffles",
     kernel: "warp_sum",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     demands: &[
         Demand {
             measure: Measure::SharedAccesses,
@@ -46,9 +45,8 @@ fn case(n: usize) -> Case {
     let four = |i: usize| -> f64 {
         (0..16).map(|d| f64::from(x[i / 32 * 32 + ((i % 32) ^ (d * 2)) ])).sum()
     };
-    Case::new(format!("n = {n}"))
+    Case::with_n(n)
         .launch(n.div_ceil(64) as u32, n.min(64) as u32)
-        .u32("n", n)
         .input("x", &[n], &x)
         .output("out", &[n], (0..n).map(of_warp))
         .suspect(

@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "clip",
     idea: "two bounds, without a branch",
     kernel: "clip",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [64, 3, 100, 250].map(case).into(),
     ..Puzzle::BLANK
 };

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "sectors: neighbouring threads read neighbours",
     kernel: "copy",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.05,
@@ -22,9 +21,8 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
     let out = x.iter().map(|&x| Near::from(x));
-    Case::new(format!("n = {n}"))
+    Case::with_n(n)
         .launch(1, 64)
-        .u32("n", n)
         .input("x", &[n], &x)
         .output("out", &[n], out)
 }

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "cross-entropy",
     idea: "the loss, by hand",
     kernel: "cross_entropy",
-    sources: &[source!(CudaC)],
     cases: || [[1, 2], [4, 10], [33, 3], [70, 10]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -38,8 +37,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
                          of the sum, ln Σ exp(z) = m + ln Σ exp(z - m), nothing overflows.";
     let case = Case::new(format!("batch {batch}, {classes} classes"))
         .launch(batch.div_ceil(32) as u32, 32)
-        .u32("batch", batch)
-        .u32("classes", classes)
+        .sizes([("batch", batch), ("classes", classes)])
         .input("z", &[batch, classes], &z)
         .input_u32("labels", &[batch], &labels)
         .output("losses", &[batch], losses)

@@ -9,7 +9,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "blocks that wait for each other",
     kernel: "normalise",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [32, 64, 128, 100].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -22,10 +21,8 @@ fn case(n: usize) -> Case {
     let out = x.iter().map(|&x| Near::from(x) / total);
     let by_block: Vec<f64> =
         (0..n).map(|i| f64::from(x[i]) / parts[i / BLOCK].value).collect();
-    let case = Case::new(format!("n = {n}"))
-        .launch(blocks as u32, BLOCK as u32)
+    let case = Case::elements(n, BLOCK)
         .cooperative()
-        .u32("n", n)
         .input("x", &[n], &x)
         .output("parts", &[blocks], parts)
         .changed_u32("arrived", &[1], &[0], &[blocks as u32])

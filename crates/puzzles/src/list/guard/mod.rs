@@ -9,7 +9,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "several blocks, and threads without an element",
     kernel: "twice",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [32, 37, 1, 64, 95].map(case).into(),
     ..Puzzle::BLANK
 };

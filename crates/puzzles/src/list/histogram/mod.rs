@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "histogram",
     idea: "atomics",
     kernel: "histogram",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [1, 64, 50, 200].map(case).into(),
     ..Puzzle::BLANK
 };

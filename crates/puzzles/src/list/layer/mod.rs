@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "layer",
     idea: "a fused kernel: product, bias, ReLU",
     kernel: "layer",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 8, 8], [1, 1, 1], [8, 10, 30], [5, 13, 9]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -23,9 +22,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     let each = |f: &dyn Fn(usize) -> Near| (0..batch * n).map(f).collect::<Vec<_>>();
     Case::new(format!("batch {batch}, {m} inputs, {n} units"))
         .cover(n, batch, [8, 4])
-        .u32("batch", batch)
-        .u32("m", m)
-        .u32("n", n)
+        .sizes([("batch", batch), ("m", m), ("n", n)])
         .input("x", &[batch, m], &x)
         .input("w", &[n, m], &w)
         .input("b", &[n], &b)

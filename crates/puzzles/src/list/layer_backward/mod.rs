@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "layer-backward",
     idea: "one layer back: product and mask, fused",
     kernel: "layer_backward",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 30], [7, 5, 13]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -26,9 +25,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     };
     let case = Case::new(format!("batch {batch}, {n} units, {m} before"))
         .cover(m, batch, [8, 4])
-        .u32("batch", batch)
-        .u32("m", m)
-        .u32("n", n)
+        .sizes([("batch", batch), ("m", m), ("n", n)])
         .input("dz", &[batch, n], &dz)
         .input("w", &[n, m], &w)
         .input("z", &[batch, m], &z)

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a product of matrices, in three loops",
     kernel: "product",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
     cases: || [[2, 2, 2], [1, 1, 1], [2, 3, 4], [5, 7, 3]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -26,9 +25,7 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     let all = |last: usize| (0..m * n).map(|at| element(at / n, at % n, last)).collect::<Vec<_>>();
     let term = |at: usize| f64::from(a[at / n * k + k - 1]) * f64::from(b[at % n * k + k - 1]);
     let case = case
-        .u32("m", m)
-        .u32("n", n)
-        .u32("k", k)
+        .sizes([("m", m), ("n", n), ("k", k)])
         .input("a", &[m, k], &a)
         .input("b", &[n, k], &b)
         .output("c", &[m, n], all(k));

@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "one-hot",
     idea: "labels become rows",
     kernel: "one_hot",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 10], [1, 2], [7, 10], [20, 3]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -17,8 +16,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     let y = (0..batch * classes).map(|i| Near::exact(one(i)));
     Case::new(format!("{batch} labels of {classes} classes"))
         .launch(batch.div_ceil(8) as u32, 8)
-        .u32("batch", batch)
-        .u32("classes", classes)
+        .sizes([("batch", batch), ("classes", classes)])
         .input_u32("labels", &[batch], &labels)
         .changed("y", &[batch, classes], &vec![-777.0; batch * classes], y)
         .suspect(

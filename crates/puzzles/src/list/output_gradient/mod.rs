@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "output-gradient",
     idea: "where the way back begins",
     kernel: "output_gradient",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 8], [1, 2], [8, 10], [13, 3]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -25,8 +24,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     let each = |f: &dyn Fn(usize) -> f64| (0..batch * classes).map(f).collect::<Vec<f64>>();
     let case = Case::new(format!("batch {batch}, {classes} classes"))
         .cover(classes, batch, [8, 4])
-        .u32("batch", batch)
-        .u32("classes", classes)
+        .sizes([("batch", batch), ("classes", classes)])
         .input("p", &[batch, classes], &p)
         .input_u32("labels", &[batch], &labels)
         .output("dz", &[batch, classes], (0..batch * classes).map(near))

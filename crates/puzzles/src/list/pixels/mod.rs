@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "pixels",
     idea: "whole numbers become floats",
     kernel: "normalise",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [64, 3, 100, 250].map(case).into(),
     ..Puzzle::BLANK
 };

@@ -9,7 +9,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a sum, by halves",
     kernel: "block_sums",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.5,

@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "relu",
     idea: "an activation",
     kernel: "relu",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [64, 1, 70, 150].map(case).into(),
     ..Puzzle::BLANK
 };

@@ -9,7 +9,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a gradient passes, or stops",
     kernel: "relu_backward",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [64, 1, 70, 150].map(case).into(),
     ..Puzzle::BLANK
 };

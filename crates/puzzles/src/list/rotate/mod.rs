@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a barrier",
     kernel: "rotate",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [3, 32, 64, 65, 200].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -16,9 +15,8 @@ fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
     let after = |by: usize| (0..n).map(|i| Near::from(x[(i + by) % n])).collect::<Vec<_>>();
     let back: Vec<f64> = after(n - 1).iter().map(|near| near.value).collect();
-    Case::new(format!("n = {n}"))
+    Case::with_n(n)
         .launch(1, n as u32)
-        .u32("n", n)
         .changed("x", &[n], &x, after(1))
         .suspect(
             back,

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a fused backward pass",
     kernel: "sample_backward",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
     cases: || [[8, 4, 3], [1, 1, 2], [20, 7, 10], [100, 30, 10]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -34,10 +33,7 @@ fn case([m, h, c]: [usize; 3]) -> Case {
     let stale = |count: usize| vec![-777.0; count];
     let case = Case::new(format!("{m} inputs, {h} hidden units, {c} classes"))
         .launch(1, 64)
-        .u32("m", m)
-        .u32("h", h)
-        .u32("c", c)
-        .u32("label", label)
+        .sizes([("m", m), ("h", h), ("c", c), ("label", label)])
         .input("x", &[m], &x)
         .input("z1", &[h], &z1)
         .input("a1", &[h], &a1)

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "prefix sums, and a barrier on both sides",
     kernel: "scan",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.5,
@@ -22,9 +21,8 @@ fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
     let up_to = |end: usize| sum(x[..end].iter().map(|&x| Near::from(x)));
     let exclusive: Vec<f64> = (0..n).map(|i| up_to(i).value).collect();
-    Case::new(format!("n = {n}"))
+    Case::with_n(n)
         .launch(1, 128)
-        .u32("n", n)
         .input("x", &[n], &x)
         .output("out", &[n], (0..n).map(|i| up_to(i + 1)))
         .suspect(

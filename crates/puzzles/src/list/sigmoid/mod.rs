@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "sigmoid",
     idea: "an exponential",
     kernel: "sigmoid",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [64, 3, 100, 250].map(case).into(),
     ..Puzzle::BLANK
 };

@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "tiles in shared memory",
     kernel: "product",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.05,

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "a tile without bank conflicts",
     kernel: "transpose",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
     demands: &[
         Demand {
             measure: Measure::Sectors,
@@ -33,8 +32,7 @@ fn case([rows, columns]: [usize; 2]) -> Case {
     let out = (0..rows * columns).map(|i| Near::from(a[i % rows * columns + i / rows]));
     Case::new(format!("{rows}×{columns} elements"))
         .cover(columns, rows, [32, 32])
-        .u32("rows", rows)
-        .u32("columns", columns)
+        .sizes([("rows", rows), ("columns", columns)])
         .input("a", &[rows, columns], &a)
         .output("out", &[columns, rows], out)
         .suspect(

@@ -7,7 +7,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "rows and columns",
     kernel: "scale",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 8], [1, 1], [5, 3], [9, 20], [13, 7]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -17,8 +16,7 @@ fn case([rows, columns]: [usize; 2]) -> Case {
     let out = a.iter().map(|&a| Near::from(a) * Near::exact(3.0));
     Case::new(format!("{rows}×{columns} elements"))
         .cover(columns, rows, [8, 4])
-        .u32("rows", rows)
-        .u32("columns", columns)
+        .sizes([("rows", rows), ("columns", columns)])
         .input("a", &[rows, columns], &a)
         .output("out", &[rows, columns], out)
 }

@@ -8,7 +8,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "update",
     idea: "a step of gradient descent, in place",
     kernel: "update",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [64, 3, 100, 250].map(case).into(),
     ..Puzzle::BLANK
 };

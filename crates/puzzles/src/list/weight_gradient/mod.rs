@@ -6,7 +6,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "weight-gradient",
     idea: "a product over the batch",
     kernel: "weight_gradient",
-    sources: &[source!(CudaC), source!(Ptx)],
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 5], [7, 6, 20]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -20,9 +19,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     };
     let case = Case::new(format!("batch {batch}, {m} inputs, {n} units"))
         .cover(m, n, [8, 4])
-        .u32("batch", batch)
-        .u32("m", m)
-        .u32("n", n)
+        .sizes([("batch", batch), ("m", m), ("n", n)])
         .input("dz", &[batch, n], &dz)
         .input("a", &[batch, m], &a)
         .output("dw", &[n, m], (0..n * m).map(dw));

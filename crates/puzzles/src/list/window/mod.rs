@@ -9,7 +9,6 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     idea: "shared memory",
     kernel: "window",
     picture: Some(include_str!("picture.svg")),
-    sources: &[source!(CudaC)],
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.3,
