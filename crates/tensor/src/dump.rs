@@ -21,10 +21,11 @@ const VERSION: u32 = 1;
 const MAX_TENSORS: usize = 10_000;
 
 /// The arithmetic that made a dump; the bounds of its errors follow from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
     /// IEEE binary32, unit roundoff 2⁻²⁴.
+    #[default]
     F32,
     /// IEEE binary64, unit roundoff 2⁻⁵³.
     F64,
@@ -57,7 +58,7 @@ pub struct Samples {
 }
 
 /// The origin of a dump, and the settings of its step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The program that computed it: `level1-cpu`, `reference-pytorch`, ….
     pub level: String,

@@ -164,27 +164,19 @@ fn difference(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, Tensor};
+    use crate::Tensor;
 
     fn part(rank: u64, x: Vec<f32>, w: f32) -> Dump {
         let mut dump = Dump::new(Header {
             level: "level3-cublas".into(),
-            device: "test".into(),
-            preset: "softmax".into(),
-            loss: None,
-            dtype: Dtype::F32,
-            seed: 1,
             step: 4,
-            steps: None,
             rank: Some(rank),
             world_size: Some(3),
-            learning_rate: 0.1,
-            digits: None,
             mnist: Some(Samples {
                 normalisation: "unit".into(),
                 rows: (0..x.len() as u32 / 2).map(|i| 10 * rank as u32 + i).collect(),
             }),
-            not_materialised: Vec::new(),
+            ..Header::default()
         });
         dump.push(TensorName::X, &Tensor::new([x.len() / 2, 2], x).unwrap());
         dump.push(TensorName::Dw(1), &Tensor::new([2], vec![0.5, w]).unwrap());

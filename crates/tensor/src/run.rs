@@ -169,25 +169,16 @@ fn follows(before: &Dump, next: &Dump) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, Header, Samples, Tensor};
+    use crate::{Header, Samples, Tensor};
 
     fn run(steps: u64) -> Vec<Dump> {
         let step = |step| {
             let mut dump = Dump::new(Header {
                 level: "level1-cpu".into(),
-                device: "cpu".into(),
-                preset: "softmax".into(),
-                loss: None,
-                dtype: Dtype::F32,
-                seed: 1,
                 step,
                 steps: Some(steps),
-                rank: None,
-                world_size: None,
-                learning_rate: 0.1,
-                digits: None,
                 mnist: Some(Samples { normalisation: "unit".into(), rows: vec![step as u32] }),
-                not_materialised: Vec::new(),
+                ..Header::default()
             });
             dump.push(TensorName::W(1), &Tensor::new([2], vec![0.5, step as f32]).unwrap());
             dump

@@ -1,7 +1,7 @@
 //! Dumps: all tensors of one training step of a level, or of several steps in a row.
 
 use data::{Batch, Dataset, Epoch, Generator, Normalisation, Purpose};
-use tensor::{Dtype, Dump, Header, Network, Samples, Tensor, TensorName};
+use tensor::{Dump, Header, Network, Samples, Tensor, TensorName};
 
 use crate::train::{advance, at_once, epoch_order, parameters};
 use crate::{Error, Level, Parameters, Preset, PresetKind, Result, Runner, Single};
@@ -453,15 +453,9 @@ pub fn header(level: &str, device: &str, preset: &Preset, step: u64) -> Header {
         device: device.into(),
         preset: preset.name.clone(),
         loss: Some(preset.network.loss),
-        dtype: Dtype::F32,
         seed: preset.seed,
         step,
-        steps: None,
-        rank: None,
-        world_size: None,
         learning_rate: preset.learning_rate,
-        digits: None,
-        mnist: None,
-        not_materialised: Vec::new(),
+        ..Header::default()
     }
 }

@@ -1,6 +1,6 @@
 //! The JSON form of a dump: its fields, and numbers that JSON has no notation for.
 
-use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, Visitor};
 use serde::ser::{SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize};
 
@@ -66,25 +66,8 @@ pub(super) struct Numbers(pub(super) Vec<f64>);
 
 impl<'de> Deserialize<'de> for Numbers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NumbersVisitor;
-
-        impl<'de> Visitor<'de> for NumbersVisitor {
-            type Value = Numbers;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a list of numbers")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Numbers, A::Error> {
-                let mut numbers = Vec::new();
-                while let Some(Number(value)) = sequence.next_element()? {
-                    numbers.push(value);
-                }
-                Ok(Numbers(numbers))
-            }
-        }
-
-        deserializer.deserialize_seq(NumbersVisitor)
+        let numbers = Vec::<Number>::deserialize(deserializer)?;
+        Ok(Self(numbers.into_iter().map(|Number(value)| value).collect()))
     }
 }
 

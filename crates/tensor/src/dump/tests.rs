@@ -15,14 +15,8 @@ fn header(dtype: Dtype) -> Header {
         loss: Some(Loss::CrossEntropy),
         dtype,
         seed: 1,
-        step: 0,
-        steps: None,
-        rank: None,
-        world_size: None,
         learning_rate: 0.1,
-        digits: None,
-        mnist: None,
-        not_materialised: Vec::new(),
+        ..Header::default()
     }
 }
 
