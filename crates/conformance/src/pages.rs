@@ -9,6 +9,7 @@ use page::Page;
 use serde::Serialize;
 use tensor::Dump;
 use tensor_diff::{Candidate, judge_files, write_page};
+use training::report::write_file;
 use training::{Error, Result};
 
 use crate::check::{Case, Expected};
@@ -91,10 +92,9 @@ impl Pages {
     /// If it can't be written.
     pub fn finish(self) -> Result<PathBuf> {
         let path = self.folder.join("index.html");
-        let failed = |source: io::Error| Error::Write { path: path.clone(), source };
         let page = INDEX.render("Every level compared with PyTorch", &self.cases, &());
-        let page = page.map_err(|error| failed(io::Error::other(error)))?;
-        file::write_atomically(&path, |out| out.write_all(page.as_bytes())).map_err(failed)?;
+        let failed = |error| Error::Write { path: path.clone(), source: io::Error::other(error) };
+        write_file(&path, page.map_err(failed)?)?;
         Ok(path)
     }
 }

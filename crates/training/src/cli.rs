@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use tensor::{Dtype, Network};
 
 use crate::runner::{Runner, Single};
 use crate::{Error, Level, Preset, Result};
 
 mod commands;
+mod level_program;
 mod needs;
 mod outputs;
 mod predict;
 mod preset_args;
 
+use level_program::{LevelProgram, WithOptions};
 pub use preset_args::whole_number;
 use preset_args::{DataArgs, PresetArgs};
 
@@ -101,32 +103,61 @@ pub trait Program {
     }
 }
 
-/// The whole command line.
+/// The whole command line: the part that all levels share, and the level's own options, which every command takes.
+struct CommandLine<O> {
+    shared: SharedArgs,
+    options: O,
+}
+
+impl<O: Args> CommandFactory for CommandLine<O> {
+    fn command() -> clap::Command {
+        O::augment_args(SharedArgs::command()).mut_subcommands(O::augment_args)
+    }
+
+    fn command_for_update() -> clap::Command {
+        Self::command()
+    }
+}
+
+impl<O: Args> FromArgMatches for CommandLine<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let of_command = matches.subcommand().map_or(matches, |(_, matches)| matches);
+        let options = O::from_arg_matches(of_command)?;
+        Ok(Self { shared: SharedArgs::from_arg_matches(matches)?, options })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The commands and options that all levels share. They don't depend on the level's type, so they are compiled once.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
-struct Cli<O: Args> {
+struct SharedArgs {
     #[command(subcommand)]
-    command: Option<Command<O>>,
+    command: Option<Command>,
     #[command(flatten)]
-    train: TrainArgs<O>,
+    train: TrainArgs,
 }
 
 #[derive(Subcommand)]
-enum Command<O: Args> {
+enum Command {
     /// Train the network and test it (the default command).
-    Train(TrainArgs<O>),
+    Train(TrainArgs),
     /// Run one or several training steps, and write every tensor as JSON.
-    Dump(DumpArgs<O>),
+    Dump(DumpArgs),
     /// Measure the speed of training steps.
-    Bench(BenchArgs<O>),
+    Bench(BenchArgs),
     /// Recognise digits with saved parameters.
-    Predict(PredictArgs<O>),
+    Predict(PredictArgs),
     /// List the kernels or products that would compute a step with this network and batch on this device.
-    Plan(PlanArgs<O>),
+    Plan(PlanArgs),
 }
 
 #[derive(Args)]
-struct TrainArgs<O: Args> {
+struct TrainArgs {
     #[command(flatten)]
     preset: PresetArgs,
     #[command(flatten)]
@@ -148,12 +179,10 @@ struct TrainArgs<O: Args> {
     /// Start from the parameters in FILE (safetensors) instead of random ones.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     load: Option<PathBuf>,
-    #[command(flatten)]
-    options: O,
 }
 
 #[derive(Args)]
-struct DumpArgs<O: Args> {
+struct DumpArgs {
     #[command(flatten)]
     preset: PresetArgs,
     #[command(flatten)]
@@ -180,12 +209,10 @@ struct DumpArgs<O: Args> {
     /// Start from the parameters in FILE (safetensors) instead of random ones.
     #[arg(long, value_name = "FILE", conflicts_with = "inputs", value_hint = ValueHint::FilePath)]
     load: Option<PathBuf>,
-    #[command(flatten)]
-    options: O,
 }
 
 #[derive(Args)]
-struct BenchArgs<O: Args> {
+struct BenchArgs {
     #[command(flatten)]
     preset: PresetArgs,
     #[command(flatten)]
@@ -199,20 +226,16 @@ struct BenchArgs<O: Args> {
     /// Write the result to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
-    #[command(flatten)]
-    options: O,
 }
 
 #[derive(Args)]
-struct PlanArgs<O: Args> {
+struct PlanArgs {
     #[command(flatten)]
     preset: PresetArgs,
-    #[command(flatten)]
-    options: O,
 }
 
 #[derive(Args)]
-struct PredictArgs<O: Args> {
+struct PredictArgs {
     #[command(flatten)]
     preset: PresetArgs,
     #[command(flatten)]
@@ -227,8 +250,6 @@ struct PredictArgs<O: Args> {
     /// Without pictures, the number of test images to recognise.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = preset_args::positive)]
     count: usize,
-    #[command(flatten)]
-    options: O,
 }
 
 /// Runs a level's command line. The exit code is 0 for success, 1 if the command ran and failed, 2 for usage or
@@ -238,10 +259,10 @@ pub fn main<P: Program>() -> ExitCode {
     host::main(run::<P>)
 }
 
-fn plan<P: Program>(args: &PlanArgs<P::Options>) -> Result<()> {
+fn plan(args: &PlanArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     needs::of_training(&preset.network)?;
-    for line in P::plan(&args.options, &preset)? {
+    for line in program.plan(&preset)? {
         host::print(&format!("{line}\n")).map_err(Error::Output)?;
     }
     Ok(())
@@ -277,33 +298,46 @@ fn accept_negative_numbers(command: clap::Command) -> clap::Command {
     })
 }
 
-fn run<P: Program>() -> ExitCode {
-    let named = |command: clap::Command| {
-        let command = command.name(P::NAME).about(P::ABOUT);
-        let command = command.mut_subcommand("plan", |plan| plan.hide(!P::PLANS));
-        let command = accept_negative_numbers(command).mut_subcommands(accept_negative_numbers);
-        let command = USAGE.into_iter().fold(command, |command, (name, usage)| {
-            let usage = format!("{} {name} {usage}", P::NAME);
-            command.mut_subcommand(name, |command| command.override_usage(usage))
-        });
-        NO_EFFECT.into_iter().fold(command, |command, (name, options)| {
-            command.mut_subcommand(name, |command| {
-                let options = options.iter().copied().flatten();
-                options.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)))
-            })
+/// Sets the name and description of the program, hides options that have no effect, and states the usage of commands.
+fn customised(
+    command: clap::Command,
+    name: &str,
+    about: &'static str,
+    plans: bool,
+) -> clap::Command {
+    let command = command.name(name.to_owned()).about(about);
+    let command = command.mut_subcommand("plan", |plan| plan.hide(!plans));
+    let command = accept_negative_numbers(command).mut_subcommands(accept_negative_numbers);
+    let command = USAGE.into_iter().fold(command, |command, (command_name, usage)| {
+        let usage = format!("{name} {command_name} {usage}");
+        command.mut_subcommand(command_name, |command| command.override_usage(usage))
+    });
+    NO_EFFECT.into_iter().fold(command, |command, (name, options)| {
+        command.mut_subcommand(name, |command| {
+            let options = options.iter().copied().flatten();
+            options.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)))
         })
-    };
-    let cli: Cli<P::Options> = match host::parse(named) {
-        Ok(cli) => cli,
-        Err(code) => return code,
-    };
-    let result = match cli.command {
-        None => commands::train::<P>(&cli.train),
-        Some(Command::Train(args)) => commands::train::<P>(&args),
-        Some(Command::Dump(args)) => commands::dump::<P>(&args),
-        Some(Command::Bench(args)) => commands::bench::<P>(&args),
-        Some(Command::Predict(args)) => predict::predict::<P>(&args),
-        Some(Command::Plan(args)) => plan::<P>(&args),
+    })
+}
+
+fn run<P: Program>() -> ExitCode {
+    let command_line: Result<CommandLine<P::Options>, ExitCode> =
+        host::parse(|command| customised(command, P::NAME, P::ABOUT, P::PLANS));
+    match command_line {
+        Ok(CommandLine { shared, options }) => execute(&shared, &WithOptions::<P>(options)),
+        Err(code) => code,
+    }
+}
+
+/// Executes a command, and reports its error.
+fn execute(args: &SharedArgs, program: &dyn LevelProgram) -> ExitCode {
+    let result = match &args.command {
+        None => commands::train(&args.train, program),
+        Some(Command::Train(args)) => commands::train(args, program),
+        Some(Command::Dump(args)) => commands::dump(args, program),
+        Some(Command::Bench(args)) => commands::bench(args, program),
+        Some(Command::Predict(args)) => predict::predict(args, program),
+        Some(Command::Plan(args)) => plan(args, program),
     };
     ExitCode::from(match result {
         Ok(()) => host::signals::received().map_or(0, host::signals::exit_code),

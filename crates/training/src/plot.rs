@@ -9,7 +9,7 @@ use data::Images;
 use host::file;
 use plotters::prelude::*;
 
-use crate::report::Report;
+use crate::report::{Report, write_file};
 use crate::{Error, Result, picture};
 
 /// The file names of the pictures: the curve, training images, test images.
@@ -44,7 +44,7 @@ pub fn curve(path: &Path, report: &Report) -> Result<()> {
         path: path.into(),
         source: io::Error::other(error.to_string()),
     })?;
-    write(path, &svg)
+    write_file(path, svg)
 }
 
 fn draw_curve(svg: &mut String, report: &Report) -> Result<(), Box<dyn std::error::Error>> {
@@ -129,12 +129,7 @@ pub fn sheet(path: &Path, images: &Images, predictions: &[u8]) -> Result<()> {
         );
     }
     svg.push_str("</svg>\n");
-    write(path, &svg)
-}
-
-fn write(path: &Path, svg: &str) -> Result<()> {
-    file::write_atomically(path, |writer| writer.write_all(svg.as_bytes()))
-        .map_err(|source| Error::Write { path: path.into(), source })
+    write_file(path, svg)
 }
 
 #[cfg(test)]

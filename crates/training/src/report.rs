@@ -109,11 +109,18 @@ impl Report {
 /// Writes a value as indented JSON. After a failure, there is no partial file.
 ///
 /// # Errors
-/// If the file can't be written.
+/// [`Error::Write`] if the value can't be represented in JSON, or the file can't be written.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    file::write_atomically::<io::Error>(path, |writer| {
-        serde_json::to_writer_pretty(&mut *writer, value)?;
-        writer.write_all(b"\n")
-    })
-    .map_err(|source| Error::Write { path: path.into(), source })
+    let json = serde_json::to_string_pretty(value);
+    let json = json.map_err(|error| Error::Write { path: path.into(), source: error.into() })?;
+    write_file(path, json + "\n")
+}
+
+/// Writes a file. After a failure, there is no partial file.
+///
+/// # Errors
+/// [`Error::Write`] if the file can't be written.
+pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> Result<()> {
+    file::write_atomically(path, |writer| writer.write_all(content.as_ref()))
+        .map_err(|source: io::Error| Error::Write { path: path.into(), source })
 }

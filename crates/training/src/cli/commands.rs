@@ -6,7 +6,7 @@ use data::{Counts, Dataset, Digits, Epoch, Origin};
 use tensor::Dump;
 
 use super::preset_args::datasets;
-use super::{BenchArgs, DumpArgs, Program, TrainArgs, needs, outputs};
+use super::{BenchArgs, DumpArgs, LevelProgram, TrainArgs, needs, outputs};
 use crate::bench::{self, Bench};
 use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
@@ -20,11 +20,11 @@ use crate::{
 const SHEET: usize = 40;
 
 /// `train`: trains, tests, and writes the requested files.
-pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
+pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
-    let leads = P::leads(&args.options)?;
-    let mut outputs = outputs::of_level::<P>(&args.options, None);
+    let leads = program.leads()?;
+    let mut outputs = outputs::of_level(program, None);
     if leads {
         for (option, path) in
             [("--json", &args.json), ("--html", &args.html), ("--save", &args.save)]
@@ -42,14 +42,14 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let counts = Counts { train: preset.samples, test: usize::MAX };
     let digits = args.data.load(&preset.network, counts, leads)?;
     let (train_set, test_set) = datasets(&digits, &preset);
-    let device = P::device(&args.options)?;
+    let device = program.device()?;
 
     let goes_on = !outputs.is_empty() || args.plot.is_some();
-    P::on_each(&args.options, &preset.network, &|runner| {
+    program.on_each(&preset.network, &|runner| {
         // From here on, a signal ends training after the batch, and the requested files are still written.
         host::signals::handle_first_signal();
         let mut console = console(runner, goes_on);
-        console.line(&title::<P>(&device, &preset, runner))?;
+        console.line(&title(program, &device, &preset, runner))?;
         console.line(&describe(&preset, &digits))?;
         let run = train::train(runner, &preset, &train_set, &test_set, &start, &mut console)?;
         let world_size = runner.world_size();
@@ -59,7 +59,7 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
         }
 
         // All files are attempted even if one fails, because a full disk may only affect one of them.
-        let mut report = Report::new(P::NAME, &device, &preset, &digits, &run);
+        let mut report = Report::new(program.name(), &device, &preset, &digits, &run);
         report.world_size = world_size;
         let saved = args.save.as_ref().map_or(Ok(()), |path| {
             checkpoint::save(path, &run.parameters, &preset)?;
@@ -90,9 +90,9 @@ fn console(runner: &mut dyn Runner, goes_on: bool) -> Console {
 }
 
 /// The first line of output: the program, the device, the preset, and the number of ranks.
-fn title<P: Program>(device: &str, preset: &Preset, runner: &dyn Runner) -> String {
+fn title(program: &dyn LevelProgram, device: &str, preset: &Preset, runner: &dyn Runner) -> String {
     let ranks = runner.world_size().map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
-    format!("{} on {device}, preset {}{ranks}", P::NAME, preset.name)
+    format!("{} on {device}, preset {}{ranks}", program.name(), preset.name)
 }
 
 /// Draws the pictures of `--plot`.
@@ -118,13 +118,13 @@ pub(super) fn print_report(console: &Console, level: &mut dyn Level) -> Result<(
 }
 
 /// `dump`: writes all tensors of one or several training steps.
-pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
+pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
     let mut preset = args.preset.preset()?;
-    let leads = P::leads(&args.options)?;
+    let leads = program.leads()?;
     // Without computing, the inputs are not divided among ranks: rank 0 writes one file.
     let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
     let out = ("--out", args.out.as_path());
-    let mut outputs = outputs::of_level::<P>(&args.options, Some(out).filter(|_| computes));
+    let mut outputs = outputs::of_level(program, Some(out).filter(|_| computes));
     if leads && !computes {
         outputs.push((out.0, args.out.clone()));
     }
@@ -180,15 +180,15 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             }
         }
     };
-    let device = P::device(&args.options)?;
-    let mut header = dump::header(P::NAME, &device, &preset, step);
-    header.dtype = P::dtype(&args.options);
+    let device = program.device()?;
+    let mut header = dump::header(program.name(), &device, &preset, step);
+    header.dtype = program.dtype();
     header.steps = args.steps.map(|steps| steps as u64);
     if !computes {
         let run = [dump::inputs_only(header, &preset, &inputs)];
         return if leads { Ok(Dump::write_run(&run, &args.out)?) } else { Ok(()) };
     }
-    P::on_each(&args.options, &preset.network, &|runner| {
+    program.on_each(&preset.network, &|runner| {
         let (set, start) = (&inputs.set, &inputs.parameters);
         let terms = Terms { command: "dump", steps: Some(steps), preset: &preset, set, start };
         runner.check_terms(&terms)?;
@@ -203,11 +203,11 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
 }
 
 /// `bench`: samples per second.
-pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
+pub(super) fn bench(args: &BenchArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
-    let leads = P::leads(&args.options)?;
-    let mut outputs = outputs::of_level::<P>(&args.options, None);
+    let leads = program.leads()?;
+    let mut outputs = outputs::of_level(program, None);
     outputs.extend(args.json.clone().filter(|_| leads).map(|path| ("--json", path)));
     outputs::check(&outputs)?;
     needs::of_training(&preset.network)?;
@@ -215,10 +215,10 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let counts = Counts { train: preset.samples, test: 1 };
     let digits = args.data.load(&preset.network, counts, leads)?;
     let (set, _) = datasets(&digits, &preset);
-    let device = P::device(&args.options)?;
-    P::on_each(&args.options, &preset.network, &|runner| {
+    let device = program.device()?;
+    program.on_each(&preset.network, &|runner| {
         let plan = bench::BenchPlan { runs: args.runs, steps: args.steps };
-        let baseline = || P::sgemm_gflops(&args.options);
+        let baseline = || program.sgemm_gflops();
         let measured = bench::bench(runner, &preset, &set, &start, plan, &baseline)?;
         let console = console(runner, args.json.is_some());
         if runner.tester().is_none() {
@@ -227,7 +227,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
         let rates = &measured.rates;
         let median = rates[rates.len() / 2];
         let result = Bench {
-            level: P::NAME.into(),
+            level: program.name().into(),
             device: device.clone(),
             world_size: runner.world_size(),
             preset: preset.name.clone(),
@@ -241,7 +241,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
             sgemm_gflops: measured.baseline,
             last_loss: measured.last_loss,
         };
-        console.line(&title::<P>(&device, &preset, runner))?;
+        console.line(&title(program, &device, &preset, runner))?;
         console.line(&describe(&preset, &digits))?;
         for line in rates_of(&result) {
             console.line(&line)?;

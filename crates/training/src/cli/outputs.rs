@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use host::file;
 
-use super::Program;
+use super::LevelProgram;
 use crate::{Error, Result};
 
 /// An option and a file that it causes this process to write.
@@ -12,12 +12,12 @@ pub(super) type Output = (&'static str, PathBuf);
 
 /// The files that this process writes for the level's own options, and for another option of which each rank
 /// writes its own file.
-pub(super) fn of_level<P: Program>(
-    options: &P::Options,
+pub(super) fn of_level(
+    program: &dyn LevelProgram,
     another: Option<(&'static str, &Path)>,
 ) -> Vec<Output> {
-    let named = P::outputs(options).into_iter().chain(another);
-    let files = named.map(|(option, path)| (option, P::files(options, path)));
+    let named = program.outputs().into_iter().chain(another);
+    let files = named.map(|(option, path)| (option, program.files(path)));
     files.flat_map(|(option, files)| files.into_iter().map(move |file| (option, file))).collect()
 }
 

@@ -5,12 +5,12 @@ use tensor::TensorName;
 
 use super::commands::print_report;
 use super::preset_args::datasets;
-use super::{PredictArgs, Program, outputs};
+use super::{LevelProgram, PredictArgs, outputs};
 use crate::{Console, Error, Level, Result, checkpoint, picture, train};
 
 /// Recognises the digits of pictures, or of test images if no picture is named.
-pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    outputs::check(&outputs::of_level::<P>(&args.options, None))?;
+pub(super) fn predict(args: &PredictArgs, program: &dyn LevelProgram) -> Result<()> {
+    outputs::check(&outputs::of_level(program, None))?;
     let saved = checkpoint::Saved::read(&args.load)?;
     let preset = args.preset.preset_or(|| saved.preset())?;
     let parameters = saved.parameters(&preset.network)?;
@@ -23,7 +23,7 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
         return Err(Error::Read { path: args.load.clone(), reason });
     }
     let console = Console::new(false);
-    let mut level = P::level(&args.options, &preset.network)?;
+    let mut level = program.level(&preset.network)?;
     level.set_parameters(&parameters)?;
     if args.pictures.is_empty() {
         let counts = Counts { train: 1, test: args.count };

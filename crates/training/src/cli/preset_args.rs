@@ -85,25 +85,19 @@ impl PresetArgs {
 
     /// Overrides the parts of a preset that the command line names.
     pub(crate) fn apply_to(&self, preset: &mut Preset) -> Result<()> {
-        fn set<T: Clone>(field: &mut T, option: &Option<T>) {
-            if let Some(value) = option {
-                field.clone_from(value);
-            }
+        macro_rules! set {
+            ($($field:ident)*) => {
+                $(if let Some(value) = self.$field {
+                    preset.$field = value;
+                })*
+            };
         }
         if let Some(Sizes(sizes)) = &self.sizes {
             preset.network = Network { sizes: sizes.clone(), loss: preset.network.loss };
         }
-        set(&mut preset.network.loss, &self.loss);
-        set(&mut preset.batch_size, &self.batch_size);
-        set(&mut preset.learning_rate, &self.learning_rate);
-        set(&mut preset.epochs, &self.epochs);
-        set(&mut preset.samples, &self.samples);
-        set(&mut preset.shuffle, &self.shuffle);
-        set(&mut preset.drop_last, &self.drop_last);
-        set(&mut preset.normalisation, &self.normalisation);
-        set(&mut preset.initialisation, &self.initialisation);
-        set(&mut preset.seed, &self.seed);
-        set(&mut preset.report_every, &self.report_every);
+        preset.network.loss = self.loss.unwrap_or(preset.network.loss);
+        set!(batch_size learning_rate epochs samples shuffle drop_last normalisation initialisation);
+        set!(seed report_every);
         preset.evaluate_every = self.evaluate_every.or(preset.evaluate_every);
         preset.stop_at_accuracy = self.stop_at_accuracy.or(preset.stop_at_accuracy);
         preset.max_batches = self.max_batches.or(preset.max_batches);

@@ -77,63 +77,47 @@ pub(super) fn titles(curves: &[Curve]) -> Vec<String> {
 
 /// Charts of loss and accuracy, each against batches and against seconds: SVG and caption.
 pub(super) fn charts(curves: &[Curve], titles: &[String]) -> Vec<(String, &'static str)> {
-    type Points = fn(&Curve) -> Vec<(f64, f64)>;
-    let loss_by_batch: Points =
-        |one| one.losses.iter().map(|at| ((at.batch + 1) as f64, at.loss)).collect();
-    let loss_by_time: Points =
-        |one| one.losses.iter().map(|at| (one.seconds_at(at.batch + 1), at.loss)).collect();
-    let accuracy_by_batch: Points =
-        |one| one.accuracies.iter().map(|at| (at.batches as f64, 100.0 * at.accuracy)).collect();
-    let accuracy_by_time: Points = |one| {
-        let point = |at: &AccuracyAt| (one.seconds_at(at.batches), 100.0 * at.accuracy);
-        one.accuracies.iter().map(point).collect()
-    };
     [
-        ("batches", "loss", loss_by_batch, None, "Loss against batches"),
-        ("seconds of training", "loss", loss_by_time, None, "Loss against seconds"),
-        (
-            "batches",
-            "test accuracy in %",
-            accuracy_by_batch,
-            Some(100.0),
-            "Accuracy against batches",
-        ),
-        (
-            "seconds of training",
-            "test accuracy in %",
-            accuracy_by_time,
-            Some(100.0),
-            "Accuracy against seconds",
-        ),
+        ("Loss against batches", BATCHES, false),
+        ("Loss against seconds", SECONDS, false),
+        ("Accuracy against batches", BATCHES, true),
+        ("Accuracy against seconds", SECONDS, true),
     ]
-    .into_iter()
-    .map(|(x, y, points, top, caption)| {
-        let lines = curves.iter().zip(titles);
-        let lines = lines.map(|(one, name)| Line { name: name.clone(), points: points(one) });
-        let chart = Chart {
-            x: x.into(),
-            y: y.into(),
-            lines: lines.collect(),
-            range: top.map(|top| (0.0, top)),
-            logarithmic: false,
-        };
+    .map(|(caption, x, of_accuracy)| {
+        let chart = chart(curves, titles, x, of_accuracy);
         (chart.svg(620, 320).unwrap_or_default(), caption)
     })
-    .collect()
+    .into()
 }
 
 /// A chart of the accuracy against seconds. The axis is logarithmic, because programs differ by large factors.
 pub(super) fn race(curves: &[Curve]) -> Chart {
-    let lines = curves.iter().zip(titles(curves)).map(|(one, name)| {
-        let point = |at: &AccuracyAt| (one.seconds_at(at.batches), 100.0 * at.accuracy);
-        Line { name, points: one.accuracies.iter().map(point).collect() }
-    });
+    Chart { logarithmic: true, ..chart(curves, &titles(curves), SECONDS, true) }
+}
+
+/// A horizontal axis: its label, and its value after a number of batches of a run.
+type Axis = (&'static str, fn(&Curve, usize) -> f64);
+
+const BATCHES: Axis = ("batches", |_, batches| batches as f64);
+const SECONDS: Axis = ("seconds of training", Curve::seconds_at);
+
+/// A chart of the loss or of the accuracy.
+fn chart(curves: &[Curve], titles: &[String], (x, at): Axis, of_accuracy: bool) -> Chart {
+    let line = |(curve, name): (&Curve, &String)| {
+        let points = if of_accuracy {
+            let point = |p: &AccuracyAt| (at(curve, p.batches), 100.0 * p.accuracy);
+            curve.accuracies.iter().map(point).collect()
+        } else {
+            curve.losses.iter().map(|p| (at(curve, p.batch + 1), p.loss)).collect()
+        };
+        Line { name: name.clone(), points }
+    };
     Chart {
-        x: "seconds of training".into(),
-        y: "test accuracy in %".into(),
-        lines: lines.collect(),
-        range: Some((0.0, 100.0)),
-        logarithmic: true,
+        x: x.into(),
+        y: if of_accuracy { "test accuracy in %" } else { "loss" }.into(),
+        lines: curves.iter().zip(titles).map(line).collect(),
+        range: of_accuracy.then_some((0.0, 100.0)),
+        logarithmic: false,
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use curve::Curve;
 
-use crate::report::Report;
+use crate::report::{Report, write_file};
 use crate::{Error, Parameters, Result, picture};
 
 /// The most units of the first layer whose weights are drawn.
@@ -100,8 +100,7 @@ pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
     if svg.is_empty() {
         return Err(Error::Usage("these reports have no accuracies to draw".into()));
     }
-    let failed = |source: io::Error| Error::Write { path: path.into(), source };
-    file::write_atomically(path, |out| out.write_all(svg.as_bytes())).map_err(failed)
+    write_file(path, svg)
 }
 
 /// Reads a report that `train --json` of a level or of the gold standard wrote.
@@ -123,10 +122,9 @@ pub fn read(path: &Path) -> Result<Curve> {
 const MAX_BYTES: u64 = 1 << 28;
 
 fn write(path: &Path, content: &Content) -> Result<()> {
-    let failed = |source: io::Error| Error::Write { path: path.into(), source };
     let page = PAGE.render(&content.headline, content, &());
-    let page = page.map_err(|error| failed(io::Error::other(error)))?;
-    file::write_atomically(path, |out| out.write_all(page.as_bytes())).map_err(failed)
+    let failed = |error| Error::Write { path: path.into(), source: io::Error::other(error) };
+    write_file(path, page.map_err(failed)?)
 }
 
 fn content(curves: &[Curve]) -> Content {

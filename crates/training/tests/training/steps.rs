@@ -1,102 +1,18 @@
-//! Tests of the inputs and steps of dumps, and of the number of steps of `bench`, on a level that computes
-//! nothing and records its calls.
+//! Tests of the inputs and steps of dumps, and of the number of steps of `bench`.
 
 use std::path::Path;
 
-use data::{Batch, Dataset};
-use tensor::{Dump, Loss, Network, Tensor, TensorName};
+use data::Dataset;
+use tensor::{Dump, Loss, Network, TensorName};
 use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_into, run, run_into};
-use training::{Error, Level, Multi, MultiStep, Parameters, Preset, Result, Runner, Single, Terms};
+use training::{Error, Level, Multi, Parameters, Preset, Result, Runner, Single, Terms};
 
-/// A level that records its calls: for each loaded batch its labels, and those of the next batch.
-struct Witness {
-    parameters: Parameters,
-    loaded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// The number of calls of `step`.
-    steps: usize,
-    updates: usize,
-    at_once: usize,
-    /// The number of batches in each call of `steps`.
-    launches: Vec<usize>,
-}
-
-impl Witness {
-    fn new(preset: &Preset) -> Self {
-        Self {
-            parameters: Parameters::new(&preset.network, preset.initialisation, 1),
-            loaded: Vec::new(),
-            steps: 0,
-            updates: 0,
-            at_once: 1,
-            launches: Vec::new(),
-        }
-    }
-}
-
-impl Level for Witness {
-    fn dataset(&mut self, _set: &Dataset) -> Result<()> {
-        Ok(())
-    }
-
-    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        let labels = |batch: &Batch<'_>| batch.labels().collect();
-        self.loaded.push((labels(batch), next.map(labels)));
-        Ok(())
-    }
-
-    fn forward(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn backward(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn update(&mut self, _learning_rate: f32) -> Result<()> {
-        self.updates += 1;
-        Ok(())
-    }
-
-    fn step(&mut self, _learning_rate: f32) -> Result<()> {
-        self.steps += 1;
-        Ok(())
-    }
-
-    fn loss(&mut self) -> Result<f32> {
-        Ok(0.25)
-    }
-
-    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.parameters = parameters.clone();
-        Ok(())
-    }
-
-    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        Ok(match name {
-            TensorName::W(l) => Some(self.parameters.layers[l - 1].w.clone()),
-            TensorName::B(l) => Some(self.parameters.layers[l - 1].b.clone()),
-            _ => None,
-        })
-    }
-}
-
-impl MultiStep for Witness {
-    fn at_once(&self) -> usize {
-        self.at_once
-    }
-
-    /// Makes a mistake in the second step of a call.
-    fn steps(&mut self, batches: &[Batch<'_>], _learning_rate: f32) -> Result<()> {
-        self.launches.push(batches.len());
-        self.parameters.layers[0].b.data_mut()[0] = 7.0;
-        Ok(())
-    }
-}
+use crate::fake::Fake;
 
 /// One of several copies of a level. The slowest copy sets the number of steps.
 struct Copy {
-    level: Witness,
+    level: Fake,
     terms: Vec<String>,
     /// This copy's measurements, one for each call of `largest`.
     said: Vec<f32>,
@@ -189,7 +105,7 @@ fn steps_of_a_dump_load_batches_as_training_does() {
     let inputs = Inputs::of_training(samples(), start);
     let header = header("witness", "none", &preset, 2);
     let steps = Steps { before: 2, dumped: 3, fused: true };
-    let mut level = Witness::new(&preset);
+    let mut level = Fake::new(&preset);
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     let expected: [(Vec<u8>, Option<Vec<u8>>); 5] = [
         (vec![0, 1], Some(vec![2, 0])),
@@ -205,13 +121,13 @@ fn steps_of_a_dump_load_batches_as_training_does() {
     assert!(dumps.iter().all(|dump| dump.header.not_materialised.contains(&TensorName::X)));
 
     // Unless fused, the dumped steps run phase by phase.
-    let mut level = Witness::new(&preset);
+    let mut level = Fake::new(&preset);
     let steps = Steps { fused: false, ..steps };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
 
     // Only the inputs of the steps.
-    let mut level = Witness::new(&preset);
+    let mut level = Fake::new(&preset);
     let mut given = Vec::new();
     let mut sink = |dump: Dump| {
         given.push(dump);
@@ -231,7 +147,7 @@ fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
     let inputs = Inputs::of_training(samples(), start.clone());
     let header = header("witness", "none", &preset, 0);
     let steps = Steps { before: 2, dumped: 3, fused: true };
-    let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
+    let mut level = Fake { at_once: 2, ..Fake::new(&preset) };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     // Calls of several: the two steps before the dumps; then the second dump of the next epoch's first call.
     assert_eq!(level.launches, [2, 2]);
@@ -246,14 +162,14 @@ fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
 
     // From the start, the mistake is in the second step, and not in the first or the third.
     let steps = Steps { before: 0, dumped: 2, fused: true };
-    let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
+    let mut level = Fake { at_once: 2, ..Fake::new(&preset) };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
     assert_eq!(found, [(drawn, drawn), (drawn, 7.0)]);
 
     // If phases are run one at a time, no call takes several batches.
     let steps = Steps { fused: false, ..steps };
-    let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
+    let mut level = Fake { at_once: 2, ..Fake::new(&preset) };
     run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     assert!(level.launches.is_empty());
 }
@@ -266,7 +182,7 @@ fn a_run_ends_when_the_sink_fails() {
     let inputs = Inputs::of_training(samples(), start);
     let header = header("witness", "none", &preset, 0);
     let steps = Steps { before: 0, dumped: usize::MAX, fused: true };
-    let mut level = Witness::new(&preset);
+    let mut level = Fake::new(&preset);
     let mut taken = 0;
     let mut full = |dump: Dump| {
         assert_eq!(dump.header.step, taken);
@@ -286,7 +202,7 @@ fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let plan = BenchPlan { runs: 2, steps: None };
-    let mut copy = Copy { level: Witness::new(&preset), terms: Vec::new(), said: Vec::new() };
+    let mut copy = Copy { level: Fake::new(&preset), terms: Vec::new(), said: Vec::new() };
     let measured = bench(&mut copy, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
     // Trial runs of 16 steps and of 32, which took 0.4 s; then two measured runs of half a second each.
     assert_eq!(measured.steps, 40);
@@ -296,7 +212,7 @@ fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     assert_eq!((measured.rates.len(), measured.last_loss, measured.baseline), (2, 0.25, None));
 
     // A single level runs the requested number of steps.
-    let mut level = Witness::new(&preset);
+    let mut level = Fake::new(&preset);
     let plan = BenchPlan { runs: 1, steps: Some(3) };
     let (single, beside) = (&mut Single(&mut level), || Ok(Some(5.0)));
     let measured = bench(single, &preset, &samples(), &start, plan, &beside).unwrap();

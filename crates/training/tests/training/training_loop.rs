@@ -1,103 +1,11 @@
-//! Tests of the training loop on a fake level, which has the loss and the parameters that a test needs, and
-//! records its calls.
+//! Tests of the training loop.
 
-use data::{Batch, Dataset};
-use tensor::{Loss, Network, Tensor, TensorName};
+use data::Dataset;
+use tensor::{Loss, Network, TensorName};
 use training::train::{StopReason, train};
-use training::{Console, Error, Level, Parameters, Preset, Result, Single};
+use training::{Console, Error, Preset, Result, Single};
 
-/// A level without arithmetic. It counts the steps; `p` is 1 for the label once `learns_after`
-/// steps are done, and otherwise for the class after it.
-struct Fake {
-    parameters: Parameters,
-    steps: usize,
-    labels: Vec<u8>,
-    learns_after: usize,
-    /// At this step `b1` becomes NaN.
-    breaks_at: usize,
-    /// Whether the NaN only appears in `step`, and not if the phases run one by one.
-    breaks_only_fused: bool,
-    sizes_of_batches: Vec<usize>,
-}
-
-impl Fake {
-    fn new(preset: &Preset) -> Self {
-        Self {
-            parameters: Parameters::new(&preset.network, preset.initialisation, 1),
-            steps: 0,
-            labels: Vec::new(),
-            learns_after: usize::MAX,
-            breaks_at: usize::MAX,
-            breaks_only_fused: false,
-            sizes_of_batches: Vec::new(),
-        }
-    }
-}
-
-impl Level for Fake {
-    fn dataset(&mut self, _set: &Dataset) -> Result<()> {
-        Ok(())
-    }
-
-    fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        self.labels = batch.labels().collect();
-        Ok(())
-    }
-
-    fn forward(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn backward(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    fn update(&mut self, _learning_rate: f32) -> Result<()> {
-        self.sizes_of_batches.push(self.labels.len());
-        if self.steps == self.breaks_at && !self.breaks_only_fused {
-            self.parameters.layers[0].b.data_mut()[1] = f32::NAN;
-        }
-        self.steps += 1;
-        Ok(())
-    }
-
-    fn step(&mut self, learning_rate: f32) -> Result<()> {
-        let broken = self.steps == self.breaks_at;
-        self.update(learning_rate)?;
-        if broken {
-            self.parameters.layers[0].b.data_mut()[1] = f32::NAN;
-        }
-        Ok(())
-    }
-
-    fn loss(&mut self) -> Result<f32> {
-        Ok(1.0)
-    }
-
-    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.parameters = parameters.clone();
-        // The loop checks the parameters after batches 0, 4, 8, …; a replay from them starts with the next
-        // batch.
-        self.steps = if self.steps == 0 { 0 } else { (self.steps - 1) / 4 * 4 - 3 };
-        Ok(())
-    }
-
-    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        Ok(match name {
-            TensorName::W(l) => Some(self.parameters.layers[l - 1].w.clone()),
-            TensorName::B(l) => Some(self.parameters.layers[l - 1].b.clone()),
-            TensorName::P => {
-                let mut p = Tensor::zeros([self.labels.len(), 10]);
-                let wrong = u8::from(self.steps < self.learns_after);
-                for (row, label) in p.data_mut().chunks_exact_mut(10).zip(&self.labels) {
-                    row[usize::from((label + wrong) % 10)] = 1.0;
-                }
-                Some(p)
-            }
-            _ => None,
-        })
-    }
-}
+use crate::fake::Fake;
 
 /// 4 inputs, 100 samples, batches of 8: 12 full ones and one of 4.
 fn preset() -> Preset {

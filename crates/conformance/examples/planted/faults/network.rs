@@ -18,6 +18,7 @@ pub(crate) struct Step<'a> {
     /// The number of samples.
     pub(crate) batch: usize,
     /// The number of layers.
+    #[allow(dead_code, reason = "only a test of the suite reads it")]
     pub(crate) layers: usize,
     right: Vec<f32>,
     now: &'a Tensors,
