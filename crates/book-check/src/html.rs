@@ -188,17 +188,13 @@ mod tests {
     use super::*;
 
     fn problems_of(page: &str) -> Vec<String> {
-        static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let name = format!("book-check-html-{}-{count}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("a.html"), page).unwrap();
-        std::fs::write(folder.join("b.html"), "<h1 id=\"here\">b</h1>").unwrap();
-        std::fs::write(folder.join("b.svg"), "<svg/>").unwrap();
-        let problems = check(&folder).unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
-        problems.into_iter().map(|problem| problem.what).collect()
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in
+            [("a.html", page), ("b.html", "<h1 id=\"here\">b</h1>"), ("b.svg", "<svg/>")]
+        {
+            std::fs::write(folder.path().join(name), content).unwrap();
+        }
+        check(folder.path()).unwrap().into_iter().map(|problem| problem.what).collect()
     }
 
     #[test]

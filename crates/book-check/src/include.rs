@@ -248,14 +248,13 @@ mod tests {
 
     #[test]
     fn an_anchor_that_no_page_shows_is_found() {
-        let folder = std::env::temp_dir().join(format!("book-check-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
         std::fs::write(folder.join("a.rs"), "// ANCHOR: a\nx\n// ANCHOR_END: a\n").unwrap();
-        let unseen = check(&folder, &[]).unwrap();
+        let unseen = check(folder, &[]).unwrap();
         let mut page = page("```rust\n{{#include a.rs:a}}\n```");
         page.path = folder.join("page.md");
-        let seen = check(&folder, &[page]).unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
+        let seen = check(folder, &[page]).unwrap();
         assert_eq!(unseen, [Problem::new("a.rs", "no page of the book shows the anchor a")]);
         assert_eq!(seen, []);
     }
