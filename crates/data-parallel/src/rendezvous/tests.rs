@@ -63,16 +63,18 @@ fn ranks_find_each_other_in_spite_of_other_programs() {
 #[test]
 fn a_rank_that_does_not_connect_is_named_by_all_others() {
     let port = port();
-    let ranks: Vec<_> = [0, 2]
-        .map(|rank| thread::spawn(move || environment(rank, 3, port).meet(2 * SECOND)))
-        .into_iter()
-        .collect();
-    for rank in ranks {
-        let said = rank.join().unwrap().map(|_| ()).unwrap_err().to_string();
+    let start = |rank| thread::spawn(move || failure(&environment(rank, 3, port), 2 * SECOND));
+    for rank in [0, 2].map(start) {
+        let said = rank.join().unwrap();
         assert!(said.contains("of 3 ranks, 1 did not connect within 2 s"), "{said}");
     }
-    let alone = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+    let alone = failure(&environment(1, 2, port), SECOND);
     assert!(alone.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{alone}");
+}
+
+/// The message of a rendezvous that fails.
+fn failure(environment: &Environment, wait: Duration) -> String {
+    environment.meet(wait).map(|_| ()).unwrap_err().to_string()
 }
 
 /// Runs the rendezvous of all ranks; `change` is applied to the environment of each.
@@ -166,7 +168,7 @@ fn processes_of_other_users_are_refused() {
             if rank == 0 {
                 environment.peer_of = |_| Peer::OtherUser(4321);
             }
-            environment.meet(2 * SECOND).map(|_| ()).unwrap_err().to_string()
+            failure(&environment, 2 * SECOND)
         })
     });
     let [first, second] = others.map(|rank| rank.join().unwrap());
@@ -183,13 +185,13 @@ fn processes_of_other_users_are_refused() {
 fn a_rank_0_of_another_user_or_without_the_secret_is_refused() {
     let is_refused = |change: fn(&mut Environment), words: &str| {
         let port = port();
-        let false_one = thread::spawn(move || environment(0, 2, port).meet(2 * SECOND).map(|_| ()));
+        let false_one = thread::spawn(move || failure(&environment(0, 2, port), 2 * SECOND));
         let mut rank = environment(1, 2, port);
         change(&mut rank);
-        let said = rank.meet(SECOND).map(|_| ()).unwrap_err().to_string();
+        let said = failure(&rank, SECOND);
         assert!(said.contains("rank 0 was not found within 1 s"), "{said}");
         assert!(said.contains(words), "{said}");
-        let said = false_one.join().unwrap().unwrap_err().to_string();
+        let said = false_one.join().unwrap();
         assert!(said.contains("of 2 ranks, 1 did not connect"), "{said}");
     };
     is_refused(
@@ -242,7 +244,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
             });
         }
     });
-    let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+    let said = failure(&environment(1, 2, port), SECOND);
     assert!(said.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{said}");
     // One that passes as rank 0, because it has the same user.
     for welcome in [&b""[..], &[WELCOME], &[WELCOME, 4, 0, 0, 0]] {
@@ -257,7 +259,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
                 thread::sleep(POLL);
             }
         });
-        let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+        let said = failure(&environment(1, 2, port), SECOND);
         assert!(said.contains("did not report in time that all ranks are connected"), "{said}");
     }
 }
@@ -280,7 +282,7 @@ fn an_echo_is_not_rank_0() {
             let _ = stream.read_exact(&mut bytes).and_then(|()| stream.write_all(&bytes));
         }
     });
-    let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
+    let said = failure(&environment(1, 2, port), SECOND);
     assert!(said.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{said}");
 }
 
@@ -291,16 +293,10 @@ fn a_wrong_number_of_ranks_and_a_duplicate_rank_are_reported() {
         (vec![(1, 3), (1, 3)], "two processes were started as rank 1"),
     ] {
         let port = port();
-        let mut ranks = vec![(0, 3)];
-        ranks.extend(others);
-        let threads: Vec<_> = ranks
-            .into_iter()
-            .map(|(rank, of)| thread::spawn(move || environment(rank, of, port).meet(20 * SECOND)))
-            .collect();
-        let said: Vec<String> = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap().map(|_| ()).unwrap_err().to_string())
-            .collect();
+        let start =
+            |(rank, of)| thread::spawn(move || failure(&environment(rank, of, port), 20 * SECOND));
+        let threads: Vec<_> = [(0, 3)].into_iter().chain(others).map(start).collect();
+        let said: Vec<String> = threads.into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(said[0].contains(words) && said.iter().any(|one| one.contains(words)), "{said:?}");
         // A rank that connected later may only learn that rank 0 has ended.
         assert!(
