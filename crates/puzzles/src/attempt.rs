@@ -8,7 +8,7 @@ use crate::judge;
 use crate::outcome::{Mark, Outcome, Tried, Verdict};
 use crate::printed::Printed;
 use crate::puzzle::{Language, Puzzle};
-use crate::run::{Device, Unfit};
+use crate::run::{Device, NotLaunched};
 use crate::teach;
 
 /// Limits of an attempt.
@@ -199,14 +199,14 @@ fn run_case(
     Ok(cost)
 }
 
-fn rejected(unfit: Unfit, outcome: Outcome) -> Outcome {
+fn rejected(unfit: NotLaunched, outcome: Outcome) -> Outcome {
     const KEEP: &str = "Keep the first line of the frame's kernel: the tests launch the kernel by its name, \
                         and pass its parameters in that order.";
     match unfit {
-        Unfit::Program(diagnostics) => {
+        NotLaunched::Program(diagnostics) => {
             Outcome { marks: diagnostics.into_iter().map(mark_of_ptx).collect(), ..outcome }
         }
-        Unfit::Kernel(what) => Outcome { what, teaches: vec![KEEP.to_owned()], ..outcome },
-        Unfit::Memory(what) => Outcome { what, ..outcome },
+        NotLaunched::Kernel(what) => Outcome { what, teaches: vec![KEEP.to_owned()], ..outcome },
+        NotLaunched::Memory(what) => Outcome { what, ..outcome },
     }
 }

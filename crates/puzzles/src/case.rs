@@ -225,6 +225,16 @@ impl Case {
         self
     }
 
+    /// Adds a typical mistake of launches for which `applies` holds: of others, the numbers would be right.
+    pub(crate) fn suspect_if(
+        self,
+        applies: bool,
+        values: impl IntoIterator<Item = impl Into<f64>>,
+        says: &'static str,
+    ) -> Self {
+        if applies { self.suspect(values, says) } else { self }
+    }
+
     /// The size and the launch, in words.
     pub(crate) fn describe(&self) -> String {
         let shape = |[x, y, _]: [u32; 3], one: &str, many: &str| match (x, y) {

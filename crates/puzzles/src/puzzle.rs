@@ -102,7 +102,7 @@ pub struct Puzzle {
 }
 
 impl Puzzle {
-    /// Default values: no picture, no limits on the cost. The list adds the texts.
+    /// Default values: no picture, no limits on the cost. The list adds the names and the texts.
     pub(crate) const BLANK: Self = Self {
         name: "",
         idea: "",

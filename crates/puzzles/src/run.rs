@@ -17,7 +17,7 @@ pub(crate) struct Device {
 
 /// A failure before the launch.
 #[derive(Debug)]
-pub(crate) enum Unfit {
+pub(crate) enum NotLaunched {
     /// The text has errors.
     Program(Vec<ptx_emulator::Diagnostic>),
     /// The kernel is missing, or its parameters differ from the frame's.
@@ -33,7 +33,7 @@ impl Device {
         case: &Case,
         limits: &Limits,
         printed: &Printed,
-    ) -> Result<Self, Unfit> {
+    ) -> Result<Self, NotLaunched> {
         let emulator = Emulator::new(Options {
             threads: 1,
             deterministic: true,
@@ -44,7 +44,7 @@ impl Device {
             output: printed.output(),
             ..Options::default()
         });
-        let loaded = emulator.load(source.clone()).map_err(Unfit::Program)?;
+        let loaded = emulator.load(source.clone()).map_err(NotLaunched::Program)?;
         let addresses: Result<_, _> = case
             .arguments
             .iter()
@@ -57,17 +57,17 @@ impl Device {
     }
 
     /// The kernel with this name, if its parameters match the arguments of the case.
-    pub(crate) fn kernel(&self, name: &str, case: &Case) -> Result<Kernel, Unfit> {
+    pub(crate) fn kernel(&self, name: &str, case: &Case) -> Result<Kernel, NotLaunched> {
         let names = self.loaded.kernels();
         let found = names.iter().find(|kernel| cuda_c::source_name(kernel) == name);
         let Some(kernel) = found.and_then(|name| self.loaded.kernel(name)) else {
-            return Err(Unfit::Kernel(format!("The source has no kernel called `{name}`.")));
+            return Err(NotLaunched::Kernel(format!("The source has no kernel called `{name}`.")));
         };
         let wanted: Vec<&str> = case.arguments.iter().map(Argument::name).collect();
         let (wanted, layouts) = (wanted.join(", "), kernel.parameters());
         if layouts.len() != case.arguments.len() {
             let (has, takes) = (layouts.len(), case.arguments.len());
-            return Err(Unfit::Kernel(format!(
+            return Err(NotLaunched::Kernel(format!(
                 "`{name}` has {has} parameters, but is launched with {takes}: {wanted}."
             )));
         }
@@ -75,7 +75,7 @@ impl Device {
             let size = if matches!(argument, Argument::Buffer(_)) { 8 } else { 4 };
             if layout.size != size {
                 let (name, has) = (argument.name(), layout.size);
-                return Err(Unfit::Kernel(format!(
+                return Err(NotLaunched::Kernel(format!(
                     "The parameter `{name}` has {has} bytes, but is launched with {size}."
                 )));
             }
@@ -115,14 +115,14 @@ impl Device {
     }
 }
 
-fn place(emulator: &Emulator, buffer: &Buffer) -> Result<u64, Unfit> {
+fn place(emulator: &Emulator, buffer: &Buffer) -> Result<u64, NotLaunched> {
     let memory = emulator.memory();
     let bytes = buffer.before.bytes();
     let address = memory
         .allocate(bytes.len() as u64, 256)
-        .map_err(|error| Unfit::Memory(error.to_string()))?;
+        .map_err(|error| NotLaunched::Memory(error.to_string()))?;
     if buffer.written {
-        memory.write(address, &bytes).map_err(|error| Unfit::Memory(error.to_string()))?;
+        memory.write(address, &bytes).map_err(|error| NotLaunched::Memory(error.to_string()))?;
     }
     Ok(address)
 }

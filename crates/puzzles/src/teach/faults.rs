@@ -13,42 +13,34 @@ pub(crate) fn fault(fault: &Fault, case: &Case, addresses: &[Option<u64>]) -> Me
     let who = who(fault, case);
     match fault.kind {
         FaultKind::IllegalAddress => illegal(fault, case, at.as_ref(), &who),
-        FaultKind::Misaligned => Message {
-            what: format!("{who} uses a misaligned address: it is not a multiple of the size of the value."),
-            teaches: vec![
-                "A `float` has 4 bytes. In PTX, an index has to be multiplied by 4 before it is \
-                 added to an address. In CUDA C, look for a pointer that was cast to another type."
-                    .into(),
-            ],
-        },
+        FaultKind::Misaligned => Message::new(
+            format!(
+                "{who} uses a misaligned address: it is not a multiple of the size of the value."
+            ),
+            "A `float` has 4 bytes. In PTX, an index has to be multiplied by 4 before it is \
+                 added to an address. In CUDA C, look for a pointer that was cast to another type.",
+        ),
         FaultKind::Uninitialised => uninitialised(fault, at.as_ref(), shared, &who),
         FaultKind::Race => race(fault, at.as_ref(), shared, &who),
-        FaultKind::BarrierDivergence | FaultKind::Deadlock => Message {
-            what: format!("{who} waits at a barrier that not all threads of its block reach."),
-            teaches: vec![
-                "A barrier waits for every thread of the block. So it must not be in a branch that \
+        FaultKind::BarrierDivergence | FaultKind::Deadlock => Message::new(
+            format!("{who} waits at a barrier that not all threads of its block reach."),
+            "A barrier waits for every thread of the block. So it must not be in a branch that \
                  only some threads take, in a loop that some leave earlier, or after a `return` for \
-                 threads without an element. Let such threads skip the work, and never the barrier."
-                    .into(),
-            ],
-        },
-        FaultKind::BadMemberMask | FaultKind::InactiveLane => Message {
-            what: format!("{who} exchanges registers with a lane that does not take part."),
-            teaches: vec![
-                "A shuffle only exchanges registers between lanes that execute it together, and \
+                 threads without an element. Let such threads skip the work, and never the barrier.",
+        ),
+        FaultKind::BadMemberMask | FaultKind::InactiveLane => Message::new(
+            format!("{who} exchanges registers with a lane that does not take part."),
+            "A shuffle only exchanges registers between lanes that execute it together, and \
                  its mask has to name exactly those. Have all 32 lanes of the warp come to it; \
-                 lanes without an element bring a neutral value such as 0."
-                    .into(),
-            ],
-        },
-        FaultKind::Runaway => Message {
-            what: format!("{who} was stopped: it was still running after many more instructions than a solution needs."),
-            teaches: vec![
-                "Either a loop never ends (does the value in its condition change in every round?), \
-                 or a thread waits for something that no other thread does."
-                    .into(),
-            ],
-        },
+                 lanes without an element bring a neutral value such as 0.",
+        ),
+        FaultKind::Runaway => Message::new(
+            format!(
+                "{who} was stopped: it was still running after many more instructions than a solution needs."
+            ),
+            "Either a loop never ends (does the value in its condition change in every round?), \
+                 or a thread waits for something that no other thread does.",
+        ),
         FaultKind::Trap | FaultKind::Assert => {
             Message { what: format!("{who}: {}.", fault.message), teaches: Vec::new() }
         }
@@ -103,7 +95,7 @@ fn illegal(fault: &Fault, case: &Case, at: Option<&Element<'_>>, who: &str) -> M
         let teach = "Look at how the address or the index is computed. If it is this far off, usually \
                      something is multiplied that should be added, a pointer is used as an index, or \
                      an unsigned index should have become negative and wrapped around.";
-        return Message { what, teaches: vec![teach.into()] };
+        return Message::new(what, teach);
     };
     let (name, count, index) = (at.buffer.name, at.count(), at.index);
     let has = match count {
@@ -144,7 +136,7 @@ fn illegal(fault: &Fault, case: &Case, at: Option<&Element<'_>>, who: &str) -> M
              twice?"
         )
     };
-    Message { what, teaches: vec![teach] }
+    Message::new(what, teach)
 }
 
 fn uninitialised(fault: &Fault, at: Option<&Element<'_>>, shared: bool, who: &str) -> Message {
@@ -168,7 +160,7 @@ fn uninitialised(fault: &Fault, at: Option<&Element<'_>>, shared: bool, who: &st
                      this one is used before it gets its first value: a sum has to begin with 0.";
         (what, teach)
     };
-    Message { what, teaches: vec![teach.into()] }
+    Message::new(what, teach)
 }
 
 fn race(fault: &Fault, at: Option<&Element<'_>>, shared: bool, who: &str) -> Message {
@@ -227,5 +219,5 @@ fn race(fault: &Fault, at: Option<&Element<'_>>, shared: bool, who: &str) -> Mes
          `bar.sync 0`). A loop needs one at its end too, before the next round overwrites values \
          that this round still reads."
     };
-    Message { what, teaches: vec![teach.into()] }
+    Message::new(what, teach)
 }

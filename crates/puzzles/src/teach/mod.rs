@@ -22,6 +22,12 @@ pub(crate) struct Message {
     pub(crate) teaches: Vec<String>,
 }
 
+impl Message {
+    fn new(what: String, teach: impl Into<String>) -> Self {
+        Self { what, teaches: vec![teach.into()] }
+    }
+}
+
 /// The lines of the reader's source that a fault names.
 pub(crate) fn places(fault: &Fault, language: Language, source: &str) -> Vec<ShownLine> {
     let of = |ptx: Option<usize>, cuda: Option<&(String, u32)>, role: &str| {

@@ -2,7 +2,7 @@
 
 use super::Message;
 use super::memory::written;
-use super::patterns::{Seen, pattern};
+use super::patterns::{ComparedNumbers, pattern};
 use crate::case::{Buffer, Data};
 use crate::outcome::Wrong;
 
@@ -33,9 +33,9 @@ pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Message {
             "{name} is an input: the kernel reads it and must not change it. Which pointer does \
              the line write through?"
         );
-        return Message { what, teaches: vec![teach] };
+        return Message::new(what, teach);
     }
-    let seen = Seen::new(buffer, got, wrong);
+    let seen = ComparedNumbers::new(buffer, got, wrong);
     let teach = buffer
         .suspects
         .iter()
@@ -48,5 +48,5 @@ pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Message {
              the kernel."
                 .into()
         });
-    Message { what, teaches: vec![teach] }
+    Message::new(what, teach)
 }

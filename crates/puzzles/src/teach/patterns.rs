@@ -4,7 +4,7 @@ use crate::case::{Buffer, Data};
 use crate::outcome::Wrong;
 
 /// The computed numbers and the expected ones.
-pub(super) struct Seen<'a> {
+pub(super) struct ComparedNumbers<'a> {
     buffer: &'a Buffer,
     got: Vec<f64>,
     wrong: &'a Wrong,
@@ -12,7 +12,7 @@ pub(super) struct Seen<'a> {
     bounds: Vec<f64>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ComparedNumbers<'a> {
     pub(super) fn new(buffer: &'a Buffer, got: &'a Data, wrong: &'a Wrong) -> Self {
         let bounds = buffer.after.iter().flatten().map(|near| near.bound).collect();
         let got = (0..got.len()).map(|index| got.get(index)).collect();
@@ -64,7 +64,7 @@ impl<'a> Seen<'a> {
 }
 
 /// Describes the first pattern that matches, and its usual cause.
-pub(super) fn pattern(seen: &Seen<'_>) -> Option<String> {
+pub(super) fn pattern(seen: &ComparedNumbers<'_>) -> Option<String> {
     untouched(seen)
         .or_else(|| no_number(seen))
         .or_else(|| transposed(seen))
@@ -73,7 +73,7 @@ pub(super) fn pattern(seen: &Seen<'_>) -> Option<String> {
         .or_else(|| at_an_edge(seen))
 }
 
-fn no_number(seen: &Seen<'_>) -> Option<String> {
+fn no_number(seen: &ComparedNumbers<'_>) -> Option<String> {
     if seen.wrong().any(|index| seen.got[index].is_nan()) {
         return Some(
             "NaN is not a number. It comes from 0 divided by 0, infinity minus infinity or divided by \
@@ -88,7 +88,7 @@ fn no_number(seen: &Seen<'_>) -> Option<String> {
     })
 }
 
-fn untouched(seen: &Seen<'_>) -> Option<String> {
+fn untouched(seen: &ComparedNumbers<'_>) -> Option<String> {
     let name = seen.buffer.name;
     if !seen.wrong().all(|index| seen.untouched(index)) {
         return None;
@@ -122,7 +122,7 @@ fn untouched(seen: &Seen<'_>) -> Option<String> {
     })
 }
 
-fn transposed(seen: &Seen<'_>) -> Option<String> {
+fn transposed(seen: &ComparedNumbers<'_>) -> Option<String> {
     let [rows, columns] = seen.buffer.shape[..] else { return None };
     if rows < 2 || columns < 2 {
         return None;
@@ -138,7 +138,7 @@ fn transposed(seen: &Seen<'_>) -> Option<String> {
     })
 }
 
-fn shifted(seen: &Seen<'_>) -> Option<String> {
+fn shifted(seen: &ComparedNumbers<'_>) -> Option<String> {
     let by = [-1, 1].into_iter().find(|&by| seen.shifted(by))?;
     let (where_, first) = match by {
         1 => ("before", "the first"),
@@ -150,7 +150,7 @@ fn shifted(seen: &Seen<'_>) -> Option<String> {
     ))
 }
 
-fn scaled(seen: &Seen<'_>) -> Option<String> {
+fn scaled(seen: &ComparedNumbers<'_>) -> Option<String> {
     let factor = seen.factor()?;
     let whole = factor.round();
     Some(if (factor + 1.0).abs() < 1e-4 {
@@ -175,7 +175,7 @@ fn scaled(seen: &Seen<'_>) -> Option<String> {
     })
 }
 
-fn at_an_edge(seen: &Seen<'_>) -> Option<String> {
+fn at_an_edge(seen: &ComparedNumbers<'_>) -> Option<String> {
     let (count, wrong) = (seen.got.len(), seen.wrong().count());
     if count < 3 || wrong == count {
         return None;
@@ -210,7 +210,7 @@ fn at_an_edge(seen: &Seen<'_>) -> Option<String> {
 }
 
 /// Wrong elements at equal distances.
-fn inside(seen: &Seen<'_>) -> Option<String> {
+fn inside(seen: &ComparedNumbers<'_>) -> Option<String> {
     let wrong: Vec<usize> = seen.wrong().collect();
     let [first, second, ..] = wrong[..] else { return None };
     let step = second - first;

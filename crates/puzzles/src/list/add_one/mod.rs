@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "add-one",
-    idea: "a thread for each element",
-    kernel: "add_one",
     picture: Some(include_str!("picture.svg")),
     cases: || [1, 5, 32, 100].map(case).into(),
     ..Puzzle::BLANK

@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "broadcast",
-    idea: "one vector for all rows: the bias",
-    kernel: "add_bias",
     cases: || [[4, 4], [4, 16], [1, 1], [3, 10], [7, 30], [5, 17]].map(case).into(),
     ..Puzzle::BLANK
 };

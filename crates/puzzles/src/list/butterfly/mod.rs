@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "butterfly",
-    idea: "shuffles",
-    kernel: "warp_sum",
     picture: Some(include_str!("picture.svg")),
     demands: &[
         Demand {

@@ -2,21 +2,14 @@
 
 use super::prelude::*;
 
-const BLOCK: usize = 64;
-
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "clip",
-    idea: "two bounds, without a branch",
-    kernel: "clip",
-    cases: || [64, 3, 100, 250].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [64, 3, 100, 250].map(case).into(), ..Puzzle::BLANK };
 
 fn case(n: usize) -> Case {
     let (dw, limit) = (Random::new(n as u64).floats(n), 0.25_f32);
     let each = |f: fn(f32, f32) -> f32| dw.iter().map(|&dw| f(dw, limit)).collect::<Vec<_>>();
     let after = each(|dw, limit| dw.clamp(-limit, limit));
-    Case::elements(n, BLOCK)
+    Case::elements(n, 64)
         .f32("limit", limit)
         .changed("dw", &[n], &dw, after)
         .suspect(

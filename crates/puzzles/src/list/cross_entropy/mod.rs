@@ -3,13 +3,8 @@
 use super::softmax::{exponentials, logits};
 use super::prelude::*;
 
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "cross-entropy",
-    idea: "the loss, by hand",
-    kernel: "cross_entropy",
-    cases: || [[1, 2], [4, 10], [33, 3], [70, 10]].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [[1, 2], [4, 10], [33, 3], [70, 10]].map(case).into(), ..Puzzle::BLANK };
 
 fn case([batch, classes]: [usize; 2]) -> Case {
     let mut random = Random::new((batch * 100 + classes) as u64);
@@ -35,16 +30,14 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     });
     const LARGE: &str = "For large logits, exp(z) is infinite in `float`. If the largest one is taken out \
                          of the sum, ln Σ exp(z) = m + ln Σ exp(z - m), nothing overflows.";
-    let case = Case::new(format!("batch {batch}, {classes} classes"))
+    Case::new(format!("batch {batch}, {classes} classes"))
         .launch(batch.div_ceil(32) as u32, 32)
         .sizes([("batch", batch), ("classes", classes)])
         .input("z", &[batch, classes], &z)
         .input_u32("labels", &[batch], &labels)
         .output("losses", &[batch], losses)
         .suspect(negative, "The sign is wrong: a loss is minus the logarithm of a probability.")
-        .suspect(log_sum, "This is ln Σ exp(z). The logit of the label has to be subtracted from it.");
-    if batch == 1 {
-        return case;
-    }
-    case.suspect(naive, LARGE).suspect(quotient, LARGE)
+        .suspect(log_sum, "This is ln Σ exp(z). The logit of the label has to be subtracted from it.")
+        .suspect_if(batch > 1, naive, LARGE)
+        .suspect_if(batch > 1, quotient, LARGE)
 }

@@ -5,9 +5,6 @@ use super::prelude::*;
 const BLOCK: usize = 32;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "grid-barrier",
-    idea: "blocks that wait for each other",
-    kernel: "normalise",
     picture: Some(include_str!("picture.svg")),
     cases: || [32, 64, 128, 100].map(case).into(),
     ..Puzzle::BLANK
@@ -21,18 +18,16 @@ fn case(n: usize) -> Case {
     let out = x.iter().map(|&x| Near::from(x) / total);
     let by_block: Vec<f64> =
         (0..n).map(|i| f64::from(x[i]) / parts[i / BLOCK].value).collect();
-    let case = Case::elements(n, BLOCK)
+    Case::elements(n, BLOCK)
         .cooperative()
         .input("x", &[n], &x)
         .output("parts", &[blocks], parts)
         .changed_u32("arrived", &[1], &[0], &[blocks as u32])
-        .output("out", &[n], out);
-    if blocks == 1 {
-        return case;
-    }
-    case.suspect(
-        by_block,
-        "Each element is only divided by the sum of its block: the parts of the other blocks have to be \
-         added too, after all blocks have arrived.",
-    )
+        .output("out", &[n], out)
+        .suspect_if(
+            blocks > 1,
+            by_block,
+            "Each element is only divided by the sum of its block: the parts of the other blocks have \
+             to be added too, after all blocks have arrived.",
+        )
 }

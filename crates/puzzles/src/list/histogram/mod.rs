@@ -4,13 +4,8 @@ use super::prelude::*;
 
 const BINS: usize = 8;
 
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "histogram",
-    idea: "atomics",
-    kernel: "histogram",
-    cases: || [1, 64, 50, 200].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [1, 64, 50, 200].map(case).into(), ..Puzzle::BLANK };
 
 fn case(n: usize) -> Case {
     let bins = Random::new(n as u64).below(BINS as u32, n);

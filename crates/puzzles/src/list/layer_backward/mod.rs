@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "layer-backward",
-    idea: "one layer back: product and mask, fused",
-    kernel: "layer_backward",
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 30], [7, 5, 13]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -23,7 +20,12 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         let one = |at: usize| if keep(z[at]) { da(at) } else { Near::exact(0.0) };
         (0..batch * m).map(one).collect::<Vec<_>>()
     };
-    let case = Case::new(format!("batch {batch}, {n} units, {m} before"))
+    let as_forward = (0..batch * m).map(|at| {
+        let (s, i) = (at / m, at % m);
+        let sum = (0..n).map(|j| f64::from(dz[s * n + j]) * f64::from(w[i * n + j])).sum();
+        if z[at] > 0.0 { sum } else { 0.0 }
+    });
+    Case::new(format!("batch {batch}, {n} units, {m} before"))
         .cover(m, batch, [8, 4])
         .sizes([("batch", batch), ("m", m), ("n", n)])
         .input("dz", &[batch, n], &dz)
@@ -33,26 +35,17 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .suspect(
             masked(&|z| z < 0.0),
             "The mask is upside down: the gradient passes where z was positive.",
-        );
-    if batch * m == 1 {
-        return case;
-    }
-    let case = case.suspect(
-        masked(&|_| true),
-        "This is da = dz w, and it is right, but the backward step of ReLU is missing: where z was not \
-         positive, nothing passes.",
-    );
-    if n != m {
-        return case;
-    }
-    case.suspect(
-        (0..batch * m)
-            .map(|at| {
-                let (s, i) = (at / m, at % m);
-                let sum = (0..n).map(|j| f64::from(dz[s * n + j]) * f64::from(w[i * n + j])).sum();
-                if z[at] > 0.0 { sum } else { 0.0 }
-            }),
-        "The weights were used as in the forward pass. The backward pass is dz w, without a transposition: \
-         input i is *column* i of w.",
-    )
+        )
+        .suspect_if(
+            batch * m > 1,
+            masked(&|_| true),
+            "This is da = dz w, and it is right, but the backward step of ReLU is missing: where z was not \
+             positive, nothing passes.",
+        )
+        .suspect_if(
+            batch * m > 1 && n == m,
+            as_forward,
+            "The weights were used as in the forward pass. The backward pass is dz w, without a \
+             transposition: input i is *column* i of w.",
+        )
 }

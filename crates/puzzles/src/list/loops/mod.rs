@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "loops",
-    idea: "a product of matrices, in three loops",
-    kernel: "product",
     picture: Some(include_str!("picture.svg")),
     cases: || [[2, 2, 2], [1, 1, 1], [2, 3, 4], [5, 7, 3]].map(case).into(),
     ..Puzzle::BLANK
@@ -24,31 +21,28 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     };
     let all = |last: usize| (0..m * n).map(|at| element(at / n, at % n, last)).collect::<Vec<_>>();
     let term = |at: usize| f64::from(a[at / n * k + k - 1]) * f64::from(b[at % n * k + k - 1]);
-    let case = case
-        .sizes([("m", m), ("n", n), ("k", k)])
+    let untransposed = (0..m * n).map(|at| {
+        (0..k).map(|t| f64::from(a[at / n * k + t]) * f64::from(b[t * n + at % n])).sum::<f64>()
+    });
+    case.sizes([("m", m), ("n", n), ("k", k)])
         .input("a", &[m, k], &a)
         .input("b", &[n, k], &b)
-        .output("c", &[m, n], all(k));
-    if k < 2 {
-        return case;
-    }
-    let case = case
-        .suspect(
+        .output("c", &[m, n], all(k))
+        .suspect_if(
+            k > 1,
             all(k - 1),
             "The last term of each sum is missing: the loop over t ends one too early.",
         )
-        .suspect(
+        .suspect_if(
+            k > 1,
             (0..m * n).map(term),
             "Only the last term of each sum is left: the sum is replaced in each round, and should \
              grow (+=).",
-        );
-    if k != n {
-        return case;
-    }
-    case.suspect(
-        (0..m * n)
-            .map(|at| (0..k).map(|t| f64::from(a[at / n * k + t]) * f64::from(b[t * n + at % n])).sum::<f64>()),
-        "This is a times b, but the task is a times b *transposed*: b is [n, k], so column j of the \
-         result takes row j of b.",
-    )
+        )
+        .suspect_if(
+            k > 1 && k == n,
+            untransposed,
+            "This is a times b, but the task is a times b *transposed*: b is [n, k], so column j of the \
+             result takes row j of b.",
+        )
 }

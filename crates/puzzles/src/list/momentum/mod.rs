@@ -2,15 +2,8 @@
 
 use super::prelude::*;
 
-const BLOCK: usize = 64;
-
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "momentum",
-    idea: "two buffers in place",
-    kernel: "momentum",
-    cases: || [64, 3, 100, 250].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [64, 3, 100, 250].map(case).into(), ..Puzzle::BLANK };
 
 fn case(n: usize) -> Case {
     let mut random = Random::new(n as u64);
@@ -19,7 +12,7 @@ fn case(n: usize) -> Case {
     let speed = |i: usize| Near::from(decay) * Near::from(v[i]) + Near::from(dw[i]);
     let moved = |i: usize, by: Near| Near::from(w[i]) - Near::from(rate) * by;
     let each = |f: &dyn Fn(usize) -> Near| (0..n).map(f).collect::<Vec<_>>();
-    Case::elements(n, BLOCK)
+    Case::elements(n, 64)
         .f32("rate", rate)
         .f32("decay", decay)
         .input("dw", &[n], &dw)

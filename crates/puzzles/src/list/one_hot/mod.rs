@@ -2,13 +2,8 @@
 
 use super::prelude::*;
 
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "one-hot",
-    idea: "labels become rows",
-    kernel: "one_hot",
-    cases: || [[4, 10], [1, 2], [7, 10], [20, 3]].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [[4, 10], [1, 2], [7, 10], [20, 3]].map(case).into(), ..Puzzle::BLANK };
 
 fn case([batch, classes]: [usize; 2]) -> Case {
     let labels = Random::new((batch + classes) as u64).below(classes as u32, batch);

@@ -2,13 +2,8 @@
 
 use super::prelude::*;
 
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "output-gradient",
-    idea: "where the way back begins",
-    kernel: "output_gradient",
-    cases: || [[4, 8], [1, 2], [8, 10], [13, 3]].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [[4, 8], [1, 2], [8, 10], [13, 3]].map(case).into(), ..Puzzle::BLANK };
 
 fn case([batch, classes]: [usize; 2]) -> Case {
     let mut random = Random::new((batch * 100 + classes) as u64);
@@ -22,7 +17,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         difference * by
     };
     let each = |f: &dyn Fn(usize) -> f64| (0..batch * classes).map(f).collect::<Vec<f64>>();
-    let case = Case::new(format!("batch {batch}, {classes} classes"))
+    Case::new(format!("batch {batch}, {classes} classes"))
         .cover(classes, batch, [8, 4])
         .sizes([("batch", batch), ("classes", classes)])
         .input("p", &[batch, classes], &p)
@@ -32,17 +27,16 @@ fn case([batch, classes]: [usize; 2]) -> Case {
             each(&|at| (f64::from(y(at)) - f64::from(p[at])) / batch as f64),
             "The sign is wrong: it is p - y. If the label's probability is too small, its logit has \
              to grow, so its gradient is negative.",
-        );
-    if batch == 1 {
-        return case;
-    }
-    case.suspect(
-        each(&|at| f64::from(p[at]) - f64::from(y(at))),
-        "The division by the batch is missing. The loss is a mean, so each sample only contributes a part \
-         of it.",
-    )
-    .suspect(
-        each(&|at| f64::from(p[at]) - f64::from(y(at)) / batch as f64),
-        "Only y is divided by the batch: parentheses around the difference are missing.",
-    )
+        )
+        .suspect_if(
+            batch > 1,
+            each(&|at| f64::from(p[at]) - f64::from(y(at))),
+            "The division by the batch is missing. The loss is a mean, so each sample only contributes a \
+             part of it.",
+        )
+        .suspect_if(
+            batch > 1,
+            each(&|at| f64::from(p[at]) - f64::from(y(at)) / batch as f64),
+            "Only y is divided by the batch: parentheses around the difference are missing.",
+        )
 }

@@ -2,15 +2,8 @@
 
 use super::prelude::*;
 
-const BLOCK: usize = 64;
-
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "pixels",
-    idea: "whole numbers become floats",
-    kernel: "normalise",
-    cases: || [64, 3, 100, 250].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [64, 3, 100, 250].map(case).into(), ..Puzzle::BLANK };
 
 fn case(n: usize) -> Case {
     let pixel = Random::new(n as u64).below(256, n);
@@ -19,7 +12,7 @@ fn case(n: usize) -> Case {
     let divided: Vec<f64> = pixel.iter().map(|&pixel| normalised(pixel / 255 * 255).value).collect();
     let unscaled = |&pixel: &u32| ((Near::exact(f64::from(pixel)) - mean) / deviation).value;
     let unscaled: Vec<f64> = pixel.iter().map(unscaled).collect();
-    Case::elements(n, BLOCK)
+    Case::elements(n, 64)
         .input_u32("pixel", &[n], &pixel)
         .output("x", &[n], pixel.iter().map(|&pixel| normalised(pixel)))
         .suspect(

@@ -4,9 +4,6 @@ use super::loops;
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "product",
-    idea: "a thread for each element of a product",
-    kernel: "product",
     cases: || [[8, 8, 4], [1, 1, 1], [8, 8, 8], [5, 13, 9], [17, 10, 30]].map(case).into(),
     ..Puzzle::BLANK
 };

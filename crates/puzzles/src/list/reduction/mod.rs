@@ -5,9 +5,6 @@ use super::prelude::*;
 const BLOCK: usize = 128;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "reduction",
-    idea: "a sum, by halves",
-    kernel: "block_sums",
     picture: Some(include_str!("picture.svg")),
     demands: &[Demand {
         measure: Measure::Sectors,

@@ -2,21 +2,14 @@
 
 use super::prelude::*;
 
-const BLOCK: usize = 64;
-
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "relu",
-    idea: "an activation",
-    kernel: "relu",
-    cases: || [64, 1, 70, 150].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [64, 1, 70, 150].map(case).into(), ..Puzzle::BLANK };
 
 fn case(n: usize) -> Case {
     let z = Random::new(n as u64).floats(n);
     let a = z.iter().map(|&z| Near::from(z.max(0.0)));
     let stale = vec![-777.0; n];
-    Case::elements(n, BLOCK)
+    Case::elements(n, 64)
         .input("z", &[n], &z)
         .changed("a", &[n], &stale, a)
         .suspect(

@@ -2,12 +2,7 @@
 
 use super::prelude::*;
 
-const BLOCK: usize = 64;
-
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "relu-backward",
-    idea: "a gradient passes, or stops",
-    kernel: "relu_backward",
     picture: Some(include_str!("picture.svg")),
     cases: || [64, 1, 70, 150].map(case).into(),
     ..Puzzle::BLANK
@@ -24,7 +19,7 @@ fn case(n: usize) -> Case {
     let dz = where_(|z| z > 0.0, 0.0).into_iter().map(Near::exact);
     let product = z.iter().zip(&da).map(|(&z, &da)| f64::from(z).max(0.0) * f64::from(da));
     let by_da = da.iter().map(|&da| f64::from(da).max(0.0)).collect::<Vec<_>>();
-    Case::elements(n, BLOCK)
+    Case::elements(n, 64)
         .input("da", &[n], &da)
         .input("z", &[n], &z)
         .changed("dz", &[n], &vec![-777.0; n], dz)

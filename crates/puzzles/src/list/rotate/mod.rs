@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "rotate",
-    idea: "a barrier",
-    kernel: "rotate",
     picture: Some(include_str!("picture.svg")),
     cases: || [3, 32, 64, 65, 200].map(case).into(),
     ..Puzzle::BLANK

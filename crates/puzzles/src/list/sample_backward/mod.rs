@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "sample-backward",
-    idea: "a fused backward pass",
-    kernel: "sample_backward",
     picture: Some(include_str!("picture.svg")),
     cases: || [[8, 4, 3], [1, 1, 2], [20, 7, 10], [100, 30, 10]].map(case).into(),
     ..Puzzle::BLANK
@@ -31,7 +28,7 @@ fn case([m, h, c]: [usize; 3]) -> Case {
     const MASK: &str = "Between the two layers there is a ReLU: where z1 was not positive, no gradient \
                         passes to the first layer.";
     let stale = |count: usize| vec![-777.0; count];
-    let case = Case::new(format!("{m} inputs, {h} hidden units, {c} classes"))
+    Case::new(format!("{m} inputs, {h} hidden units, {c} classes"))
         .launch(1, 64)
         .sizes([("m", m), ("h", h), ("c", c), ("label", label)])
         .input("x", &[m], &x)
@@ -41,8 +38,8 @@ fn case([m, h, c]: [usize; 3]) -> Case {
         .input("w2", &[c, h], &w2)
         .changed("db2", &[c], &stale(c), dz2.clone())
         .changed("dw2", &[c, h], &stale(c * h), outer(&dz2, &a1))
-        .changed("db1", &[h], &stale(h), dz1.clone());
-    let case = if h > 1 { case.suspect(unmasked.clone(), MASK) } else { case };
-    let case = case.changed("dw1", &[h, m], &stale(h * m), outer(&dz1, &x));
-    if h > 1 { case.suspect(outer(&unmasked, &x), MASK) } else { case }
+        .changed("db1", &[h], &stale(h), dz1.clone())
+        .suspect_if(h > 1, unmasked.clone(), MASK)
+        .changed("dw1", &[h, m], &stale(h * m), outer(&dz1, &x))
+        .suspect_if(h > 1, outer(&unmasked, &x), MASK)
 }

@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "scan",
-    idea: "prefix sums, and a barrier on both sides",
-    kernel: "scan",
     picture: Some(include_str!("picture.svg")),
     demands: &[Demand {
         measure: Measure::Sectors,

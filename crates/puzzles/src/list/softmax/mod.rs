@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "softmax",
-    idea: "a warp for each row",
-    kernel: "softmax",
     picture: Some(include_str!("picture.svg")),
     cases: || [[1, 32], [4, 10], [3, 1], [5, 33], [2, 100]].map(case).into(),
     ..Puzzle::BLANK
@@ -38,7 +35,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         row.iter().map(move |&z| f64::from(libm::expf(z) / total))
     });
     let undivided = rows.iter().flat_map(|(each, ..)| each.iter().map(|near| near.value));
-    let case = Case::new(format!("{batch}×{classes} logits"))
+    Case::new(format!("{batch}×{classes} logits"))
         .launch(batch as u32, 32)
         .u32("classes", classes)
         .input("z", &[batch, classes], &z)
@@ -46,14 +43,12 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .suspect(
             undivided,
             "These are the powers exp(z - largest). They still have to be divided by their sum.",
-        );
-    if batch == 1 {
-        return case;
-    }
-    case.suspect(
-        naive,
-        "For large logits, exp(z) is infinite in `float` (beyond 88.7), and infinity divided by infinity \
-         is NaN. Subtract the largest logit of the row first: it cancels in the quotient, and no power \
-         is above 1.",
-    )
+        )
+        .suspect_if(
+            batch > 1,
+            naive,
+            "For large logits, exp(z) is infinite in `float` (beyond 88.7), and infinity divided by \
+             infinity is NaN. Subtract the largest logit of the row first: it cancels in the quotient, \
+             and no power is above 1.",
+        )
 }

@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "stride",
-    idea: "more elements than threads",
-    kernel: "square",
     picture: Some(include_str!("picture.svg")),
     demands: &[Demand {
         measure: Measure::Sectors,

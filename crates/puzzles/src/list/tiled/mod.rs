@@ -4,9 +4,6 @@ use super::loops;
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "tiled",
-    idea: "tiles in shared memory",
-    kernel: "product",
     picture: Some(include_str!("picture.svg")),
     demands: &[Demand {
         measure: Measure::Sectors,

@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "transpose",
-    idea: "a tile without bank conflicts",
-    kernel: "transpose",
     picture: Some(include_str!("picture.svg")),
     demands: &[
         Demand {

@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "two-dimensions",
-    idea: "rows and columns",
-    kernel: "scale",
     picture: Some(include_str!("picture.svg")),
     cases: || [[4, 8], [1, 1], [5, 3], [9, 20], [13, 7]].map(case).into(),
     ..Puzzle::BLANK

@@ -2,15 +2,8 @@
 
 use super::prelude::*;
 
-const BLOCK: usize = 64;
-
-pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "update",
-    idea: "a step of gradient descent, in place",
-    kernel: "update",
-    cases: || [64, 3, 100, 250].map(case).into(),
-    ..Puzzle::BLANK
-};
+pub(super) const PUZZLE: Puzzle =
+    Puzzle { cases: || [64, 3, 100, 250].map(case).into(), ..Puzzle::BLANK };
 
 fn case(n: usize) -> Case {
     let mut random = Random::new(n as u64);
@@ -18,7 +11,7 @@ fn case(n: usize) -> Case {
     let pair = |i: usize| (f64::from(w[i]), f64::from(rate) * f64::from(dw[i]));
     let each = |value: fn((f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| value(pair(i))).collect() };
     let after = (0..n).map(|i| Near::from(w[i]) - Near::from(rate) * Near::from(dw[i]));
-    Case::elements(n, BLOCK)
+    Case::elements(n, 64)
         .f32("rate", rate)
         .input("dw", &[n], &dw)
         .changed("w", &[n], &w, after)

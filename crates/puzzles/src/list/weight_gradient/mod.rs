@@ -3,9 +3,6 @@
 use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "weight-gradient",
-    idea: "a product over the batch",
-    kernel: "weight_gradient",
     cases: || [[4, 8, 8], [1, 1, 1], [3, 10, 5], [7, 6, 20]].map(case).into(),
     ..Puzzle::BLANK
 };
@@ -17,26 +14,25 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         let (j, i) = (at / m, at % m);
         dot((0..batch).map(|s| (Near::from(dz[s * n + j]), Near::from(a[s * m + i]))))
     };
-    let case = Case::new(format!("batch {batch}, {m} inputs, {n} units"))
-        .cover(m, n, [8, 4])
-        .sizes([("batch", batch), ("m", m), ("n", n)])
-        .input("dz", &[batch, n], &dz)
-        .input("a", &[batch, m], &a)
-        .output("dw", &[n, m], (0..n * m).map(dw));
-    if batch == 1 {
-        return case;
-    }
     let first = |at: usize| f64::from(dz[at / m]) * f64::from(a[at % m]);
     let last = |at: usize| {
         f64::from(dz[(batch - 1) * n + at / m]) * f64::from(a[(batch - 1) * m + at % m])
     };
-    case.suspect(
-        (0..n * m).map(first),
-        "This is only the gradient of the first sample: those of the whole batch have to be added.",
-    )
-    .suspect(
-        (0..n * m).map(last),
-        "This is only the gradient of the last sample: in each round the sum was replaced, and should \
-         grow.",
-    )
+    Case::new(format!("batch {batch}, {m} inputs, {n} units"))
+        .cover(m, n, [8, 4])
+        .sizes([("batch", batch), ("m", m), ("n", n)])
+        .input("dz", &[batch, n], &dz)
+        .input("a", &[batch, m], &a)
+        .output("dw", &[n, m], (0..n * m).map(dw))
+        .suspect_if(
+            batch > 1,
+            (0..n * m).map(first),
+            "This is only the gradient of the first sample: those of the whole batch have to be added.",
+        )
+        .suspect_if(
+            batch > 1,
+            (0..n * m).map(last),
+            "This is only the gradient of the last sample: in each round the sum was replaced, and should \
+             grow.",
+        )
 }

@@ -5,9 +5,6 @@ use super::prelude::*;
 const BLOCK: usize = 64;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
-    name: "window",
-    idea: "shared memory",
-    kernel: "window",
     picture: Some(include_str!("picture.svg")),
     demands: &[Demand {
         measure: Measure::Sectors,
@@ -31,15 +28,13 @@ fn case(n: usize) -> Case {
         let (from, to) = (i.saturating_sub(2).max(block), (i + 3).min(n).min(block + BLOCK));
         x[from..to].iter().map(|&x| f64::from(x)).sum()
     };
-    let case = Case::elements(n, BLOCK)
+    Case::elements(n, BLOCK)
         .input("x", &[n], &x)
-        .output("out", &[n], (0..n).map(near));
-    if n <= BLOCK {
-        return case;
-    }
-    case.suspect(
-        (0..n).map(without_neighbours),
-        "Elements at the edges of blocks lack the neighbours that belong to the next block. The tile \
-         has to hold two more elements on each side.",
-    )
+        .output("out", &[n], (0..n).map(near))
+        .suspect_if(
+            n > BLOCK,
+            (0..n).map(without_neighbours),
+            "Elements at the edges of blocks lack the neighbours that belong to the next block. The tile \
+             has to hold two more elements on each side.",
+        )
 }
