@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::{Problem, files, read, write};
+use crate::{Problem, edit_pages};
 
 /// The tag with which mdBook begins a block that shows an output.
 const OUTPUT: &str = "<code class=\"language-console\">";
@@ -17,15 +17,11 @@ const MAX_SCROLLED: usize = 160;
 /// # Errors
 /// If a page can't be read or written.
 pub fn mark(repository: &Path) -> Result<(), Problem> {
-    for path in files(&repository.join("book/html"), &["html"]) {
-        let text = read(&path)?;
-        if text.contains(STYLE) || !text.contains(OUTPUT) {
-            continue;
-        }
-        let with = mark_columns(&text).replacen("</head>", &format!("{STYLE}</head>"), 1);
-        write(&path, &with)?;
-    }
-    Ok(())
+    edit_pages(repository, |_, text| {
+        let is_left = text.contains(STYLE) || !text.contains(OUTPUT);
+        let with = || mark_columns(text).replacen("</head>", &format!("{STYLE}</head>"), 1);
+        Ok((!is_left).then(with))
+    })
 }
 
 fn mark_columns(html: &str) -> String {

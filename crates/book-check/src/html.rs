@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
 
 use crate::{Problem, files, name_in, read};
 
@@ -140,41 +143,28 @@ fn targets(html: &str) -> Vec<(&str, &str, &str)> {
         .collect()
 }
 
+/// A comment, or a start tag: its name and its attributes.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    let tag = r#"(?s)<!--.*?-->|<([A-Za-z0-9-]+)((?:\s+[^\s=>/]+(?:="[^"]*")?)*)\s*/?>"#;
+    Regex::new(tag).expect("a pattern")
+});
+static ATTRIBUTE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"([^\s=]+)="([^"]*)""#).expect("a pattern"));
+
 /// The start tags of a page, without those in comments, scripts and styles. Attributes are
 /// quoted, as mdBook writes them.
 fn tags(html: &str) -> Vec<TagFound<'_>> {
     let mut found = Vec::new();
     let mut rest = html;
-    while let Some(start) = rest.find('<') {
-        rest = &rest[start + 1..];
-        if let Some(comment) = rest.strip_prefix("!--") {
-            rest = comment.split_once("-->").map_or("", |(_, after)| after);
-            continue;
-        }
-        let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(0);
-        if length == 0 {
-            continue;
-        }
-        let (name, mut attributes_left) = rest.split_at(length);
-        let mut attributes = Vec::new();
-        loop {
-            attributes_left = attributes_left.trim_start();
-            let end = attributes_left.find(|c: char| c == '=' || c == '>' || c.is_whitespace());
-            let Some(end) = end else { break };
-            let (attribute, after) = attributes_left.split_at(end);
-            if let Some(value) = after.strip_prefix("=\"") {
-                let (value, after) = value.split_once('"').unwrap_or((value, ""));
-                attributes.push((attribute, value));
-                attributes_left = after;
-            } else if let Some(after) = after.strip_prefix('>') {
-                attributes_left = after;
-                break;
-            } else {
-                attributes_left = &after[1..];
-            }
-        }
+    while let Some(tag) = TAG.captures(rest) {
+        rest = &rest[tag.get(0).map_or(rest.len(), |whole| whole.end())..];
+        let (Some(name), Some(attributes)) = (tag.get(1), tag.get(2)) else { continue };
+        let attributes = ATTRIBUTE
+            .captures_iter(attributes.as_str())
+            .filter_map(|found| Some((found.get(1)?.as_str(), found.get(2)?.as_str())))
+            .collect();
+        let name = name.as_str();
         found.push(TagFound { name, attributes });
-        rest = attributes_left;
         if name == "script" || name == "style" {
             let end = format!("</{name}>");
             rest = rest.split_once(&end).map_or("", |(_, after)| after);

@@ -87,6 +87,24 @@ pub fn write(path: &Path, text: &str) -> Result<(), Problem> {
         .map_err(|error| Problem::new(path.display(), format!("can't be written: {error}")))
 }
 
+/// Edits the pages of a built book: `edit` gets the path of each in `book/html`, and its text, and returns the new text,
+/// or `None` to leave it unchanged.
+///
+/// # Errors
+/// If a page can't be read or written; the error of `edit`.
+fn edit_pages(
+    repository: &Path,
+    mut edit: impl FnMut(&Path, &str) -> Result<Option<String>, Problem>,
+) -> Result<(), Problem> {
+    let html = repository.join("book/html");
+    for path in files(&html, &["html"]) {
+        if let Some(with) = edit(path.strip_prefix(&html).unwrap_or(&path), &read(&path)?)? {
+            write(&path, &with)?;
+        }
+    }
+    Ok(())
+}
+
 /// The path of a file relative to a folder, as text.
 #[must_use]
 pub fn name_in(folder: &Path, path: &Path) -> String {

@@ -5,7 +5,7 @@
 
 /// A part of an output that depends on the machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed {
+pub struct MachineDependentPart {
     /// A description of the part, and why it may differ.
     pub what: &'static str,
     tolerance: Tolerance,
@@ -21,37 +21,37 @@ enum Tolerance {
 }
 
 /// The only parts that may differ.
-pub const MACHINE_DEPENDENT: &[Allowed] = &[
-    Allowed {
+pub const MACHINE_DEPENDENT: &[MachineDependentPart] = &[
+    MachineDependentPart {
         what: "the name of the processor: in brackets after `emulated` or `Emulated GPU`, or in a \
                line of /proc/cpuinfo",
         tolerance: Tolerance::Removed(without_processor),
     },
-    Allowed {
+    MachineDependentPart {
         what: "the element with the worst error, in the second bracket of a line: a different order of \
                addition changes which of many rounding errors is the worst",
         tolerance: Tolerance::Removed(without_second_bracket),
     },
-    Allowed {
+    MachineDependentPart {
         what: "a number with an exponent (`1.2e-7`), which in this project is a rounding error or \
                its bound: by any amount, or down to `0`; the verdict in the line has to be the same",
         tolerance: Tolerance::Number(rounding_error),
     },
-    Allowed {
+    MachineDependentPart {
         what: "any other number with a decimal point, by 2 % or one unit of its last digit: \
                processors add in different orders",
         tolerance: Tolerance::Number(decimal),
     },
-    Allowed {
+    MachineDependentPart {
         what: "a whole number before the word `of`, which counts successes, by 2 %, for the same \
                reason",
         tolerance: Tolerance::Number(successes),
     },
-    Allowed {
+    MachineDependentPart {
         what: "a number before a unit of time or speed, or before `processors`: by any amount",
         tolerance: Tolerance::Number(speed),
     },
-    Allowed {
+    MachineDependentPart {
         what: "a hexadecimal number of more than 32 bits, which is an address, except its last two \
                digits: each run gets its buffers at other multiples of 256",
         tolerance: Tolerance::Number(address),

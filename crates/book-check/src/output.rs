@@ -1,7 +1,7 @@
 //! Outputs of commands, which `book/outputs` keeps and the pages show.
 //!
 //! Each file there is a session at a terminal: lines `$ command`, each followed by its output. Rerunning the commands
-//! regenerates the file. The end of its name lists the prerequisites, see [`Needs`].
+//! regenerates the file. The end of its name lists the prerequisites, see [`Prerequisite`].
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -13,7 +13,7 @@ use crate::{Problem, files, read};
 
 /// A prerequisite for rerunning a session, in addition to Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub enum Prerequisite {
     /// `NAME.mnist.txt`: the MNIST files. Tests run it if `MNIST_DIR` is set.
     Mnist,
     /// `NAME.torch.txt`: a `python3` that has PyTorch. Tests run it if they find one.
@@ -55,13 +55,13 @@ impl Session {
     /// The prerequisites that the end of the name lists, as in `NAME.mnist.torch`. Without any, Rust and little time are
     /// enough.
     #[must_use]
-    pub fn needs(&self) -> Vec<Needs> {
+    pub fn needs(&self) -> Vec<Prerequisite> {
         self.name
             .split('.')
             .filter_map(|part| match part {
-                "mnist" => Some(Needs::Mnist),
-                "torch" => Some(Needs::Torch),
-                "slow" => Some(Needs::Time),
+                "mnist" => Some(Prerequisite::Mnist),
+                "torch" => Some(Prerequisite::Torch),
+                "slow" => Some(Prerequisite::Time),
                 _ => None,
             })
             .collect()
@@ -99,7 +99,7 @@ impl Session {
                 line.replace(&format!("cargo {verb} "), &format!("cargo {verb} -q "))
             });
             let mut shell = Command::new("bash");
-            if !self.needs().contains(&Needs::Mnist) {
+            if !self.needs().contains(&Prerequisite::Mnist) {
                 shell.env_remove("MNIST_DIR");
             }
             for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {

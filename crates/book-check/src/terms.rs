@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::{Problem, escaped, files, read, write};
+use crate::{Problem, edit_pages, escaped, read};
 
 /// One row of the glossary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,18 +47,15 @@ const GLOSSARY: &str = "glossary.html";
 /// # Errors
 /// If a page can't be read or written, or the glossary's page has no row for a term.
 pub fn link(repository: &Path) -> Result<(), Problem> {
-    let html = repository.join("book/html");
     let terms = terms(&read(&repository.join("book/src/glossary.md"))?);
-    for path in files(&html, &["html"]) {
-        let place = path.strip_prefix(&html).unwrap_or(&path);
-        let text = read(&path)?;
+    edit_pages(repository, |place, text| {
         // A page that already has its links is left unchanged.
         if text.contains(STYLE) || !text.contains("<main>") {
-            continue;
+            return Ok(None);
         }
         let to_root = "../".repeat(place.iter().count() - 1);
         let with = if place == Path::new(GLOSSARY) {
-            add_ids(&text, &terms)
+            add_ids(text, &terms)
                 .map_err(|word| Problem::new(GLOSSARY, format!("the page has no row for {word}")))?
         } else {
             let on_gpus = GPU_PAGES.iter().any(|folder| place.starts_with(folder));
@@ -67,12 +64,10 @@ pub fn link(repository: &Path) -> Result<(), Problem> {
                 !EVERYDAY.contains(&word) && (on_gpus || !GPU_TERMS.contains(&word))
             };
             let terms: Vec<&Term> = terms.iter().filter(meant).collect();
-            add_links(&text, terms, &to_root)
+            add_links(text, terms, &to_root)
         };
-        let with = with.replacen("</head>", &format!("{STYLE}</head>"), 1);
-        write(&path, &with)?;
-    }
-    Ok(())
+        Ok(Some(with.replacen("</head>", &format!("{STYLE}</head>"), 1)))
+    })
 }
 
 /// The id of an entry on the glossary's page.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use book_check::output::{Needs, Session, difference};
+use book_check::output::{Prerequisite, Session, difference};
 use book_check::page::{Page, PieceKind, unlisted};
 use book_check::{
     Problem, commands, documents, include, output, paths, read, readme, repository, targets,
@@ -269,9 +269,9 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
     for session in Session::all(&repository()).unwrap() {
         let needs = session.needs();
         let lacks = match () {
-            () if needs.contains(&Needs::Time) => Some(TIME),
-            () if needs.contains(&Needs::Mnist) && !mnist => Some(MNIST),
-            () if needs.contains(&Needs::Torch) && !torch => Some(TORCH),
+            () if needs.contains(&Prerequisite::Time) => Some(TIME),
+            () if needs.contains(&Prerequisite::Mnist) && !mnist => Some(MNIST),
+            () if needs.contains(&Prerequisite::Torch) && !torch => Some(TORCH),
             () => None,
         };
         if let Some(why) = lacks {
