@@ -114,12 +114,15 @@ impl Environment {
 mod tests {
     use super::*;
 
+    /// Reads an environment with these variables.
+    fn read(set: &[(&str, &str)]) -> Result<Environment> {
+        Environment::read(|name| {
+            set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
     fn error_for(set: &[(&str, &str)]) -> String {
-        let variable = |name: &str| {
-            let found = set.iter().find(|(other, _)| *other == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        Environment::read(variable).map(|_| ()).unwrap_err().to_string()
+        read(set).map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
@@ -161,19 +164,12 @@ mod tests {
 
     #[test]
     fn torchruns_own_port_is_skipped() {
-        let read = |taken: &'static str| {
-            let variable = move |name: &str| {
-                Some(match name {
-                    "RANK" | "LOCAL_RANK" => "0".into(),
-                    "WORLD_SIZE" => "2".into(),
-                    "MASTER_ADDR" => "localhost".into(),
-                    "MASTER_PORT" => "29500".into(),
-                    "TORCHELASTIC_USE_AGENT_STORE" => taken.to_owned(),
-                    _ => return None,
-                })
-            };
-            Environment::read(variable).unwrap().port
+        let port = |taken| {
+            let rank = [("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "2")];
+            let rank_0 = [("MASTER_ADDR", "localhost"), ("MASTER_PORT", "29500")];
+            let taken = [("TORCHELASTIC_USE_AGENT_STORE", taken)];
+            read(&[&rank[..], &rank_0, &taken].concat()).unwrap().port
         };
-        assert_eq!((read("False"), read("True")), (29500, 29501));
+        assert_eq!((port("False"), port("True")), (29500, 29501));
     }
 }

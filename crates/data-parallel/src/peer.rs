@@ -17,7 +17,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 
-use sha2::{Digest, Sha256};
+use ring::rand::{self, SystemRandom};
+use ring::{digest, hmac};
 
 /// The environment variable with the secret.
 pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
@@ -25,8 +26,6 @@ pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
 const MIN_SECRET: usize = 16;
 /// The most bytes that are read of the kernel's table of connections, about 400,000 rows.
 const MAX_TABLE: u64 = 64 << 20;
-/// The block size of SHA-256 in bytes.
-const BLOCK: usize = 64;
 
 /// The length of a nonce in bytes.
 pub(crate) const NONCE: usize = 16;
@@ -108,15 +107,12 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// The secret that the ranks of a run share, hashed to a key; `None` if they have none.
-#[derive(Clone)]
-pub(crate) struct Secret(Option<[u8; 32]>);
-
-// Not derived, so that a secret is never printed.
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Secret").field(&self.is_set()).finish()
-    }
+/// The secret that the ranks of a run share, hashed to a key. Ranks without a secret have an empty key. Printing a key only
+/// shows its algorithm.
+#[derive(Clone, Debug)]
+pub(crate) struct Secret {
+    key: hmac::Key,
+    is_set: bool,
 }
 
 impl Secret {
@@ -131,50 +127,40 @@ impl Secret {
                  all ranks, such as that of `openssl rand -hex 16`",
                 text.len()
             )),
-            text => Ok(Self(text.map(|text| Sha256::digest(text).into()))),
+            text => {
+                let digest = text.map(|text| digest::digest(&digest::SHA256, text.as_bytes()));
+                let key = digest.as_ref().map_or(&[][..], |digest| digest.as_ref());
+                Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), is_set: text.is_some() })
+            }
         }
     }
 
     /// Whether there is a secret.
     pub(crate) const fn is_set(&self) -> bool {
-        self.0.is_some()
+        self.is_set
     }
 
     /// The proof that a side has the secret. It includes the side's name, so that a side can't send the other
     /// side's proof back.
     pub(crate) fn proof(&self, side: &str, messages: &[&[u8]]) -> [u8; PROOF] {
-        let key = self.0.as_ref().map_or(&[][..], |key| key);
-        hmac(key, &[&[side.as_bytes()], messages].concat())
+        let tag = hmac::sign(&self.key, &[side.as_bytes(), &messages.concat()].concat());
+        tag.as_ref().try_into().expect("an HMAC with SHA-256 has 32 bytes")
     }
 
     /// Whether this is the right proof, in constant time.
     pub(crate) fn is_proof(&self, proof: &[u8], side: &str, messages: &[&[u8]]) -> bool {
-        let own = self.proof(side, messages);
-        let differing = own.iter().zip(proof).fold(0, |bits, (a, b)| bits | (a ^ b));
-        proof.len() == PROOF && differing == 0
+        let text = [side.as_bytes(), &messages.concat()].concat();
+        hmac::verify(&self.key, &text, proof).is_ok()
     }
-}
-
-/// HMAC-SHA-256 (RFC 2104) with a key of at most one block.
-fn hmac(key: &[u8], text: &[&[u8]]) -> [u8; 32] {
-    let pad = |with: u8| {
-        let mut block = [with; BLOCK];
-        block.iter_mut().zip(key).for_each(|(to, byte)| *to ^= byte);
-        block
-    };
-    let mut inner = Sha256::new_with_prefix(pad(0x36));
-    text.iter().for_each(|part| inner.update(part));
-    Sha256::new_with_prefix(pad(0x5c)).chain_update(inner.finalize()).finalize().into()
 }
 
 /// A random number that can't be guessed.
 ///
 /// # Errors
-/// If `/dev/urandom` can't be read.
+/// If the operating system has no random numbers.
 pub(crate) fn nonce() -> io::Result<[u8; NONCE]> {
-    let mut bytes = [0; NONCE];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(bytes)
+    let nonce = rand::generate(&SystemRandom::new());
+    nonce.map(rand::Random::expose).map_err(|_| io::Error::other("no random numbers"))
 }
 
 #[cfg(test)]
@@ -220,20 +206,6 @@ broken";
         assert_eq!(user("[2001:db8::1]:80", "[2001:db8::2]:8080"), Some(33));
         assert_eq!(user("127.0.0.1:80", "127.0.0.2:8080"), Some(44));
         assert_eq!(user("[::ffff:127.0.0.1]:80", "127.0.0.2:8080"), Some(44));
-    }
-
-    /// RFC 4231, test cases 1 and 2.
-    #[test]
-    fn hmacs_are_those_of_the_standard() {
-        let hex = |bytes: [u8; 32]| bytes.map(|byte| format!("{byte:02x}")).concat();
-        assert_eq!(
-            hex(hmac(&[0x0b; 20], &[b"Hi ", b"There"])),
-            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
-        );
-        assert_eq!(
-            hex(hmac(b"Jefe", &[b"what do ya want for nothing?"])),
-            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-        );
     }
 
     #[test]

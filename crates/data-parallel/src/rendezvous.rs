@@ -116,9 +116,9 @@ impl Environment {
             }
             let mut refused = None;
             guests.retain_mut(|guest| match guest.advance(self) {
-                Stage::Open => true,
-                Stage::Closed => false,
-                Stage::Proved { rank, world_size } => {
+                GuestStage::Open => true,
+                GuestStage::Closed => false,
+                GuestStage::Proved { rank, world_size } => {
                     if let Err(reason) = self.seat(rank, world_size, guest, &mut ranks) {
                         refused.get_or_insert(reason);
                     }
@@ -244,7 +244,7 @@ impl Environment {
         let mut answer = [0; REPLY_LENGTH];
         stream.set_write_timeout(Some(SEND_TIMEOUT))?;
         stream.write_all(&hello)?;
-        Until { stream, deadline: Instant::now() + most }.read_exact(&mut answer)?;
+        DeadlineStream { stream, deadline: Instant::now() + most }.read_exact(&mut answer)?;
         let (said, proof) = answer.split_at(16 + NONCE);
         if said[..16] != *REPLY {
             return Err(ErrorKind::InvalidData.into());
@@ -274,12 +274,12 @@ pub(crate) fn list(ranks: impl Iterator<Item = usize>) -> String {
 }
 
 /// A connection with a deadline for reads, also if the bytes arrive one by one.
-struct Until<'a> {
+struct DeadlineStream<'a> {
     stream: &'a TcpStream,
     deadline: Instant,
 }
 
-impl Read for Until<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -292,7 +292,7 @@ impl Read for Until<'_> {
 
 /// Waits until rank 0 reports that all ranks are connected.
 fn wait_for_welcome(stream: TcpStream, deadline: Instant) -> Result<TcpStream> {
-    match link::read(&mut Until { stream: &stream, deadline }) {
+    match link::read(&mut DeadlineStream { stream: &stream, deadline }) {
         Ok((WELCOME, _)) => Ok(stream),
         Ok((FAILED, reason)) => {
             Err(Error::Rendezvous(String::from_utf8_lossy(&reason).into_owned()))
@@ -330,7 +330,7 @@ struct Guest {
 }
 
 /// The progress of a guest's introduction.
-enum Stage {
+enum GuestStage {
     /// The guest has not sent everything yet.
     Open,
     /// The guest is not a rank of this run, has disconnected, or takes too long.
@@ -345,29 +345,32 @@ impl Guest {
     }
 
     /// Reads the bytes that have arrived, and replies to a hello. A failed read or write closes the connection.
-    fn advance(&mut self, environment: &Environment) -> Stage {
-        self.try_advance(environment).unwrap_or(Stage::Closed)
+    fn advance(&mut self, environment: &Environment) -> GuestStage {
+        self.try_advance(environment).unwrap_or(GuestStage::Closed)
     }
 
-    fn try_advance(&mut self, environment: &Environment) -> io::Result<Stage> {
+    fn try_advance(&mut self, environment: &Environment) -> io::Result<GuestStage> {
         let mut bytes = [0; HELLO_LENGTH + PROOF];
         let mut more = &mut bytes[self.received.len()..];
         if self.reply.is_none() {
             more = &mut more[..HELLO_LENGTH - self.received.len()];
         }
         match self.stream.read(more) {
-            Ok(0) => return Ok(Stage::Closed),
+            Ok(0) => return Ok(GuestStage::Closed),
             Ok(n) => self.received.extend_from_slice(&more[..n]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        let open =
-            if self.since.elapsed() > 2 * REPLY_TIMEOUT { Stage::Closed } else { Stage::Open };
+        let open = if self.since.elapsed() > 2 * REPLY_TIMEOUT {
+            GuestStage::Closed
+        } else {
+            GuestStage::Open
+        };
         let Some((hello, proof)) = self.received.split_at_checked(HELLO_LENGTH) else {
             return Ok(open);
         };
         if hello[..24] != environment.hello(&[0; NONCE])[..24] {
-            return Ok(Stage::Closed);
+            return Ok(GuestStage::Closed);
         }
         let Some(answer) = &self.reply else {
             let mut answer = [0; REPLY_LENGTH];
@@ -383,12 +386,12 @@ impl Guest {
             return Ok(open);
         }
         if !environment.secret.is_proof(proof, OTHER, &[hello, &answer[..16 + NONCE]]) {
-            return Ok(Stage::Closed);
+            return Ok(GuestStage::Closed);
         }
         let number = |at: usize| {
             let bytes = [hello[at], hello[at + 1], hello[at + 2], hello[at + 3]];
             u32::from_le_bytes(bytes) as usize
         };
-        Ok(Stage::Proved { rank: number(24), world_size: number(28) })
+        Ok(GuestStage::Proved { rank: number(24), world_size: number(28) })
     }
 }

@@ -33,16 +33,16 @@ pub fn on_gpus<L: DeviceLevel>(
 ) -> Result<()> {
     install(gpu)?;
     let id = new_id()?;
-    let crew = Crew { world_size: ranks, state: Mutex::default(), changed: Condvar::new() };
+    let group = RankGroup { world_size: ranks, state: Mutex::default(), changed: Condvar::new() };
     let results: Vec<Result<(), Failure>> = thread::scope(|scope| {
         let start = |rank| {
-            let crew = &crew;
+            let group = &group;
             let place = Rank { rank, world_size: ranks };
             let builder = thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK);
             let started =
-                builder.spawn_scoped(scope, move || crew.rank(place, id, reduction, make, work));
+                builder.spawn_scoped(scope, move || group.rank(place, id, reduction, make, work));
             // The other ranks must not wait for one that has no thread.
-            started.inspect_err(|_| crew.end(true))
+            started.inspect_err(|_| group.end(true))
         };
         let threads: Vec<_> = (0..ranks).map(start).collect();
         let joined = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
@@ -101,14 +101,14 @@ pub(crate) fn of_rank(rank: usize, error: Error) -> Error {
 }
 
 /// The state that the ranks of a process share.
-struct Crew {
+struct RankGroup {
     world_size: usize,
-    state: Mutex<CrewState>,
+    state: Mutex<GroupState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct CrewState {
+struct GroupState {
     /// How many ranks have made their levels.
     ready: usize,
     /// How many ranks have ended.
@@ -119,13 +119,13 @@ struct CrewState {
     communicators: Vec<Arc<Communicator>>,
 }
 
-impl Crew {
-    fn state(&self) -> MutexGuard<'_, CrewState> {
+impl RankGroup {
+    fn state(&self) -> MutexGuard<'_, GroupState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until the condition holds.
-    fn wait(&self, condition: impl Fn(&CrewState) -> bool) -> MutexGuard<'_, CrewState> {
+    fn wait(&self, condition: impl Fn(&GroupState) -> bool) -> MutexGuard<'_, GroupState> {
         let waited = self.changed.wait_while(self.state(), |state| !condition(state));
         waited.unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,7 +146,7 @@ impl Crew {
             self.state().ready += 1;
             self.changed.notify_all();
             // Joining waits for all ranks, so no rank joins unless all are ready.
-            let is_decided = |state: &CrewState| state.failed || state.ready == self.world_size;
+            let is_decided = |state: &GroupState| state.failed || state.ready == self.world_size;
             if self.wait(is_decided).ready < self.world_size {
                 return Err(Failure::lost());
             }

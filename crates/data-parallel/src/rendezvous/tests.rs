@@ -253,7 +253,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
         thread::spawn(move || {
             let mut guest = Guest::new(listener.accept().unwrap().0);
             let rank_0 = environment(0, 2, port);
-            while matches!(guest.advance(&rank_0), Stage::Open) {}
+            while matches!(guest.advance(&rank_0), GuestStage::Open) {}
             guest.stream.write_all(welcome).unwrap();
             while guest.stream.write_all(b"").is_ok() && !is_gone(&guest.stream) {
                 thread::sleep(POLL);
