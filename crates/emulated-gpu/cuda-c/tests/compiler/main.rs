@@ -15,12 +15,10 @@ mod limits;
 mod loops;
 mod mathematics;
 mod messages;
-mod mistakes;
 mod names;
 mod numbers;
 mod odd;
 mod recursion;
-mod refused;
 mod templates;
 
 use emulated_gpu_test_support::{kernel, reference};
