@@ -38,11 +38,7 @@ fn slot(line: &str, copy: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::c_api::functions::SUBJECTS;
-
-    fn lines() -> Vec<&'static str> {
-        SUBJECTS.into_iter().flat_map(str::lines).filter(|line| !line.is_empty()).collect()
-    }
+    use crate::c_api::functions::lines;
 
     /// Counts the numbers that choose each function.
     fn shares(lines: &[&str]) -> Vec<usize> {

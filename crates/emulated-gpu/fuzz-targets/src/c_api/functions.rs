@@ -19,24 +19,10 @@
 //! `api/unsupported.rs`; one for each number of arguments is included); all but two of those in its `api/mode.rs`,
 //! which return 0; aliases; and `nvmlErrorString`, which returns a text instead of a status.
 
-mod contexts;
-mod copies;
-mod cublas;
-mod graphs;
-mod kernels;
-mod memory;
-mod nvml;
-mod textures;
+/// A function and its arguments per line; `#` begins a heading.
+const LIST: &str = include_str!("functions.txt");
 
-/// The functions of all libraries, by subject.
-pub(super) const SUBJECTS: [&str; 9] = [
-    contexts::FUNCTIONS,
-    copies::FUNCTIONS,
-    graphs::FUNCTIONS,
-    kernels::FUNCTIONS,
-    memory::FUNCTIONS,
-    textures::FUNCTIONS,
-    cublas::CUBLAS,
-    cublas::CUBLASLT,
-    nvml::FUNCTIONS,
-];
+/// The lines of all functions.
+pub(super) fn lines() -> Vec<&'static str> {
+    LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+}

@@ -8,7 +8,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use super::MAX_CALLS;
 use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
 use super::choice::Choice;
-use super::functions::SUBJECTS;
+use super::functions;
 use super::objects::{ObjectKind, Objects};
 use super::reserved::ReservedRanges;
 use super::structures::ALLOCATED;
@@ -67,8 +67,7 @@ impl Api {
             open(&emulated_cublaslt::library_path().expect("it is built together with this crate")),
             open(&driver.with_file_name(emulated_nvml::FILE)),
         ];
-        let lines = SUBJECTS.into_iter().flat_map(str::lines);
-        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        let lines = functions::lines();
         let (choice, reserved) = (Choice::new(&lines), ReservedRanges::default());
         let mut api = Self { libraries, functions: Vec::new(), choice, reserved };
         api.functions = lines.iter().map(|line| api.function(line)).collect();
@@ -187,36 +186,10 @@ impl Api {
 
     /// Destroys objects, some of which may no longer exist.
     pub(super) fn destroy(&self, kind: ObjectKind, handles: Vec<u64>) {
-        let function = match kind {
-            ObjectKind::Context => "cuCtxDestroy_v2",
-            ObjectKind::Cublas => "cublasDestroy_v2",
-            ObjectKind::Cublaslt => "cublasLtDestroy",
-            ObjectKind::Descriptor => "cublasLtMatmulDescDestroy",
-            ObjectKind::Event => "cuEventDestroy_v2",
-            ObjectKind::Exec => "cuGraphExecDestroy",
-            ObjectKind::Graph => "cuGraphDestroy",
-            ObjectKind::Layout => "cublasLtMatrixLayoutDestroy",
-            ObjectKind::Library => "cuLibraryUnload",
-            ObjectKind::Memory => "cuMemRelease",
-            ObjectKind::Linker => "cuLinkDestroy",
-            ObjectKind::Module => "cuModuleUnload",
-            ObjectKind::Pool => "cuMemPoolDestroy",
-            ObjectKind::Preference => "cublasLtMatmulPreferenceDestroy",
-            ObjectKind::Stream => "cuStreamDestroy_v2",
-            ObjectKind::Array => "cuArrayDestroy",
-            ObjectKind::Reference => "cuTexRefDestroy",
-            ObjectKind::Texture => "cuTexObjectDestroy",
-            ObjectKind::Green => "cuGreenCtxDestroy",
-            ObjectKind::Mipmap => "cuMipmappedArrayDestroy",
-            ObjectKind::User => return self.release_users(&handles),
-            ObjectKind::Card
-            | ObjectKind::Condition
-            | ObjectKind::Description
-            | ObjectKind::Device
-            | ObjectKind::Function
-            | ObjectKind::Kernel
-            | ObjectKind::Node => return,
-        };
+        if kind == ObjectKind::User {
+            return self.release_users(&handles);
+        }
+        let Some(function) = kind.destructor() else { return };
         for handle in handles {
             let mut code = self.plain(function, &[handle]);
             // Memory must be released as often as its handle was returned.
@@ -259,25 +232,7 @@ impl Api {
         }
         let _ = self.plain("cuMemHostUnregister", &[buffer()]);
         self.destroy(ObjectKind::Stream, streams);
-        for kind in [
-            ObjectKind::Texture,
-            ObjectKind::Array,
-            ObjectKind::Mipmap,
-            ObjectKind::Reference,
-            ObjectKind::Cublas,
-            ObjectKind::Cublaslt,
-            ObjectKind::Exec,
-            ObjectKind::Graph,
-            ObjectKind::Event,
-            ObjectKind::Linker,
-            ObjectKind::Module,
-            ObjectKind::Library,
-            ObjectKind::Pool,
-            ObjectKind::Memory,
-            ObjectKind::User,
-            ObjectKind::Green,
-            ObjectKind::Context,
-        ] {
+        for &kind in ObjectKind::ALL {
             self.destroy(kind, objects.drain(kind));
         }
         self.leave();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 macro_rules! kinds {
-    ($($kind:ident $name:literal;)*) => {
+    ($($kind:ident $($destructor:literal)?;)*) => {
         /// The kind of object that a handle belongs to.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(super) enum ObjectKind {
@@ -12,49 +12,56 @@ macro_rules! kinds {
         }
 
         impl ObjectKind {
-            /// The kind with this name in the list of functions.
-            pub(super) fn find(name: &str) -> Option<Self> {
-                match name {
-                    $($name => Some(Self::$kind),)*
-                    _ => None,
+            pub(super) const ALL: &[Self] = &[$(Self::$kind),*];
+
+            /// The function that destroys an object, if it takes nothing but the handle.
+            pub(super) fn destructor(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$kind => [$($destructor)?].first().copied(),)*
                 }
             }
         }
     };
 }
 
+// In the order in which `Api::clean_up` destroys the objects.
 kinds! {
-    Array "array";
-    Card "card";
-    Condition "condition";
-    Context "context";
-    Cublas "cublas";
-    Cublaslt "cublaslt";
-    Description "description";
-    Descriptor "descriptor";
-    Device "device";
-    Event "event";
-    Exec "exec";
-    Function "function";
-    Graph "graph";
-    Green "green";
-    Kernel "kernel";
-    Layout "layout";
-    Library "library";
-    Linker "linker";
-    Memory "memory";
-    Mipmap "mipmap";
-    Module "module";
-    Node "node";
-    Pool "pool";
-    Preference "preference";
-    Reference "reference";
-    Stream "stream";
-    Texture "texture";
-    User "user";
+    Texture "cuTexObjectDestroy";
+    Array "cuArrayDestroy";
+    Mipmap "cuMipmappedArrayDestroy";
+    Reference "cuTexRefDestroy";
+    Cublas "cublasDestroy_v2";
+    Cublaslt "cublasLtDestroy";
+    Exec "cuGraphExecDestroy";
+    Graph "cuGraphDestroy";
+    Event "cuEventDestroy_v2";
+    Linker "cuLinkDestroy";
+    Module "cuModuleUnload";
+    Library "cuLibraryUnload";
+    Pool "cuMemPoolDestroy";
+    Memory "cuMemRelease";
+    User;
+    Green "cuGreenCtxDestroy";
+    Context "cuCtxDestroy_v2";
+    Stream "cuStreamDestroy_v2";
+    Descriptor "cublasLtMatmulDescDestroy";
+    Layout "cublasLtMatrixLayoutDestroy";
+    Preference "cublasLtMatmulPreferenceDestroy";
+    Card;
+    Condition;
+    Description;
+    Device;
+    Function;
+    Kernel;
+    Node;
 }
 
 impl ObjectKind {
+    /// The kind with this name in the list of functions: the variant's name in lower case.
+    pub(super) fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| format!("{kind:?}").to_lowercase() == name)
+    }
+
     /// Whether objects of this kind live in memory that the client allocates, so that threads must
     /// not share them.
     pub(super) fn is_thread_private(self) -> bool {
