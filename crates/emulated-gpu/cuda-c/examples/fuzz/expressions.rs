@@ -6,6 +6,109 @@ use crate::generate::Generator;
 use crate::tree::NodeKind::{Double, Float, Long, Signed, Truth, Unsigned, Wide};
 use crate::tree::{NodeKind, Tree, leaf, tree};
 
+/// A pattern of expressions: its weight; the text, in which each `@` stands for an operand, `#` for
+/// one of the operators, and `ARRAY` for an array of 8 elements; the operators, separated by commas;
+/// and the kinds of the operands. `CAST` casts an operand of any kind to the type after it.
+type Pattern = (u64, &'static str, &'static str, &'static [NodeKind]);
+
+const UNSIGNED: &[Pattern] = &[
+    (6, "(@ # @)", "+,-,*,&,|,^", &[Unsigned; 2]),
+    (1, "(@ # (@ & 31u))", "<<,>>", &[Unsigned; 2]),
+    (1, "(@ # (@ | 1u))", "/,%", &[Unsigned; 2]),
+    (1, "(@ ? @ : @)", "", &[Truth, Unsigned, Unsigned]),
+    (1, "CAST", "unsigned", &[]),
+    (1, "#(@)", "~,-,(unsigned)!", &[Unsigned]),
+    (1, "ARRAY[@ & 7u]", "", &[Unsigned]),
+    (1, "(unsigned)(#)(@)", "unsigned char,short,signed char,unsigned short,bool", &[Unsigned]),
+    (1, "#(@, @)", "min,max,__umulhi,__umul24", &[Unsigned; 2]),
+    (1, "(unsigned)#((int)@)", "__popc,__clz,__ffs,__brev,__popc,__clz", &[Unsigned]),
+    (1, "#(@, @, @)", "__byte_perm,__funnelshift_l,__funnelshift_r,__usad", &[Unsigned; 3]),
+    (1, "(unsigned)__dp4a((int)@, (int)@, (int)@)", "", &[Unsigned; 3]),
+    (1, "#(@, @)", "__urhadd,__uhadd", &[Unsigned; 2]),
+    (1, "(unsigned)(@ >> 32)", "", &[Wide]),
+    (1, "(@ , @)", "", &[Unsigned; 2]),
+    (1, "(unsigned)(sizeof(#) * @)", "unsigned,short,double", &[Unsigned]),
+    (1, "plain(__float_as_uint(@))", "", &[Float]),
+    (1, "pair_sum(make_pair(@, @))", "", &[Unsigned; 2]),
+    (1, "make_uint4(@, @, @, 7u).y", "", &[Unsigned; 3]),
+    (1, "folded<#>(@)", "1,3,5", &[Unsigned]),
+];
+
+const SIGNED: &[Pattern] = &[
+    (4, "((@ & 1023) # (@ & 1023))", "+,-,*", &[Signed; 2]),
+    (1, "(@ >> (@ & 15))", "", &[Signed; 2]),
+    (1, "(@ # ((@ & 63) + 1))", "/,%", &[Signed; 2]),
+    (1, "(int)(@ & 0xffffu)", "", &[Unsigned]),
+    (1, "(@ ? @ : @)", "", &[Truth, Signed, Signed]),
+    (1, "(int)(#)@", "signed char,short,char", &[Unsigned]),
+    (1, "#(@, @)", "min,max", &[Signed; 2]),
+    (1, "abs(@ & 4095)", "", &[Signed]),
+    (1, "__float2int_#(fminf(fmaxf(@, -9999.0f), 9999.0f))", "rz,rn,ru,rd", &[Float]),
+    (1, "(int)@", "", &[Truth]),
+];
+
+const WIDE: &[Pattern] = &[
+    (4, "(@ # @)", "+,-,*,&,|,^", &[Wide; 2]),
+    (1, "(@ # (@ & 63u))", "<<,>>", &[Wide, Unsigned]),
+    (1, "CAST", "unsigned long long", &[]),
+    (1, "(unsigned long long)(long long)@", "", &[Signed]),
+    (1, "(@ # (@ | 1ull))", "/,%", &[Wide; 2]),
+    (1, "(@ ? @ : @)", "", &[Truth, Wide, Wide]),
+    (1, "#(@, @)", "min,max,__umul64hi", &[Wide; 2]),
+    (1, "(unsigned long long)#((long long)@)", "__popcll,__clzll,__ffsll,__brevll", &[Wide]),
+    (1, "#(@)", "~,-", &[Wide]),
+];
+
+const LONG: &[Pattern] = &[
+    (3, "((@ & 1048575ll) # (@ & 1048575ll))", "+,-,*", &[Long; 2]),
+    (1, "(@ >> (@ & 31))", "", &[Long; 2]),
+    (1, "(@ # ((@ & 1023ll) + 1ll))", "/,%", &[Long; 2]),
+    (1, "(long long)@", "", &[Signed]),
+    (1, "(long long)(@ & 0xffffffffull)", "", &[Wide]),
+    (1, "(@ ? @ : @)", "", &[Truth, Long, Long]),
+    (1, "#(@, @)", "min,max", &[Long; 2]),
+];
+
+const FLOAT: &[Pattern] = &[
+    (6, "(@ # @)", "+,-,*,+,*", &[Float; 2]),
+    (1, "CAST", "float", &[]),
+    (1, "(@ ? @ : @)", "", &[Truth, Float, Float]),
+    (1, "#(@)", "fabsf,-,floorf,ceilf,truncf,rintf", &[Float]),
+    (1, "#(@, @)", "fminf,fmaxf", &[Float; 2]),
+    (1, "(@ / @)", "", &[Float; 2]),
+    (1, "sqrtf(fabsf(@))", "", &[Float]),
+    (1, "fmaf(@, @, @)", "", &[Float; 3]),
+    (1, "#(@, @)", "__fadd_rz,__fmul_ru,__fsub_rd,__fadd_rn,__fmul_rn,__fdiv_rn", &[Float; 2]),
+    (1, "#(@, @)", "fmodf,fdimf", &[Float; 2]),
+    (1, "make_float4(@, @, 1.5f, @).z", "", &[Float; 3]),
+    (1, "__saturatef(@)", "", &[Float]),
+];
+
+const DOUBLE: &[Pattern] = &[
+    (5, "(@ # @)", "+,-,*,+,*", &[Double; 2]),
+    (1, "CAST", "double", &[]),
+    (1, "(@ ? @ : @)", "", &[Truth, Double, Double]),
+    (1, "#(@)", "fabs,-,floor,ceil,trunc,rint", &[Double]),
+    (1, "#(@, @)", "fmin,fmax", &[Double; 2]),
+    (1, "(@ / @)", "", &[Double; 2]),
+    (1, "sqrt(fabs(@))", "", &[Double]),
+    (1, "fma(@, @, @)", "", &[Double; 3]),
+    (1, "#(@, @)", "__dadd_rz,__dmul_rn,__dsub_ru", &[Double; 2]),
+];
+
+/// The patterns of a kind; `None` for truth values.
+fn patterns(kind: NodeKind) -> Option<&'static [Pattern]> {
+    match kind {
+        Unsigned => Some(UNSIGNED),
+        Signed => Some(SIGNED),
+        Wide => Some(WIDE),
+        Long => Some(LONG),
+        Float => Some(FLOAT),
+        Double => Some(DOUBLE),
+        _ => None,
+    }
+}
+
 impl Generator {
     /// An expression of a kind, with at most `depth` nested operations.
     pub(crate) fn expression(&mut self, kind: NodeKind, depth: u32) -> Tree {
@@ -17,14 +120,35 @@ impl Generator {
         {
             return call;
         }
-        match kind {
-            Unsigned => self.unsigned(depth - 1),
-            Signed => self.signed(depth - 1),
-            Wide => self.wide(depth - 1),
-            Long => self.long(depth - 1),
-            Float => self.float(depth - 1),
-            Double => self.double(depth - 1),
-            _ => self.truth(depth - 1),
+        match patterns(kind) {
+            Some(patterns) => self.drawn(kind, depth - 1, patterns),
+            None => self.truth(depth - 1),
+        }
+    }
+
+    /// An expression by a pattern that is drawn with its weight.
+    fn drawn(&mut self, kind: NodeKind, depth: u32, patterns: &[Pattern]) -> Tree {
+        let array = match kind {
+            Unsigned => self.scope.array(&mut self.random),
+            _ => String::new(),
+        };
+        let mut number = self.random.below(patterns.iter().map(|row| row.0).sum());
+        let mut drawn = 0;
+        while number >= patterns[drawn].0 {
+            number -= patterns[drawn].0;
+            drawn += 1;
+        }
+        if patterns[drawn].1.contains("ARRAY") && array.is_empty() {
+            drawn = patterns.len() - 1;
+        }
+        let (_, pattern, operators, kinds) = patterns[drawn];
+        let operators: Vec<&str> = operators.split(',').collect();
+        match pattern {
+            "CAST" => self.cast(kind, depth, operators[0]),
+            _ if pattern.contains('#') => {
+                self.pattern_with(kind, depth, pattern, &operators, kinds)
+            }
+            _ => self.pattern(kind, depth, &pattern.replace("ARRAY", &array), kinds),
         }
     }
 
@@ -83,188 +207,6 @@ impl Generator {
             _ => format!("({to})(@)"),
         };
         self.pattern(kind, depth, &pattern, &[from])
-    }
-
-    fn unsigned(&mut self, depth: u32) -> Tree {
-        let (k, one) = (Unsigned, [Unsigned]);
-        let (two, three) = ([k, k], [k, k, k]);
-        let array = self.scope.array(&mut self.random);
-        match self.random.below(25) {
-            0..=5 => self.pattern_with(k, depth, "(@ # @)", &["+", "-", "*", "&", "|", "^"], &two),
-            6 => self.pattern_with(k, depth, "(@ # (@ & 31u))", &["<<", ">>"], &two),
-            7 => self.pattern_with(k, depth, "(@ # (@ | 1u))", &["/", "%"], &two),
-            8 => self.pattern(k, depth, "(@ ? @ : @)", &[Truth, k, k]),
-            9 => self.cast(k, depth, "unsigned"),
-            10 => self.pattern_with(k, depth, "#(@)", &["~", "-", "(unsigned)!"], &one),
-            11 if !array.is_empty() => self.pattern(k, depth, &format!("{array}[@ & 7u]"), &one),
-            12 => {
-                let to = ["unsigned char", "short", "signed char", "unsigned short", "bool"];
-                self.pattern_with(k, depth, "(unsigned)(#)(@)", &to, &one)
-            }
-            13 => self.pattern_with(
-                k,
-                depth,
-                "#(@, @)",
-                &["min", "max", "__umulhi", "__umul24"],
-                &two,
-            ),
-            14 => self.pattern_with(
-                k,
-                depth,
-                "(unsigned)#((int)@)",
-                &["__popc", "__clz", "__ffs", "__brev", "__popc", "__clz"],
-                &one,
-            ),
-            15 => {
-                let names = ["__byte_perm", "__funnelshift_l", "__funnelshift_r", "__usad"];
-                self.pattern_with(k, depth, "#(@, @, @)", &names, &three)
-            }
-            16 => self.pattern(k, depth, "(unsigned)__dp4a((int)@, (int)@, (int)@)", &three),
-            17 => self.pattern_with(k, depth, "#(@, @)", &["__urhadd", "__uhadd"], &two),
-            18 => self.pattern(k, depth, "(unsigned)(@ >> 32)", &[Wide]),
-            19 => self.pattern(k, depth, "(@ , @)", &two),
-            20 => self.pattern_with(
-                k,
-                depth,
-                "(unsigned)(sizeof(#) * @)",
-                &["unsigned", "short", "double"],
-                &one,
-            ),
-            21 => self.pattern(k, depth, "plain(__float_as_uint(@))", &[Float]),
-            22 => self.pattern(k, depth, "pair_sum(make_pair(@, @))", &two),
-            23 => self.pattern(k, depth, "make_uint4(@, @, @, 7u).y", &three),
-            _ => self.pattern_with(k, depth, "folded<#>(@)", &["1", "3", "5"], &one),
-        }
-    }
-
-    fn signed(&mut self, depth: u32) -> Tree {
-        let k = Signed;
-        let two = [k, k];
-        match self.random.below(13) {
-            0..=3 => {
-                self.pattern_with(k, depth, "((@ & 1023) # (@ & 1023))", &["+", "-", "*"], &two)
-            }
-            4 => self.pattern(k, depth, "(@ >> (@ & 15))", &two),
-            5 => self.pattern_with(k, depth, "(@ # ((@ & 63) + 1))", &["/", "%"], &two),
-            6 => self.pattern(k, depth, "(int)(@ & 0xffffu)", &[Unsigned]),
-            7 => self.pattern(k, depth, "(@ ? @ : @)", &[Truth, k, k]),
-            8 => self.pattern_with(
-                k,
-                depth,
-                "(int)(#)@",
-                &["signed char", "short", "char"],
-                &[Unsigned],
-            ),
-            9 => self.pattern_with(k, depth, "#(@, @)", &["min", "max"], &two),
-            10 => self.pattern(k, depth, "abs(@ & 4095)", &[k]),
-            11 => self.pattern_with(
-                k,
-                depth,
-                "__float2int_#(fminf(fmaxf(@, -9999.0f), 9999.0f))",
-                &["rz", "rn", "ru", "rd"],
-                &[Float],
-            ),
-            _ => self.pattern(k, depth, "(int)@", &[Truth]),
-        }
-    }
-
-    fn wide(&mut self, depth: u32) -> Tree {
-        let k = Wide;
-        let two = [k, k];
-        match self.random.below(12) {
-            0..=3 => self.pattern_with(k, depth, "(@ # @)", &["+", "-", "*", "&", "|", "^"], &two),
-            4 => self.pattern_with(k, depth, "(@ # (@ & 63u))", &["<<", ">>"], &[k, Unsigned]),
-            5 => self.cast(k, depth, "unsigned long long"),
-            6 => self.pattern(k, depth, "(unsigned long long)(long long)@", &[Signed]),
-            7 => self.pattern_with(k, depth, "(@ # (@ | 1ull))", &["/", "%"], &two),
-            8 => self.pattern(k, depth, "(@ ? @ : @)", &[Truth, k, k]),
-            9 => self.pattern_with(k, depth, "#(@, @)", &["min", "max", "__umul64hi"], &two),
-            10 => self.pattern_with(
-                k,
-                depth,
-                "(unsigned long long)#((long long)@)",
-                &["__popcll", "__clzll", "__ffsll", "__brevll"],
-                &[k],
-            ),
-            _ => self.pattern_with(k, depth, "#(@)", &["~", "-"], &[k]),
-        }
-    }
-
-    fn long(&mut self, depth: u32) -> Tree {
-        let k = Long;
-        let two = [k, k];
-        match self.random.below(9) {
-            0..=2 => self.pattern_with(
-                k,
-                depth,
-                "((@ & 1048575ll) # (@ & 1048575ll))",
-                &["+", "-", "*"],
-                &two,
-            ),
-            3 => self.pattern(k, depth, "(@ >> (@ & 31))", &two),
-            4 => self.pattern_with(k, depth, "(@ # ((@ & 1023ll) + 1ll))", &["/", "%"], &two),
-            5 => self.pattern(k, depth, "(long long)@", &[Signed]),
-            6 => self.pattern(k, depth, "(long long)(@ & 0xffffffffull)", &[Wide]),
-            7 => self.pattern(k, depth, "(@ ? @ : @)", &[Truth, k, k]),
-            _ => self.pattern_with(k, depth, "#(@, @)", &["min", "max"], &two),
-        }
-    }
-
-    fn float(&mut self, depth: u32) -> Tree {
-        let k = Float;
-        let two = [k, k];
-        match self.random.below(17) {
-            0..=5 => self.pattern_with(k, depth, "(@ # @)", &["+", "-", "*", "+", "*"], &two),
-            6 => self.cast(k, depth, "float"),
-            7 => self.pattern(k, depth, "(@ ? @ : @)", &[Truth, k, k]),
-            8 => self.pattern_with(
-                k,
-                depth,
-                "#(@)",
-                &["fabsf", "-", "floorf", "ceilf", "truncf", "rintf"],
-                &[k],
-            ),
-            9 => self.pattern_with(k, depth, "#(@, @)", &["fminf", "fmaxf"], &two),
-            10 => self.pattern(k, depth, "(@ / @)", &two),
-            11 => self.pattern(k, depth, "sqrtf(fabsf(@))", &[k]),
-            12 => self.pattern(k, depth, "fmaf(@, @, @)", &[k, k, k]),
-            13 => {
-                let names =
-                    ["__fadd_rz", "__fmul_ru", "__fsub_rd", "__fadd_rn", "__fmul_rn", "__fdiv_rn"];
-                self.pattern_with(k, depth, "#(@, @)", &names, &two)
-            }
-            14 => self.pattern_with(k, depth, "#(@, @)", &["fmodf", "fdimf"], &two),
-            15 => self.pattern(k, depth, "make_float4(@, @, 1.5f, @).z", &[k, k, k]),
-            _ => self.pattern(k, depth, "__saturatef(@)", &[k]),
-        }
-    }
-
-    fn double(&mut self, depth: u32) -> Tree {
-        let k = Double;
-        let two = [k, k];
-        match self.random.below(13) {
-            0..=4 => self.pattern_with(k, depth, "(@ # @)", &["+", "-", "*", "+", "*"], &two),
-            5 => self.cast(k, depth, "double"),
-            6 => self.pattern(k, depth, "(@ ? @ : @)", &[Truth, k, k]),
-            7 => self.pattern_with(
-                k,
-                depth,
-                "#(@)",
-                &["fabs", "-", "floor", "ceil", "trunc", "rint"],
-                &[k],
-            ),
-            8 => self.pattern_with(k, depth, "#(@, @)", &["fmin", "fmax"], &two),
-            9 => self.pattern(k, depth, "(@ / @)", &two),
-            10 => self.pattern(k, depth, "sqrt(fabs(@))", &[k]),
-            11 => self.pattern(k, depth, "fma(@, @, @)", &[k, k, k]),
-            _ => self.pattern_with(
-                k,
-                depth,
-                "#(@, @)",
-                &["__dadd_rz", "__dmul_rn", "__dsub_ru"],
-                &two,
-            ),
-        }
     }
 
     fn truth(&mut self, depth: u32) -> Tree {

@@ -1,4 +1,4 @@
-//! The library: type names, macros, and mathematical functions written in CUDA C that every source
+//! The library: macros, and mathematical functions written in CUDA C that every source
 //! can use.
 
 use std::borrow::Cow;
@@ -9,78 +9,6 @@ use crate::diagnostic::Problems;
 use crate::lex::{Token, TokenKind};
 use crate::preprocess::{Macros, preprocess};
 use crate::source::Sources;
-
-/// Names of built-in types, which the parser needs to know.
-pub(crate) const TYPES: &[&str] = &[
-    "size_t",
-    "ptrdiff_t",
-    "intptr_t",
-    "uintptr_t",
-    "clock_t",
-    "int8_t",
-    "uint8_t",
-    "int16_t",
-    "uint16_t",
-    "int32_t",
-    "uint32_t",
-    "int64_t",
-    "uint64_t",
-    "uint",
-    "uchar",
-    "ushort",
-    "ulong",
-    "half",
-    "__half",
-    "dim3",
-    "char1",
-    "char2",
-    "char3",
-    "char4",
-    "uchar1",
-    "uchar2",
-    "uchar3",
-    "uchar4",
-    "short1",
-    "short2",
-    "short3",
-    "short4",
-    "ushort1",
-    "ushort2",
-    "ushort3",
-    "ushort4",
-    "int1",
-    "int2",
-    "int3",
-    "int4",
-    "uint1",
-    "uint2",
-    "uint3",
-    "uint4",
-    "long1",
-    "long2",
-    "long3",
-    "long4",
-    "ulong1",
-    "ulong2",
-    "ulong3",
-    "ulong4",
-    "longlong1",
-    "longlong2",
-    "longlong3",
-    "longlong4",
-    "ulonglong1",
-    "ulonglong2",
-    "ulonglong3",
-    "ulonglong4",
-    "float1",
-    "float2",
-    "float3",
-    "float4",
-    "double1",
-    "double2",
-    "double3",
-    "double4",
-];
 
 const MACROS: &str = include_str!("macros.cuh");
 const FLOAT: &str = include_str!("float.cuh");

@@ -10,7 +10,7 @@ use super::{Lowered, Lowerer, Typed};
 use crate::ir::{Effect, Op, Template, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Binary, Expr};
-use crate::types::{QualifiedType, Scalar, Type};
+use crate::types::{QualifiedType, Scalar, Type, header_types};
 
 /// The special register for a member of `threadIdx` and its like.
 pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
@@ -44,7 +44,7 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 fn is_make(name: &str) -> bool {
-    name.strip_prefix("make_").is_some_and(|rest| crate::library::TYPES.contains(&rest))
+    name.strip_prefix("make_").is_some_and(|made| header_types().any(|name| name == made))
 }
 
 fn rounds(name: &str) -> bool {

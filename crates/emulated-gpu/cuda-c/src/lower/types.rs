@@ -7,7 +7,9 @@ use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::Problem;
 use crate::source::Span;
 use crate::syntax::{EnumDeclaration, Expr, InnerName, StructDeclaration, TypeExpr};
-use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
+use crate::types::{
+    Field, QualifiedType, SCALAR_ALIASES, Scalar, Struct, TemplateValue, Type, VECTOR_ELEMENTS,
+};
 
 /// The maximum size of a type in bytes: more than any memory, but small enough that the sum of two
 /// sizes doesn't overflow.
@@ -22,45 +24,10 @@ pub(super) type TypeAndReference = (QualifiedType, bool);
 
 impl Lowerer<'_> {
     pub(super) fn built_in_types(&mut self) {
-        let aliases = [
-            ("size_t", Scalar::UnsignedLong),
-            ("ptrdiff_t", Scalar::Long),
-            ("intptr_t", Scalar::Long),
-            ("uintptr_t", Scalar::UnsignedLong),
-            ("clock_t", Scalar::Long),
-            ("int8_t", Scalar::SignedChar),
-            ("uint8_t", Scalar::UnsignedChar),
-            ("int16_t", Scalar::Short),
-            ("uint16_t", Scalar::UnsignedShort),
-            ("int32_t", Scalar::Int),
-            ("uint32_t", Scalar::UnsignedInt),
-            ("int64_t", Scalar::Long),
-            ("uint64_t", Scalar::UnsignedLong),
-            ("uint", Scalar::UnsignedInt),
-            ("uchar", Scalar::UnsignedChar),
-            ("ushort", Scalar::UnsignedShort),
-            ("ulong", Scalar::UnsignedLong),
-            ("half", Scalar::Half),
-            ("__half", Scalar::Half),
-        ];
-        for (name, scalar) in aliases {
+        for (name, scalar) in SCALAR_ALIASES {
             self.bind(&Rc::from(name), Symbol::Alias(Type::Scalar(scalar).into()));
         }
-        let vectors = [
-            ("char", Scalar::SignedChar),
-            ("uchar", Scalar::UnsignedChar),
-            ("short", Scalar::Short),
-            ("ushort", Scalar::UnsignedShort),
-            ("int", Scalar::Int),
-            ("uint", Scalar::UnsignedInt),
-            ("long", Scalar::Long),
-            ("ulong", Scalar::UnsignedLong),
-            ("longlong", Scalar::LongLong),
-            ("ulonglong", Scalar::UnsignedLongLong),
-            ("float", Scalar::Float),
-            ("double", Scalar::Double),
-        ];
-        for (base, scalar) in vectors {
+        for (base, scalar) in VECTOR_ELEMENTS {
             for count in 1..=4u64 {
                 self.vector_type(&format!("{base}{count}"), scalar, count);
             }

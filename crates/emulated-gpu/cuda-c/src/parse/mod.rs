@@ -22,6 +22,7 @@ use crate::diagnostic::{Problem, Problems};
 use crate::lex::{Token, TokenKind};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Item};
+use crate::types::header_types;
 
 /// The maximum nesting of statements and expressions.
 const MAX_NESTING: usize = 100;
@@ -89,10 +90,7 @@ pub(crate) fn parse(
     names: Vec<Vec<Token>>,
     problems: &mut Problems,
 ) -> Vec<Item> {
-    let mut scope = HashMap::default();
-    for name in crate::library::TYPES {
-        scope.insert(Rc::from(*name), Name::Type);
-    }
+    let scope = header_types().map(|name| (Rc::from(name), Name::Type)).collect();
     let mut parser = Parser {
         tokens,
         at: 0,

@@ -49,6 +49,53 @@ const _: () = {
     }
 };
 
+/// Types that CUDA's headers define as scalars.
+pub(crate) const SCALAR_ALIASES: [(&str, Scalar); 19] = [
+    ("size_t", Scalar::UnsignedLong),
+    ("ptrdiff_t", Scalar::Long),
+    ("intptr_t", Scalar::Long),
+    ("uintptr_t", Scalar::UnsignedLong),
+    ("clock_t", Scalar::Long),
+    ("int8_t", Scalar::SignedChar),
+    ("uint8_t", Scalar::UnsignedChar),
+    ("int16_t", Scalar::Short),
+    ("uint16_t", Scalar::UnsignedShort),
+    ("int32_t", Scalar::Int),
+    ("uint32_t", Scalar::UnsignedInt),
+    ("int64_t", Scalar::Long),
+    ("uint64_t", Scalar::UnsignedLong),
+    ("uint", Scalar::UnsignedInt),
+    ("uchar", Scalar::UnsignedChar),
+    ("ushort", Scalar::UnsignedShort),
+    ("ulong", Scalar::UnsignedLong),
+    ("half", Scalar::Half),
+    ("__half", Scalar::Half),
+];
+
+/// The elements of CUDA's vector types: `char1` to `char4` have elements of `signed char`.
+pub(crate) const VECTOR_ELEMENTS: [(&str, Scalar); 12] = [
+    ("char", Scalar::SignedChar),
+    ("uchar", Scalar::UnsignedChar),
+    ("short", Scalar::Short),
+    ("ushort", Scalar::UnsignedShort),
+    ("int", Scalar::Int),
+    ("uint", Scalar::UnsignedInt),
+    ("long", Scalar::Long),
+    ("ulong", Scalar::UnsignedLong),
+    ("longlong", Scalar::LongLong),
+    ("ulonglong", Scalar::UnsignedLongLong),
+    ("float", Scalar::Float),
+    ("double", Scalar::Double),
+];
+
+/// The names of the types that CUDA's headers define, except for those with their own header.
+pub(crate) fn header_types() -> impl Iterator<Item = String> {
+    let aliases = SCALAR_ALIASES.iter().map(|(name, _)| (*name).to_owned());
+    let vectors = VECTOR_ELEMENTS.iter();
+    let vectors = vectors.flat_map(|(base, _)| (1..=4).map(move |count| format!("{base}{count}")));
+    aliases.chain(vectors).chain(["dim3".to_owned()])
+}
+
 impl Scalar {
     /// The size in bytes.
     #[must_use]
