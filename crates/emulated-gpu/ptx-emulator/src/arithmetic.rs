@@ -36,7 +36,7 @@ pub(crate) mod inner_product;
 pub(crate) mod integer;
 pub(crate) mod soft;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod video;
 
 pub(crate) use bit_field::{

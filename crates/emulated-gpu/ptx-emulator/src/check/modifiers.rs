@@ -123,7 +123,7 @@ impl<'a> Modifiers<'a> {
         if names().any(|name| name == word.text) {
             return Ok(ty);
         }
-        let untyped = format!("b{}", types::bits(ty));
+        let untyped = format!("b{}", ty.bits());
         let help = if names().any(|name| name == untyped) {
             format!("write `.{untyped}`: `{opcode}` treats its operands as bits")
         } else {

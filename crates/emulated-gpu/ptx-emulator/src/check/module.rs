@@ -296,44 +296,45 @@ fn alias<'a>(context: &mut ModuleContext<'a>, alias: Name<'a>, of: Name<'a>) -> 
     Ok(())
 }
 
+/// The directives of functions: the name, the minimum and the maximum number of values, and whether the directive
+/// is for `.func` rather than `.entry`.
+const FUNCTION_DIRECTIVES: [(&str, usize, usize, bool); 13] = [
+    (".maxntid", 1, 3, false),
+    (".reqntid", 1, 3, false),
+    (".reqnctapercluster", 1, 3, false),
+    (".maxnctapersm", 1, 1, false),
+    (".minnctapersm", 1, 1, false),
+    (".maxnreg", 1, 1, false),
+    (".maxclusterrank", 1, 1, false),
+    (".abi_preserve", 1, 1, true),
+    (".abi_preserve_control", 1, 1, true),
+    (".noreturn", 0, 0, true),
+    (".explicitcluster", 0, 0, false),
+    (".blocksareclusters", 0, 0, false),
+    (".unique", 0, 0, false),
+];
+
 /// Performance-tuning directives: the limits on a launch, and errors for unknown directives.
 fn limits(function: &syntax::Function, version: (u32, u32), problems: &mut Problems) -> Limits {
     let mut limits = Limits::default();
     for directive in &function.directives {
-        let shape = || {
-            let mut shape = [1; 3];
-            for (to, (value, _)) in shape.iter_mut().zip(&directive.values) {
-                *to = *value;
-            }
-            shape
+        let name = directive.name.text;
+        let row = FUNCTION_DIRECTIVES.iter().find(|row| row.0 == name);
+        let known = row.filter(|_| name != ".maxnctapersm" || version < (2, 1));
+        let Some(&(_, least, most, of_function)) = known else {
+            problems.push(unknown_directive(directive));
+            continue;
         };
-        let (least, most) = match directive.name.text {
-            ".maxntid" => {
-                limits.max_threads = Some(shape());
-                (1, 3)
-            }
-            ".reqntid" => {
-                limits.required_threads = Some(shape());
-                (1, 3)
-            }
-            ".reqnctapercluster" => {
-                limits.required_cluster = Some(shape());
-                (1, 3)
-            }
-            ".maxnctapersm" if version < (2, 1) => (1, 1),
-            ".minnctapersm"
-            | ".maxnreg"
-            | ".maxclusterrank"
-            | ".abi_preserve"
-            | ".abi_preserve_control" => (1, 1),
-            ".noreturn" | ".explicitcluster" | ".blocksareclusters" | ".unique" => (0, 0),
-            _ => {
-                problems.push(unknown_directive(directive));
-                continue;
-            }
-        };
-        let of_function =
-            matches!(directive.name.text, ".noreturn" | ".abi_preserve" | ".abi_preserve_control");
+        let mut shape = [1; 3];
+        for (to, (value, _)) in shape.iter_mut().zip(&directive.values) {
+            *to = *value;
+        }
+        match name {
+            ".maxntid" => limits.max_threads = Some(shape),
+            ".reqntid" => limits.required_threads = Some(shape),
+            ".reqnctapercluster" => limits.required_cluster = Some(shape),
+            _ => {}
+        }
         if of_function == function.entry {
             let (owner, other) =
                 if of_function { (".func", "entry") } else { (".entry", "function") };
@@ -364,21 +365,10 @@ fn limits(function: &syntax::Function, version: (u32, u32), problems: &mut Probl
 
 fn unknown_directive(directive: &Directive) -> Problem {
     let name = directive.name;
-    let known = [
-        ".maxntid",
-        ".reqntid",
-        ".minnctapersm",
-        ".maxnreg",
-        ".noreturn",
-        ".pragma",
-        ".reqnctapercluster",
-        ".maxclusterrank",
-        ".explicitcluster",
-        ".blocksareclusters",
-        ".abi_preserve",
-        ".abi_preserve_control",
-    ];
-    let help = crate::diagnostic::closest(name.text, known);
+    // `.pragma` is read by the parser. Directives that are obsolete or have no description are not suggested.
+    let rows = FUNCTION_DIRECTIVES.iter().map(|row| row.0).chain([".pragma"]);
+    let suggested = rows.filter(|name| !matches!(*name, ".maxnctapersm" | ".unique"));
+    let help = crate::diagnostic::closest(name.text, suggested);
     Problem::new(name.span, format!("`{}` is not a directive of functions", name.text)).help(
         match help {
             Some(name) => format!("did you mean `{name}`?"),

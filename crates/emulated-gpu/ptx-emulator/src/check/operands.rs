@@ -285,7 +285,7 @@ impl<'c, 'a> Check<'c, 'a> {
         let (symbol, space) = self.symbol(name)?;
         let Operand::Address(place, _) = symbol else { return None };
         let narrow = !matches!(space, Space::Global | Space::Generic);
-        let ty = match types::bits(ty) {
+        let ty = match ty.bits() {
             64 if !types::is_float(ty) => Type::U64,
             32 if narrow && !types::is_float(ty) => Type::U32,
             _ => return None,
@@ -304,7 +304,7 @@ impl<'c, 'a> Check<'c, 'a> {
             Operand::Register(register) => self.register_type(register),
             _ => Type::Pred,
         };
-        let ty = match types::bits(found) {
+        let ty = match found.bits() {
             16 => Type::U16,
             32 => Type::U32,
             64 => Type::U64,
@@ -312,11 +312,11 @@ impl<'c, 'a> Check<'c, 'a> {
         };
         if ty == Type::Pred || types::is_float(found) {
             return Err(Problem::new(span, "a constant is added to integer registers only")
-                .label(format!("declared .{}", types::name(found)))
+                .label(format!("declared .{}", found.name()))
                 .help("add it first, with add, and name the register that holds the sum"));
         }
         let d = self.body.register("", found, span);
-        let b = Operand::Immediate(offset as u64 & (u64::MAX >> (64 - types::bits(ty))));
+        let b = Operand::Immediate(offset as u64 & (u64::MAX >> (64 - ty.bits())));
         let op = IntBinary::Add { saturate: false };
         self.before.push(Op::IntBinary { op, ty, d: Some(d), a: base, b });
         Ok(Operand::Register(d))

@@ -182,19 +182,21 @@ const FEATURES: [(&str, &str, u32, Version); 113] = [
     ("mma", "f16 e4m3|e5m2", 89, (8, 7)),
 ];
 
-fn among(list: &str, word: &str) -> bool {
+fn is_in_list(list: &str, word: &str) -> bool {
     list == "*" || list.split('|').any(|one| one == word)
 }
 
 fn opcode_matches(opcodes: &str, opcode: &str) -> bool {
-    opcodes.strip_prefix('!').map_or_else(|| among(opcodes, opcode), |list| !among(list, opcode))
+    opcodes
+        .strip_prefix('!')
+        .map_or_else(|| is_in_list(opcodes, opcode), |list| !is_in_list(list, opcode))
 }
 
 fn part_matches(part: &str, modifiers: &[Name]) -> bool {
-    let has = |list: &str| modifiers.iter().any(|word| among(list, word.text));
+    let has = |list: &str| modifiers.iter().any(|word| is_in_list(list, word.text));
     match part.split_at(1) {
         ("!", list) => !has(list),
-        ("~", list) => modifiers.last().is_some_and(|word| among(list, word.text)),
+        ("~", list) => modifiers.last().is_some_and(|word| is_in_list(list, word.text)),
         _ => has(part),
     }
 }

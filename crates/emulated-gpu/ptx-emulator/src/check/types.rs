@@ -42,21 +42,6 @@ pub(super) fn named(name: &str) -> Option<Type> {
     TYPES.iter().find(|(text, ..)| *text == name).map(|(_, ty, _)| *ty)
 }
 
-/// The name of a type, without its dot.
-pub(super) fn name(ty: Type) -> &'static str {
-    ty.name()
-}
-
-/// The width in bits; 1 for a predicate.
-pub(super) const fn bits(ty: Type) -> u32 {
-    ty.bits()
-}
-
-/// The width in bytes of a type in memory.
-pub(super) fn bytes(ty: Type) -> u64 {
-    ty.bytes()
-}
-
 pub(super) fn class(ty: Type) -> Class {
     match ty {
         Type::Pred => Class::Predicate,
@@ -78,7 +63,7 @@ pub(super) fn is_float(ty: Type) -> bool {
 /// Whether a register can be an operand of an instruction with this type: it must have the same width, and the
 /// same kind or no type.
 pub(super) fn fits(register: Type, wanted: Type) -> bool {
-    if bits(register) != bits(wanted) {
+    if register.bits() != wanted.bits() {
         return false;
     }
     match (class(wanted), class(register)) {
@@ -99,7 +84,7 @@ pub(super) fn fits(register: Type, wanted: Type) -> bool {
 /// Whether a register can be the operand of an `ld`, `st` or `cvt` with this type. It may be wider than the
 /// type (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
 pub(super) fn fits_relaxed(register: Type, wanted: Type) -> bool {
-    if bits(register) <= bits(wanted) {
+    if register.bits() <= wanted.bits() {
         return fits(register, wanted);
     }
     match (class(wanted), class(register)) {

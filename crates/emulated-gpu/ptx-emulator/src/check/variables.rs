@@ -29,7 +29,7 @@ pub(super) fn variable(
         return Err(Problem::new(ty_span, "a predicate can't be kept in memory")
             .help("declare it .reg, or store 0 or 1 as .u8 (selp makes a number of a predicate)"));
     }
-    let element = types::bytes(ty) * u64::from(lanes);
+    let element = ty.bytes() * u64::from(lanes);
     if element > 16 && !(element == 32 && context.module.target >= 100) {
         return Err(Problem::new(ty_span, "a vector has at most 128 bits")
             .help("take fewer or narrower elements, or declare an array"));
@@ -142,7 +142,7 @@ impl Filler<'_, '_> {
                     )
                     .help("remove values, or make the array longer"));
                 }
-                let stride = rest.iter().product::<u64>() * types::bytes(self.ty);
+                let stride = rest.iter().product::<u64>() * self.ty.bytes();
                 for (index, value) in list.iter().enumerate() {
                     self.fill(value, rest, at + index as u64 * stride)?;
                 }
@@ -163,7 +163,7 @@ impl Filler<'_, '_> {
     }
 
     fn put(&mut self, node: &Node, at: u64) -> Result<()> {
-        let size = types::bytes(self.ty);
+        let size = self.ty.bytes();
         if let Expression::Mask { mask, of } = &node.expression {
             return self.put_byte(*mask, of, node.span, at);
         }
@@ -214,7 +214,7 @@ impl Filler<'_, '_> {
         self.context.require(span, "a byte of an address", 10, (7, 1))?;
         let byte = Some((shift / 8) as u8);
         self.initial.addresses.push(AddressOf { at, of, offset, generic, byte });
-        self.bytes(at, &0u64.to_le_bytes()[..types::bytes(self.ty) as usize]);
+        self.bytes(at, &0u64.to_le_bytes()[..self.ty.bytes() as usize]);
         Ok(())
     }
 
@@ -269,7 +269,7 @@ fn address<'a>(node: &Node<'a>) -> Result<Option<(Name<'a>, i64, bool)>> {
 /// If an integer is given for a floating-point type, or the other way round.
 pub(super) fn immediate(value: Value, ty: Type, node: &Node) -> Result<u64> {
     let wrong = |found: &str, help: String| {
-        Err(Problem::new(node.span, format!("{found} constant for a .{} operand", types::name(ty)))
+        Err(Problem::new(node.span, format!("{found} constant for a .{} operand", ty.name()))
             .help(help))
     };
     match (value, types::class(ty)) {
@@ -284,7 +284,7 @@ pub(super) fn immediate(value: Value, ty: Type, node: &Node) -> Result<u64> {
             wrong("an integer", help)
         }
         (Value::Integer { value, .. }, _) => {
-            Ok(if types::bits(ty) < 64 { value & ((1 << types::bits(ty)) - 1) } else { value })
+            Ok(if ty.bits() < 64 { value & ((1 << ty.bits()) - 1) } else { value })
         }
         (Value::Float(value), _) if ty == Type::F64 || ty == Type::B64 => Ok(value.to_bits()),
         (Value::Float(value), _) if ty == Type::F32 => Ok(u64::from((value as f32).to_bits())),
@@ -298,7 +298,7 @@ pub(super) fn immediate(value: Value, ty: Type, node: &Node) -> Result<u64> {
         ),
         (_, types::Class::Bits) => wrong(
             "a floating-point",
-            format!("write the bits: 0f… for .b32, 0d… for .b64, or 0x… for .{}", types::name(ty)),
+            format!("write the bits: 0f… for .b32, 0d… for .b64, or 0x… for .{}", ty.name()),
         ),
         _ => wrong("a floating-point", "write an integer".into()),
     }

@@ -1,20 +1,12 @@
 //! Approximate instructions: special values from the ISA's tables, recorded values, measured
 //! errors.
 
-use super::oracle::PLAIN;
+use super::{FLUSH, INF, NAN, PLAIN, SIGN, bits};
 use crate::arithmetic::{approximate as fast, float_binary, float_unary};
-use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Type};
+use crate::program::{Approximate, FloatBinary, FloatUnary, Type};
 
-const NAN: u64 = 0x7fff_ffff;
-const INF: u64 = 0x7f80_0000;
-const SIGN: u64 = 0x8000_0000;
-const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
 const RCP: FloatUnary = FloatUnary::Rcp { approximate: true };
 const SQRT: FloatUnary = FloatUnary::Sqrt { approximate: true };
-
-fn bits(x: f32) -> u64 {
-    u64::from(x.to_bits())
-}
 
 fn run(op: FloatUnary, a: u64) -> u64 {
     float_unary(op, PLAIN, Type::F32, a)

@@ -1,26 +1,10 @@
 //! `setp`, `set`, `slct`, `selp`, `testp`.
 
+use super::{COMPARISONS, bits};
 use crate::arithmetic::{combine, compare, compare_both, select_by_sign, set_value, test_property};
 use crate::program::{Combine, Comparison, FloatProperty, Type};
 
-const ALL: [Comparison; 14] = [
-    Comparison::Eq,
-    Comparison::Ne,
-    Comparison::Lt,
-    Comparison::Le,
-    Comparison::Gt,
-    Comparison::Ge,
-    Comparison::Equ,
-    Comparison::Neu,
-    Comparison::Ltu,
-    Comparison::Leu,
-    Comparison::Gtu,
-    Comparison::Geu,
-    Comparison::Num,
-    Comparison::Nan,
-];
-
-/// Columns as in [`ALL`], copied from the ISA's "Comparisons" (of floating-point values).
+/// Columns as in [`COMPARISONS`], copied from the ISA's "Comparisons" (of floating-point values).
 const LESS: [bool; 14] = columns("-+++--|-+++--|+-");
 const EQUAL: [bool; 14] = columns("+--+-+|+--+-+|+-");
 const GREATER: [bool; 14] = columns("-+--++|-+--++|+-");
@@ -38,10 +22,6 @@ const fn columns(signs: &str) -> [bool; 14] {
         at += 1;
     }
     columns
-}
-
-fn single(x: f32) -> u64 {
-    u64::from(x.to_bits())
 }
 
 #[test]
@@ -67,8 +47,8 @@ fn ordered_and_unordered_comparisons_of_f32() {
         (nan, nan, UNORDERED),
         (nan, inf, UNORDERED),
     ] {
-        for (comparison, expected) in ALL.into_iter().zip(row) {
-            let found = compare(comparison, Type::F32, false, single(a), single(b));
+        for (comparison, expected) in COMPARISONS.into_iter().zip(row) {
+            let found = compare(comparison, Type::F32, false, bits(a), bits(b));
             assert_eq!(found, expected, "{a} {comparison:?} {b}");
             let (a, b) = (f64::from(a), f64::from(b));
             let found = compare(comparison, Type::F64, false, a.to_bits(), b.to_bits());
@@ -83,7 +63,7 @@ fn comparisons_of_halves() {
     for (ty, one, two, nan, tiny) in
         [(Type::F16, 0x3c00, 0x4000, 0x7e00, 1), (Type::Bf16, 0x3f80, 0x4000, 0x7fc0, 1)]
     {
-        for (comparison, i) in ALL.into_iter().zip(0..) {
+        for (comparison, i) in COMPARISONS.into_iter().zip(0..) {
             assert_eq!(compare(comparison, ty, false, one, two), LESS[i]);
             assert_eq!(compare(comparison, ty, false, one | 0x8000, two | 0x8000), GREATER[i]);
             assert_eq!(compare(comparison, ty, false, 0x8000, 0), EQUAL[i]);
@@ -124,7 +104,7 @@ fn packed_halves_compare_separately() {
     assert_eq!(compare_both(Comparison::Neu, Type::F16x2, false, a, b), (false, true));
     // A scalar comparison also returns its negation.
     assert_eq!(compare_both(Comparison::Lt, Type::S32, false, 1, 2), (true, false));
-    let nan = single(f32::NAN);
+    let nan = bits(f32::NAN);
     assert_eq!(compare_both(Comparison::Lt, Type::F32, false, nan, nan), (false, true));
 }
 
@@ -143,7 +123,7 @@ fn set_writes_all_ones_or_one() {
     let no = (false, true);
     assert_eq!(set_value(Type::U32, Type::F32, yes), 0xffff_ffff);
     assert_eq!(set_value(Type::S32, Type::S64, yes), 0xffff_ffff);
-    assert_eq!(set_value(Type::F32, Type::S32, yes), single(1.0));
+    assert_eq!(set_value(Type::F32, Type::S32, yes), bits(1.0));
     assert_eq!(set_value(Type::F32, Type::S32, no), 0);
     assert_eq!(set_value(Type::U16, Type::F16, yes), 0xffff);
     assert_eq!(set_value(Type::F16, Type::F16, yes), 0x3c00);
@@ -159,10 +139,10 @@ fn selection() {
     let pick = |ty, flush, c| select_by_sign(ty, flush, 1, 2, c);
     assert_eq!(pick(Type::S32, false, 0), 1);
     assert_eq!(pick(Type::S32, false, 0xffff_ffff), 2);
-    assert_eq!(pick(Type::F32, false, single(3.0)), 1);
-    assert_eq!(pick(Type::F32, false, single(-0.0)), 1);
-    assert_eq!(pick(Type::F32, false, single(-1.0)), 2);
-    assert_eq!(pick(Type::F32, false, single(f32::NAN)), 2);
+    assert_eq!(pick(Type::F32, false, bits(3.0)), 1);
+    assert_eq!(pick(Type::F32, false, bits(-0.0)), 1);
+    assert_eq!(pick(Type::F32, false, bits(-1.0)), 2);
+    assert_eq!(pick(Type::F32, false, bits(f32::NAN)), 2);
     assert_eq!(pick(Type::F32, false, 0x8000_0001), 2);
     assert_eq!(pick(Type::F32, true, 0x8000_0001), 1);
 }
@@ -185,7 +165,7 @@ fn properties_of_numbers() {
     ] {
         for (property, sign) in order.into_iter().zip(signs.chars()) {
             assert_eq!(
-                test_property(property, Type::F32, single(x)),
+                test_property(property, Type::F32, bits(x)),
                 sign == '+',
                 "{property:?} {x}"
             );

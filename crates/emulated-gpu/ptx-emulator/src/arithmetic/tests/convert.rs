@@ -1,7 +1,8 @@
 //! `cvt` from and to integers. Conversions between floating-point numbers are in
 //! `narrow_floats.rs`, exact rounding is in `rounding.rs`.
 
-use super::oracle::{F32, F64, PLAIN, Random, config};
+use super::oracle::{F32, F64, Random, config};
+use super::{FLUSH, NAN, PLAIN, SATURATE, bits};
 use crate::arithmetic::convert as fast;
 use crate::arithmetic::convert;
 use crate::program::{FloatMode, Rounding, Type};
@@ -11,14 +12,6 @@ pub(super) const NEAREST: Option<Rounding> = Some(Rounding::NearestEven);
 pub(super) const ZERO: Option<Rounding> = Some(Rounding::TowardsZero);
 const DOWN: Option<Rounding> = Some(Rounding::Down);
 const UP: Option<Rounding> = Some(Rounding::Up);
-pub(super) const NAN: u64 = 0x7fff_ffff;
-const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
-pub(super) const RELU: FloatMode = FloatMode { relu: true, ..PLAIN };
-pub(super) const SATURATE: FloatMode = FloatMode { saturate: true, ..PLAIN };
-
-pub(super) fn bits(x: f32) -> u64 {
-    u64::from(x.to_bits())
-}
 
 /// `cvt` with rounding to an integer.
 fn integer(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {

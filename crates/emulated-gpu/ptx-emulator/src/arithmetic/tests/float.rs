@@ -1,23 +1,11 @@
 //! f32 and f64: special values, modifiers, minimum and maximum. Exact rounding is in `rounding.rs`.
 
-use super::oracle::{F32, PLAIN, Random, mode};
+use super::oracle::{F32, Random, mode};
+use super::{DIV, FLUSH, INF, MAX, MIN, NAN, PLAIN, SATURATE, SIGN, bits};
 use crate::arithmetic::approximate::elementary_f32;
 use crate::arithmetic::host::{self, flush_f32, max_f32, min_f32, saturate_f32};
 use crate::arithmetic::{float_binary, float_unary, fma};
-use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
-
-const NAN: u64 = 0x7fff_ffff;
-const INF: u64 = 0x7f80_0000;
-const SIGN: u64 = 0x8000_0000;
-const DIV: FloatBinary = FloatBinary::Div { approximate: Approximate::No };
-const MIN: FloatBinary = FloatBinary::Min { nan: false, xorsign_abs: false };
-const MAX: FloatBinary = FloatBinary::Max { nan: false, xorsign_abs: false };
-const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
-const SATURATE: FloatMode = FloatMode { saturate: true, ..PLAIN };
-
-fn bits(x: f32) -> u64 {
-    u64::from(x.to_bits())
-}
+use crate::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
 fn single(op: FloatBinary, a: f32, b: f32) -> u64 {
     float_binary(op, PLAIN, Type::F32, bits(a), bits(b))

@@ -1,14 +1,9 @@
 //! f16, f16x2, bf16, bf16x2: modifiers and special values. Exact rounding is in `rounding.rs`.
 
-use super::oracle::{PLAIN, mode};
+use super::oracle::mode;
+use super::{FLUSH, MAX, MIN, PLAIN, RELU, SATURATE};
 use crate::arithmetic::{float_binary, float_unary, fma};
-use crate::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
-
-const MIN: FloatBinary = FloatBinary::Min { nan: false, xorsign_abs: false };
-const MAX: FloatBinary = FloatBinary::Max { nan: false, xorsign_abs: false };
-const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
-const RELU: FloatMode = FloatMode { relu: true, ..PLAIN };
-const SATURATE: FloatMode = FloatMode { saturate: true, ..PLAIN };
+use crate::program::{FloatBinary, FloatUnary, Rounding, Type};
 
 // Half precision: 1, 2, 3, 0.5, the largest number, infinity, the canonical NaN.
 const ONE: u64 = 0x3c00;

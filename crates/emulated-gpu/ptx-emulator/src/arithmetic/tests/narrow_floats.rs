@@ -1,8 +1,9 @@
 //! `cvt` between floating-point numbers: NaN and clamping, pairs, TF32 and the 8-bit formats. Exact
 //! rounding is in `rounding.rs`.
 
-use super::convert::{NAN, NEAREST, RELU, SATURATE, ZERO, bits, plain};
-use super::oracle::{F16, PLAIN};
+use super::convert::{NEAREST, ZERO, plain};
+use super::oracle::F16;
+use super::{NAN, PLAIN, RELU, SATURATE, bits};
 use crate::arithmetic::convert as fast;
 use crate::arithmetic::convert;
 use crate::program::{Rounding, Type};

@@ -7,6 +7,7 @@ use num_bigint::BigUint;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 
+use super::PLAIN;
 pub(crate) use super::random::Random;
 
 /// A format: the numbers of exponent and fraction bits.
@@ -25,8 +26,6 @@ pub(crate) const TF32: Shape = Shape { exponent: 8, fraction: 10 };
 
 pub(crate) const ROUNDINGS: [Rounding; 4] =
     [Rounding::NearestEven, Rounding::TowardsZero, Rounding::Down, Rounding::Up];
-
-pub(crate) const PLAIN: FloatMode = FloatMode::NEAREST;
 
 /// The modifiers with only a rounding set.
 pub(crate) fn mode(rounding: Rounding) -> FloatMode {

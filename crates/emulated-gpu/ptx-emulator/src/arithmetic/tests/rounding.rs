@@ -1,16 +1,15 @@
 //! All formats and roundings against exact arithmetic, and the host's floating-point unit against
 //! integer arithmetic.
 
+use super::DIV;
 use super::oracle::{
     BF16, E5M2, Exact, F16, F32, F64, ROUNDINGS, Random, Shape, TF32, bits, config, mode, rounding,
 };
 use crate::arithmetic::float::{soft_binary, soft_fma, soft_sqrt};
 use crate::arithmetic::format::Format;
 use crate::arithmetic::{convert, float_binary, float_unary, fma};
-use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
+use crate::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 use proptest::prelude::*;
-
-const DIV: FloatBinary = FloatBinary::Div { approximate: Approximate::No };
 
 /// The expected result of a finite operation; if the exact result is zero, it is `zero`.
 fn expected(shape: Shape, rounding: Rounding, exact: &Exact, zero: u64) -> u64 {

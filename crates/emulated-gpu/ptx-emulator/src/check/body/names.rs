@@ -6,7 +6,7 @@ use super::function::Body;
 use crate::check::context::ModuleRegister;
 use crate::check::context::{ModuleContext, Result, duplicate};
 use crate::check::scope::{Binding, Range, Scope, split};
-use crate::check::{special, types, variables};
+use crate::check::{special, variables};
 use crate::diagnostic::Problem;
 use crate::program::{LocalId, Register, RegisterInfo, Space, Type, Variable, VariableId};
 use crate::source::Span;
@@ -140,7 +140,7 @@ impl<'a> Body<'a> {
             return Err(Problem::new(name.span, "a register can't have an initial value")
                 .help("assign it with mov"));
         }
-        if lanes > 1 && (ty == Type::Pred || types::bits(ty) * lanes > 128) {
+        if lanes > 1 && (ty == Type::Pred || ty.bits() * lanes > 128) {
             return Err(Problem::new(ty_span, "a vector has at most 128 bits, and no predicates")
                 .help("take fewer or narrower elements"));
         }

@@ -174,7 +174,7 @@ fn elements(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op
             return Err(Problem::new(span, "an old value would overwrite an operand")
                 .help("take other registers for the old values"));
         }
-        let offset = address.offset.wrapping_add(index as i64 * types::bytes(ty) as i64);
+        let offset = address.offset.wrapping_add(index as i64 * ty.bytes() as i64);
         let address = Address { offset, ..address };
         let d = old.get(index).copied();
         ops.push(Op::Atomic { op, space, ordering, scope, ty, d, address, b, c: None });

@@ -74,7 +74,7 @@ fn comparison_modifiers(
         }
         _ => "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge",
     };
-    Err(check.error(format!("`.{}` values can't be compared this way", types::name(ty)), help))
+    Err(check.error(format!("`.{}` values can't be compared this way", ty.name()), help))
 }
 
 pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -117,7 +117,7 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
         _ => packed && result == ty,
     };
     if !fits {
-        let (ty, result) = (types::name(ty), types::name(result));
+        let (ty, result) = (ty.name(), result.name());
         let message = format!("a comparison of .{ty} has no .{result} result");
         return Err(check.error(message, "write set.….u32 and the type that is compared"));
     }

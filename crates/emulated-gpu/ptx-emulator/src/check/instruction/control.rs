@@ -215,9 +215,9 @@ fn vector_argument<'a>(
         }
         _ => Err(Problem::new(
             operand.span,
-            format!("the function has a vector of {lanes} .{} here", types::name(ty)),
+            format!("the function has a vector of {lanes} .{} here", ty.name()),
         )
-        .help(format!("declare one: .reg .v{lanes} .{} v;", types::name(ty)))),
+        .help(format!("declare one: .reg .v{lanes} .{} v;", ty.name()))),
     }
 }
 
@@ -277,7 +277,7 @@ fn register_argument<'a>(
         }
         let register = check.any_register(node)?;
         if !types::fits(check.register_type(register), ty) {
-            return Err(Problem::new(operand.span, format!("the result is .{}", types::name(ty)))
+            return Err(Problem::new(operand.span, format!("the result is .{}", ty.name()))
                 .help("name a register of that type"));
         }
         return Ok(CallArgument::Operand(Operand::Register(register)));

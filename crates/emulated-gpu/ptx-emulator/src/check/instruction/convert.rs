@@ -104,9 +104,9 @@ fn can_saturate(to: Type, from: Type) -> bool {
     }
     let signed = |ty| types::class(ty) == types::Class::Signed;
     match (signed(from), signed(to)) {
-        (false, true) => types::bits(to) <= types::bits(from),
+        (false, true) => to.bits() <= from.bits(),
         (true, false) => true,
-        _ => types::bits(to) < types::bits(from),
+        _ => to.bits() < from.bits(),
     }
 }
 
@@ -121,7 +121,7 @@ fn rounding(
     if let Some(rounding) = check.modifiers.pick(names) {
         return Ok(rounding);
     }
-    let (to, from) = (types::name(to), types::name(from));
+    let (to, from) = (to.name(), from.name());
     let wrong = other.iter().find(|(name, _)| check.modifiers.has(name));
     let (first, rest): (&str, Vec<String>) =
         (names[0].0, names[1..].iter().map(|(name, _)| format!(".{name}")).collect());

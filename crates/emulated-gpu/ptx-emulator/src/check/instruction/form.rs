@@ -103,7 +103,7 @@ impl Form {
     fn condition_holds(&self, condition: &'static str) -> bool {
         let holds = |list| {
             let last = [None, Some(self.ty), Some(self.second)][self.types];
-            types::list(list).any(|word| last.map(types::name) == Some(word) || self.has(word))
+            types::list(list).any(|word| last.map(Type::name) == Some(word) || self.has(word))
         };
         condition.strip_prefix('!').map_or_else(|| holds(condition), |list| !holds(list))
     }

@@ -2,7 +2,6 @@
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width, is_sink};
-use crate::check::types;
 use crate::program::{
     Address, LocalId, Op, Operand, Ordering, Parameter, Scope, Space, Symbol, Type,
 };
@@ -122,7 +121,7 @@ fn hints(
 fn vector(check: &mut Check<'_, '_>, space: Space) -> Result<(usize, Type)> {
     let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = check.modifiers.ty("sized|b8|u8|s8|b128")?;
-    let bits = types::bits(ty) as usize * lanes;
+    let bits = ty.bits() as usize * lanes;
     if ty == Type::B128 {
         let message = "a vector of .b128 does not exist";
         check.reject_if(lanes > 1, message, "remove the .v2 or .v4")?;

@@ -53,7 +53,7 @@ fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Operand> {
                 .help("only the elements of variables have addresses"));
         };
         address_type(check, ty, space, operand.span)?;
-        let size = types::bytes(element_type(check, symbol)) as i64;
+        let size = element_type(check, symbol).bytes() as i64;
         return Ok(Operand::Address(symbol, (value as i64).wrapping_mul(size)));
     }
     let node = check.plain_of(operand)?;
@@ -128,7 +128,7 @@ pub(super) fn special_register<'a>(
         return Ok(None);
     }
     let integer = matches!(types::class(ty), types::Class::Bits) || types::is_integer(ty);
-    let (have, want) = (types::bits(found), types::bits(ty));
+    let (have, want) = (found.bits(), ty.bits());
     let fits = match found {
         Type::Pred => ty == Type::Pred,
         // Older versions of PTX read the positions as .u16, and %gridid as .u32.
@@ -143,14 +143,9 @@ pub(super) fn special_register<'a>(
         let shown = member.map_or(name.to_owned(), |member| format!("{name}.{member}"));
         return Err(Problem::new(
             node.span,
-            format!(
-                "`{shown}` is .{}, `{}` reads .{}",
-                types::name(found),
-                check.title(),
-                types::name(ty)
-            ),
+            format!("`{shown}` is .{}, `{}` reads .{}", found.name(), check.title(), ty.name()),
         )
-        .help(format!("write mov.{0} into a register of type .{0}", types::name(found))));
+        .help(format!("write mov.{0} into a register of type .{0}", found.name())));
     }
     check.context.require(node.span, &format!("`{name}`"), target, version)?;
     match reads {
@@ -193,7 +188,7 @@ fn part_type<'c, 'a>(
     index: usize,
 ) -> Result<(Vec<crate::check::operands::Part<'c, 'a>>, Type)> {
     let parts = check.parts(index)?;
-    let bits = types::bits(ty);
+    let bits = ty.bits();
     let whole = types::class(ty) == types::Class::Bits;
     if whole && matches!(parts.len(), 2 | 4) && bits / parts.len() as u32 >= 8 {
         let part = untyped(bits / parts.len() as u32);
@@ -253,7 +248,7 @@ fn all_components(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Oper
     if !special::is_vector(name) || check.body.find(name).is_some() {
         return Ok(None);
     }
-    if types::bits(ty) != 32 || types::is_float(ty) {
+    if ty.bits() != 32 || types::is_float(ty) {
         let message = format!("the elements of `{name}` have 32 bits");
         let help = "write mov.v4.u32, and widen the results with cvt";
         return Err(check.operand_error(1, message, help));

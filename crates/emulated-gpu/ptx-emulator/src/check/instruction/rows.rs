@@ -35,7 +35,7 @@ impl Row {
         self.words.is_empty()
             || self.words.split('|').any(|word| match word {
                 "float" => ty().is_some_and(types::is_float),
-                "bf16" | "bf16x2" => ty().is_some_and(|ty| types::name(ty) == word),
+                "bf16" | "bf16x2" => ty().is_some_and(|ty| ty.name() == word),
                 _ => check.modifiers.has(word),
             })
     }

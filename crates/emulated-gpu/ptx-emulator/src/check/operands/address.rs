@@ -136,7 +136,7 @@ impl<'a> Check<'_, 'a> {
             }
             _ => Type::B8,
         };
-        address.offset = (index as i64).wrapping_mul(types::bytes(element) as i64);
+        address.offset = (index as i64).wrapping_mul(element.bytes() as i64);
         Ok(address)
     }
 
@@ -191,18 +191,15 @@ impl<'a> Check<'_, 'a> {
         let ty = self.register_type(register);
         let name = &self.info(register).name;
         if types::is_float(ty) || ty == Type::Pred {
-            return Err(Problem::new(
-                span,
-                format!("`{name}` is .{}: no address", types::name(ty)),
-            )
-            .help("addresses are in integer or untyped registers"));
+            return Err(Problem::new(span, format!("`{name}` is .{}: no address", ty.name()))
+                .help("addresses are in integer or untyped registers"));
         }
-        if types::bits(ty) < 64 && matches!(space, Space::Global | Space::Generic) {
+        if ty.bits() < 64 && matches!(space, Space::Global | Space::Generic) {
             return Err(Problem::new(
                 span,
-                format!("`{name}` has {} bits, an address has 64", types::bits(ty)),
+                format!("`{name}` has {} bits, an address has 64", ty.bits()),
             )
-            .label(format!("declared .{}", types::name(ty)))
+            .label(format!("declared .{}", ty.name()))
             .help("use a register of 64 bits; widen an offset with cvt.u64.u32 or mul.wide.u32"));
         }
         Ok(())

@@ -26,12 +26,12 @@ impl<'a> Check<'_, 'a> {
         span: Span,
     ) -> Problem {
         let (name, found) = (&self.info(register).name, self.register_type(register));
-        let (wide, want) = (types::bits(found), types::bits(ty));
-        let (kind, title) = (types::name(found), self.title());
+        let (wide, want) = (found.bits(), ty.bits());
+        let (kind, title) = (found.name(), self.title());
         let is_predicate = found == Type::Pred || ty == Type::Pred;
         let fits = if width == Width::Relaxed { wide >= want } else { wide == want };
         let message = if is_predicate || fits {
-            format!("`{name}` is .{kind}, `{title}` expects .{} here", types::name(ty))
+            format!("`{name}` is .{kind}, `{title}` expects .{} here", ty.name())
         } else {
             format!("`{name}` has {wide} bits, `{title}` expects {want} here")
         };
@@ -47,7 +47,7 @@ impl<'a> Check<'_, 'a> {
                     (true, true) if want < wide => ".rn",
                     _ => "",
                 };
-                let (from, to) = (types::name(from), types::name(to));
+                let (from, to) = (from.name(), to.name());
                 format!(
                     "convert it first, with cvt{round}.{to}.{from}, or use a register of {want} bits"
                 )

@@ -73,8 +73,8 @@ impl<'c, 'a> Check<'c, 'a> {
             let one = first.replace(known).unwrap_or(ty);
             let float = |ty| Some(ty).filter(|ty| types::is_float(*ty));
             let mixed = float(ty) != float(known) && !untyped(ty) && !untyped(known);
-            if types::bits(one) != types::bits(ty) || mixed {
-                let (one, other) = (types::name(one), types::name(ty));
+            if one.bits() != ty.bits() || mixed {
+                let (one, other) = (one.name(), ty.name());
                 return Err(Problem::new(
                     span,
                     format!("a vector of .{one} and .{other} registers"),

@@ -3,7 +3,7 @@
 use super::Lowering;
 use crate::arithmetic;
 use crate::engine::code::{Action, Operands};
-use crate::engine::registers::{NEVER, Width};
+use crate::engine::registers::{NEVER, Registers, Slot, Width};
 use crate::engine::simd;
 use crate::program::{Combine, IntBinary, Op, Type};
 
@@ -53,14 +53,7 @@ impl Lowering<'_> {
                         let holds = arithmetic::compare(comparison, ty, flush, a, b);
                         (holds, !holds)
                     };
-                    let (p, second) = match combine {
-                        None => (first, second),
-                        Some((combine, c)) => {
-                            let c = registers.get(c, lane) != 0;
-                            let apply = |value| arithmetic::combine(combine, value, c);
-                            (apply(first), apply(second))
-                        }
-                    };
+                    let (p, second) = combined(combine, registers, lane, (first, second));
                     registers.set(q, lane, u64::from(second));
                     registers.set(d, lane, u64::from(p));
                 });
@@ -73,14 +66,7 @@ impl Lowering<'_> {
                 self.each_lane(move |registers, lane| {
                     let (a, b) = (registers.get(a, lane), registers.get(b, lane));
                     let (first, second) = arithmetic::compare_both(comparison, ty, flush, a, b);
-                    let outcomes = match combine {
-                        None => (first, second),
-                        Some((combine, c)) => {
-                            let c = registers.get(c, lane) != 0;
-                            let apply = |value| arithmetic::combine(combine, value, c);
-                            (apply(first), apply(second))
-                        }
-                    };
+                    let outcomes = combined(combine, registers, lane, (first, second));
                     registers.set(d, lane, arithmetic::set_value(result, ty, outcomes));
                 });
             }
@@ -110,4 +96,17 @@ impl Lowering<'_> {
             _ => {}
         }
     }
+}
+
+/// The two results of a comparison, each combined with a predicate if the instruction has one.
+#[inline]
+fn combined(
+    combine: Option<(Combine, Slot)>,
+    registers: &Registers,
+    lane: usize,
+    (first, second): (bool, bool),
+) -> (bool, bool) {
+    let Some((combine, c)) = combine else { return (first, second) };
+    let c = registers.get(c, lane) != 0;
+    (arithmetic::combine(combine, first, c), arithmetic::combine(combine, second, c))
 }

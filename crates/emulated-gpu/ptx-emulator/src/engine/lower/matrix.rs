@@ -5,7 +5,7 @@ use crate::engine::code::Action;
 use crate::engine::collective::CollectiveKind;
 use crate::engine::matrix::{MatrixStep, Product, RowTransfer, TileTransfer, Transpose};
 use crate::engine::registers::{Slot, Width};
-use crate::program::{Address, Destination, Matrix, Operand, Space, Type};
+use crate::program::{Address, Destination, Fragment, Matrix, Operand, Space, Type};
 
 impl Lowering<'_> {
     pub(super) fn matrix(&mut self, matrix: &Matrix) {
@@ -39,30 +39,12 @@ impl Lowering<'_> {
                 self.row_transfer((*space, *address), registers, *transposed, true)
             }
             Matrix::LoadFragment { fragment, space, d, address, stride } => {
-                let access = self.access(*space, *address, Type::B8);
                 let registers = self.destination_slots(d, fragment.element.register());
-                let stride = stride.map(|stride| self.operand(stride, Type::U32));
-                let fragment = *fragment;
-                MatrixStep::TileTransfer(Box::new(TileTransfer {
-                    access,
-                    store: false,
-                    stride,
-                    fragment,
-                    registers,
-                }))
+                self.tile_transfer((*space, *address), registers, *fragment, *stride, false)
             }
             Matrix::StoreFragment { fragment, space, address, a, stride } => {
-                let access = self.access(*space, *address, Type::B8);
                 let registers = self.source_slots(a, fragment.element.register());
-                let stride = stride.map(|stride| self.operand(stride, Type::U32));
-                let fragment = *fragment;
-                MatrixStep::TileTransfer(Box::new(TileTransfer {
-                    access,
-                    store: true,
-                    stride,
-                    fragment,
-                    registers,
-                }))
+                self.tile_transfer((*space, *address), registers, *fragment, *stride, true)
             }
         };
         self.emit_collective(CollectiveKind::Converge, all_lanes);
@@ -78,6 +60,25 @@ impl Lowering<'_> {
     ) -> MatrixStep {
         let access = self.access(space, address, Type::B8);
         MatrixStep::RowTransfer(Box::new(RowTransfer { access, store, transposed, registers }))
+    }
+
+    fn tile_transfer(
+        &mut self,
+        (space, address): (Space, Address),
+        registers: Vec<Slot>,
+        fragment: Fragment,
+        stride: Option<Operand>,
+        store: bool,
+    ) -> MatrixStep {
+        let access = self.access(space, address, Type::B8);
+        let stride = stride.map(|stride| self.operand(stride, Type::U32));
+        MatrixStep::TileTransfer(Box::new(TileTransfer {
+            access,
+            store,
+            stride,
+            fragment,
+            registers,
+        }))
     }
 
     fn source_slots(&mut self, list: &[Operand], ty: Type) -> Vec<Slot> {

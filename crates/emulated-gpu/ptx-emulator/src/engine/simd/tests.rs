@@ -1,9 +1,9 @@
 //! Tests that both versions of all operations give the bits of the general arithmetic.
 
 use super::*;
+use crate::arithmetic::tests::COMPARISONS;
 use crate::engine::code::Operands;
 use crate::engine::registers::Registers;
-use crate::program::Comparison;
 
 use crate::engine::registers::{FIRST_ROW, LANES, Slot, Width};
 use crate::engine::vector::fast_host;
@@ -49,22 +49,6 @@ fn all(fast: bool) -> Vec<Compute> {
         F::Min { nan: false, xorsign_abs: false },
         F::Max { nan: false, xorsign_abs: false },
     ];
-    let comparisons = [
-        Comparison::Eq,
-        Comparison::Ne,
-        Comparison::Lt,
-        Comparison::Le,
-        Comparison::Gt,
-        Comparison::Ge,
-        Comparison::Equ,
-        Comparison::Neu,
-        Comparison::Ltu,
-        Comparison::Leu,
-        Comparison::Gtu,
-        Comparison::Geu,
-        Comparison::Num,
-        Comparison::Nan,
-    ];
     let mut found =
         vec![copy(false, fast), copy(true, fast), select(false, fast), select(true, fast)];
     for ty in types {
@@ -77,7 +61,7 @@ fn all(fast: bool) -> Vec<Compute> {
             found.extend(floats.iter().filter_map(|&op| float_binary(op, mode, ty, fast)));
             found.extend(fma(mode, ty, fast));
             found.extend(UNARY.iter().filter_map(|&op| float_unary(op, mode, ty, fast)));
-            found.extend(comparisons.iter().filter_map(|&op| compare(op, ty, mode.flush, fast)));
+            found.extend(COMPARISONS.iter().filter_map(|&op| compare(op, ty, mode.flush, fast)));
         }
         for from in types {
             for rounding in [None, Some(Rounding::NearestEven), Some(Rounding::TowardsZero)] {
