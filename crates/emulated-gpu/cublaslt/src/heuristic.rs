@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{Rejection, Status};
+use emulated_blas::{Rejection, Status, reject_if};
 
 use crate::algorithm::Algorithm;
 use crate::attribute;
@@ -76,11 +76,7 @@ unsafe fn find_algorithms(
 ) -> Result<(), Rejection> {
     returned.set_as(0, "returnAlgoCount")?;
     let driver = open(handle)?;
-    if requested < 1 {
-        return Err(Rejection::invalid(format!(
-            "requestedAlgoCount is {requested}: it must be at least 1"
-        )));
-    }
+    reject_if!(requested < 1, invalid, "requestedAlgoCount is {requested}: it must be at least 1");
     // SAFETY: the caller's promise.
     let (preference, problem) =
         unsafe { (attribute::read(preference, "preference")?, pointers.read()?) };

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use c_abi::export;
-use emulated_blas::Rejection;
+use emulated_blas::{Rejection, reject_if};
 
 use crate::ffi::{LOG, Text};
 
@@ -39,11 +39,7 @@ export! {
 
     /// Null closes the log file; a C `FILE` is not supported.
     fn cublasLtLoggerSetFile(file: *mut c_void) {
-        if !file.is_null() {
-            return Err(Rejection::unsupported(
-                "messages can't be written to a FILE: use cublasLtLoggerOpenFile",
-            ));
-        }
+        reject_if!(!file.is_null(), unsupported, "messages can't be written to a FILE: use cublasLtLoggerOpenFile");
         LOG.set_file(None);
         Ok(())
     }

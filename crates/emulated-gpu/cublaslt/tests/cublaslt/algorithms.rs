@@ -1,35 +1,16 @@
 //! The heuristic's candidates: their attributes, and their results.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
 
 use crate::messages::Messages;
-use crate::support::{Call, Lt, Shape, Type, destroy, get_heuristic};
+use crate::support::{Call, Lt, Shape, Type};
 
 /// Returns up to `most` algorithms for this workspace size.
 fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
-    let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
-    let mut preference = std::ptr::null_mut();
-    let mut answers = Vec::with_capacity(most as usize);
-    let mut found: c_int = -1;
-    let attribute =
-        sys::cublasLtMatmulPreferenceAttributes_t::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
-    // SAFETY: all structures were created above, and there is space for `most` answers.
-    unsafe {
-        assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
-        let value = (&raw const workspace).cast::<c_void>();
-        let set = sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, 8);
-        assert_eq!(set as u32, 0);
-        let (place, found_place) = (answers.as_mut_ptr(), &raw mut found);
-        let status =
-            get_heuristic(lt.handle, descriptor, layouts, preference, most, place, found_place);
-        assert_eq!(status as u32, 0);
-        answers.set_len(found as usize);
-        sys::cublasLtMatmulPreferenceDestroy(preference);
-        sys::cublasLtMatmulDescDestroy(descriptor);
-        destroy(layouts);
-    }
+    let (status, answers) = call.heuristic(lt, workspace, most);
+    assert_eq!(status, 0);
     answers
 }
 
@@ -52,21 +33,6 @@ fn attribute(answer: &Answer, which: sys::cublasLtMatmulAlgoConfigAttributes_t) 
 
 fn parts(answer: &Answer) -> i32 {
     attribute(answer, sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
-}
-
-/// Multiplies with an algorithm; `workspace` is its address and size.
-fn run(lt: &Lt, call: &Call, answer: &Answer, workspace: (u64, usize)) -> u32 {
-    let (descriptor, layouts) = (call.descriptor(), call.shapes.map(|shape| shape.layout()));
-    let (alpha, beta) = (call.scalars.0 as f32, call.scalars.1 as f32);
-    let scalars = [(&raw const alpha).cast(), (&raw const beta).cast()];
-    // SAFETY: all structures were created above, and the library checks addresses.
-    unsafe {
-        let algorithm = &raw const answer.algo;
-        let status = lt.matmul(descriptor, scalars, layouts, call.addresses, algorithm, workspace);
-        sys::cublasLtMatmulDescDestroy(descriptor);
-        destroy(layouts);
-        status as u32
-    }
 }
 
 const SIZES: (usize, usize, usize) = (20, 24, 300);
@@ -104,7 +70,7 @@ fn all_candidates_compute_the_product() {
         for answer in &all {
             let split = parts(answer) > 1;
             assert_eq!(answer.workspaceSize, if split { 4 * m * n * 4 } else { 0 });
-            assert_eq!(run(&lt, &call, answer, (lt.address(&workspace), WORKSPACE)), 0);
+            assert_eq!(call.multiply(&lt, Some(answer), (lt.address(&workspace), WORKSPACE)), 0);
             let found = lt.get_numbers(Type::F32, &d);
             for (i, &found) in found.iter().enumerate() {
                 let (row, column) = (i % m, i / m);
@@ -133,15 +99,17 @@ fn split_sums_without_a_workspace_are_refused() {
     let messages = Messages::capture();
     let (m, n, k) = SIZES;
     let shapes = [(m, k), (k, n), (m, n), (m, n)].map(|(r, c)| Shape::new(Type::F32, r, c));
-    let memory: Vec<_> =
-        shapes.iter().map(|of| lt.numbers(Type::F32, &vec![1.0; of.rows * of.columns])).collect();
+    let memory: Vec<_> = shapes
+        .iter()
+        .map(|shape| lt.numbers(Type::F32, &vec![1.0; shape.rows * shape.columns]))
+        .collect();
     let addresses = std::array::from_fn(|i| lt.address(&memory[i]));
     let call = Call::new(shapes, addresses);
     let all = candidates(&lt, &call, WORKSPACE, 8);
     let workspace = lt.put(&[0_u8; 64]);
-    assert_eq!(run(&lt, &call, &all[7], (0, 0)), 7);
+    assert_eq!(call.multiply(&lt, Some(&all[7]), (0, 0)), 7);
     messages.expect(&["algo splits its sums into 4 parts, for which it needs 7680 bytes"]);
-    assert_eq!(run(&lt, &call, &all[7], (lt.address(&workspace), 64)), 7);
+    assert_eq!(call.multiply(&lt, Some(&all[7]), (lt.address(&workspace), 64)), 7);
     messages.expect(&["the workspace has 64 bytes"]);
 }
 

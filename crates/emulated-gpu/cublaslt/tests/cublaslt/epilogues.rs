@@ -261,7 +261,7 @@ fn bias_gradients_are_sums_of_operands() {
             let addresses =
                 [lt.address(&a_memory), lt.address(&b_memory), lt.address(&d), lt.address(&d)];
             let call = Call {
-                transposed: (false, true),
+                operations: (0, 1),
                 epilogue,
                 bias: lt.address(&gradient),
                 scalars: (2.0, 0.0),

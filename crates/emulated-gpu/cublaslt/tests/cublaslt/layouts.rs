@@ -32,7 +32,7 @@ fn every_order_and_transposition() {
         let memory = [&va, &vb, &vc, &vd].map(|values| lt.numbers(F32, values));
         let addresses = [0, 1, 2, 3].map(|index: usize| lt.address(&memory[index]));
         let call = Call {
-            transposed: (ta, tb),
+            operations: (ta.into(), tb.into()),
             epilogue: 2,
             scalars: (0.5, -1.0),
             ..Call::new([a, b, c, d], addresses)

@@ -1,34 +1,33 @@
 //! Captures the messages of the library.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::Once;
 
 use libloading::os::unix::Library;
 
 use crate::support::install;
 
-/// The library's messages; only one test at a time can capture them.
-pub(crate) struct Messages(
-    #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
-);
+/// The library's messages in this thread.
+pub(crate) struct Messages(());
 
-static RECEIVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+thread_local! {
+    static RECEIVED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
 
 unsafe extern "C" fn record(_level: c_int, function: *const c_char, message: *const c_char) {
     // SAFETY: the library passes valid texts.
     let text = |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     let line = format!("{}: {}", text(function), text(message));
-    RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    RECEIVED.with_borrow_mut(|received| received.push(line));
 }
 
 type LogCallback = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
 
 impl Messages {
     pub(crate) fn capture() -> Self {
-        static ONE: Mutex<()> = Mutex::new(());
         static REGISTERED: Once = Once::new();
         install();
-        let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         REGISTERED.call_once(|| {
             // SAFETY: the function has the documented type.
             unsafe {
@@ -38,17 +37,16 @@ impl Messages {
                 assert_eq!(set(record), 0);
             }
         });
-        RECEIVED.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        Self(guard)
+        RECEIVED.take();
+        Self(())
     }
 
     /// The messages since the last call.
     pub(crate) fn received(&self) -> Vec<String> {
-        std::mem::take(&mut *RECEIVED.lock().unwrap_or_else(PoisonError::into_inner))
+        RECEIVED.take()
     }
 
-    /// Asserts that one of the messages since the last call contains all these texts; the others
-    /// may come from other tests.
+    /// Asserts that one of the messages since the last call contains all these texts.
     pub(crate) fn expect(&self, texts: &[&str]) {
         let received = self.received();
         let has_all = |message: &String| texts.iter().all(|text| message.contains(text));

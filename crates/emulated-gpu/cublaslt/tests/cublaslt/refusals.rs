@@ -97,7 +97,7 @@ fn gradients_of_biases() {
     let from_a = Call {
         epilogue: 256,
         bias: spare,
-        transposed: (true, false),
+        operations: (1, 0),
         shapes: turned(0, a),
         ..fixture.call()
     };
@@ -106,7 +106,7 @@ fn gradients_of_biases() {
     let from_b = Call { epilogue: 512, bias: spare, ..fixture.call() };
     let message = "CUBLASLT_EPILOGUE_BGRADB needs contiguous rows of op(B)";
     fixture.expect(&from_b, (UNSUPPORTED, UNSUPPORTED), &[message]);
-    let null = Call { bias: 0, transposed: (false, true), shapes: turned(1, b), ..from_b };
+    let null = Call { bias: 0, operations: (0, 1), shapes: turned(1, b), ..from_b };
     fixture.expect(&null, (0, INVALID), &["BIAS_POINTER is null"]);
     assert_eq!(Call { bias: spare, ..null }.run(&fixture.lt), (0, 0));
 }
@@ -156,7 +156,7 @@ fn inconsistent_shapes_and_leading_dimensions_are_refused() {
     fixture.expect(&inner, (INVALID, INVALID), &["A is 8 x 3 and B is 4 x 3"]);
     let outer = with(3, Shape::new(F32, 4, 8));
     fixture.expect(&outer, (INVALID, INVALID), &["D is 4 x 8, but A · B is 8 x 4"]);
-    let forgotten = Call { transposed: (true, false), ..fixture.call() };
+    let forgotten = Call { operations: (1, 0), ..fixture.call() };
     fixture.expect(&forgotten, (INVALID, INVALID), &["Aᵀ is 3 x 8 and B is 3 x 4"]);
     let mut batch = fixture.call();
     batch.shapes[0].batch = 2;

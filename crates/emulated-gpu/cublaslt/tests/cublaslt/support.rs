@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use cudarc::cublaslt::sys;
+use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as HeuristicResult};
 use cudarc::driver::CudaSlice;
 use emulated_gpu_test_support::device::{self, Device};
 use half::{bf16, f16};
@@ -20,47 +20,50 @@ pub(crate) fn install() {
     });
 }
 
-/// An element type.
+/// An element type, with its `cudaDataType_t` number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
 pub(crate) enum Type {
-    F32,
-    F64,
-    F16,
-    Bf16,
+    F32 = 0,
+    F64 = 1,
+    F16 = 2,
+    C32 = 4,
+    C64 = 5,
+    Bf16 = 14,
 }
 
 impl Type {
     pub(crate) fn code(self) -> i32 {
+        self as i32
+    }
+
+    fn cuda(self) -> sys::cudaDataType_t {
         match self {
-            Self::F32 => 0,
-            Self::F64 => 1,
-            Self::F16 => 2,
-            Self::Bf16 => 14,
+            Self::F32 => sys::cudaDataType_t::CUDA_R_32F,
+            Self::F64 => sys::cudaDataType_t::CUDA_R_64F,
+            Self::F16 => sys::cudaDataType_t::CUDA_R_16F,
+            Self::C32 => sys::cudaDataType_t::CUDA_C_32F,
+            Self::C64 => sys::cudaDataType_t::CUDA_C_64F,
+            Self::Bf16 => sys::cudaDataType_t::CUDA_R_16BF,
         }
     }
 
-    pub(crate) fn size(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::F64 => 8,
-            Self::F16 | Self::Bf16 => 2,
-        }
-    }
-
+    /// Converts numbers to elements; a complex element consists of two numbers.
     pub(crate) fn bytes(self, values: &[f64]) -> Vec<u8> {
         let each = values.iter().map(|&x| match self {
-            Self::F32 => (x as f32).to_le_bytes().to_vec(),
-            Self::F64 => x.to_le_bytes().to_vec(),
+            Self::F32 | Self::C32 => (x as f32).to_le_bytes().to_vec(),
+            Self::F64 | Self::C64 => x.to_le_bytes().to_vec(),
             Self::F16 => f16::from_f64(x).to_le_bytes().to_vec(),
             Self::Bf16 => bf16::from_f64(x).to_le_bytes().to_vec(),
         });
         each.flatten().collect()
     }
 
+    /// Converts elements back to numbers.
     pub(crate) fn values(self, bytes: &[u8]) -> Vec<f64> {
-        let each = bytes.chunks_exact(self.size()).map(|bytes| match self {
-            Self::F32 => f64::from(f32::from_le_bytes(bytes.try_into().unwrap())),
-            Self::F64 => f64::from_le_bytes(bytes.try_into().unwrap()),
+        let each = bytes.chunks_exact(self.bytes(&[0.0]).len()).map(|bytes| match self {
+            Self::F32 | Self::C32 => f64::from(f32::from_le_bytes(bytes.try_into().unwrap())),
+            Self::F64 | Self::C64 => f64::from_le_bytes(bytes.try_into().unwrap()),
             Self::F16 => f16::from_le_bytes(bytes.try_into().unwrap()).to_f64(),
             Self::Bf16 => bf16::from_le_bytes(bytes.try_into().unwrap()).to_f64(),
         });
@@ -97,33 +100,6 @@ impl Lt {
     pub(crate) fn get_numbers(&self, ty: Type, slice: &CudaSlice<u8>) -> Vec<f64> {
         ty.values(&self.get(slice))
     }
-
-    /// Calls `cublasLtMatmul` with `[alpha, beta]`, `A` to `D`, and the address and size of the
-    /// workspace.
-    ///
-    /// # Safety
-    /// Scalars, structures and a non-null workspace must be valid; the library checks the other
-    /// addresses.
-    pub(crate) unsafe fn matmul(
-        &self,
-        descriptor: sys::cublasLtMatmulDesc_t,
-        [alpha, beta]: [*const c_void; 2],
-        [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
-        addresses: [u64; 4],
-        algorithm: *const sys::cublasLtMatmulAlgo_t,
-        workspace: (u64, usize),
-    ) -> sys::cublasStatus_t {
-        let [pa, pb, pc, pd] = addresses.map(|address| address as *mut c_void);
-        let (handle, stream) = (self.handle, self.stream.cu_stream().cast());
-        let (memory, size) = (workspace.0 as *mut c_void, workspace.1);
-        // SAFETY: the caller's promise.
-        unsafe {
-            sys::cublasLtMatmul(
-                handle, descriptor, alpha, pa, a, pb, b, beta, pc, c, pd, d, algorithm, memory,
-                size, stream,
-            )
-        }
-    }
 }
 
 impl Deref for Lt {
@@ -153,7 +129,7 @@ pub(crate) unsafe fn get_heuristic(
     [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
     preference: sys::cublasLtMatmulPreference_t,
     most: c_int,
-    answers: *mut sys::cublasLtMatmulHeuristicResult_t,
+    answers: *mut HeuristicResult,
     found: *mut c_int,
 ) -> sys::cublasStatus_t {
     // SAFETY: the caller's promise.
@@ -161,17 +137,6 @@ pub(crate) unsafe fn get_heuristic(
         sys::cublasLtMatmulAlgoGetHeuristic(
             handle, descriptor, a, b, c, d, preference, most, answers, found,
         )
-    }
-}
-
-/// Frees layouts.
-///
-/// # Safety
-/// The layouts must be valid.
-pub(crate) unsafe fn destroy(layouts: [sys::cublasLtMatrixLayout_t; 4]) {
-    for layout in layouts {
-        // SAFETY: the caller's promise.
-        unsafe { sys::cublasLtMatrixLayoutDestroy(layout) };
     }
 }
 
@@ -202,20 +167,14 @@ impl Shape {
         if self.row_order { row * self.ld + column } else { column * self.ld + row }
     }
 
-    pub(crate) fn layout(&self) -> sys::cublasLtMatrixLayout_t {
+    fn layout(&self) -> sys::cublasLtMatrixLayout_t {
         let mut layout = std::ptr::null_mut();
-        let ty = match self.ty {
-            Type::F32 => sys::cudaDataType_t::CUDA_R_32F,
-            Type::F64 => sys::cudaDataType_t::CUDA_R_64F,
-            Type::F16 => sys::cudaDataType_t::CUDA_R_16F,
-            Type::Bf16 => sys::cudaDataType_t::CUDA_R_16BF,
-        };
         use sys::cublasLtMatrixLayoutAttribute_t::*;
         // SAFETY: the pointers are valid, and attributes have the given sizes.
         unsafe {
             let status = sys::cublasLtMatrixLayoutCreate(
                 &raw mut layout,
-                ty,
+                self.ty.cuda(),
                 self.rows as u64,
                 self.columns as u64,
                 self.ld as i64,
@@ -235,11 +194,31 @@ impl Shape {
     }
 }
 
+/// The structures that describe a call.
+struct Structures {
+    descriptor: sys::cublasLtMatmulDesc_t,
+    layouts: [sys::cublasLtMatrixLayout_t; 4],
+}
+
+impl Drop for Structures {
+    fn drop(&mut self) {
+        // SAFETY: this value owns the structures.
+        unsafe {
+            sys::cublasLtMatmulDescDestroy(self.descriptor);
+            for layout in self.layouts {
+                sys::cublasLtMatrixLayoutDestroy(layout);
+            }
+        }
+    }
+}
+
 /// A call of `cublasLtMatmul`, and the arguments of the heuristic before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) compute: sys::cublasComputeType_t,
-    pub(crate) transposed: (bool, bool),
+    pub(crate) scale: Type,
+    /// The `cublasOperation_t` numbers of `A` and `B`.
+    pub(crate) operations: (i32, i32),
     pub(crate) epilogue: i32,
     pub(crate) bias: u64,
     pub(crate) bias_stride: i64,
@@ -251,19 +230,23 @@ pub(crate) struct Call {
     /// The promised alignments in bytes; `None` leaves the library's default.
     pub(crate) alignment: Option<u32>,
     pub(crate) scalars: (f64, f64),
+    /// The imaginary parts of the scalars, which are ignored unless the scale type is complex.
+    pub(crate) imaginary_scalars: (f64, f64),
     pub(crate) shapes: [Shape; 4],
     pub(crate) addresses: [u64; 4],
 }
 
 impl Call {
     pub(crate) fn new(shapes: [Shape; 4], addresses: [u64; 4]) -> Self {
-        let compute = match shapes[0].ty {
-            Type::F64 => sys::cublasComputeType_t::CUBLAS_COMPUTE_64F,
-            _ => sys::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+        let (compute, scale) = match shapes[0].ty {
+            ty @ (Type::F64 | Type::C64) => (sys::cublasComputeType_t::CUBLAS_COMPUTE_64F, ty),
+            Type::C32 => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F, Type::C32),
+            _ => (sys::cublasComputeType_t::CUBLAS_COMPUTE_32F, Type::F32),
         };
         Self {
             compute,
-            transposed: (false, false),
+            scale,
+            operations: (0, 0),
             epilogue: 1,
             bias: 0,
             bias_stride: 0,
@@ -274,21 +257,19 @@ impl Call {
             aux_type: -1,
             alignment: None,
             scalars: (1.0, 0.0),
+            imaginary_scalars: (0.0, 0.0),
             shapes,
             addresses,
         }
     }
 
-    pub(crate) fn descriptor(&self) -> sys::cublasLtMatmulDesc_t {
+    fn structures(&self) -> Structures {
         let mut descriptor = std::ptr::null_mut();
-        let scale = match self.shapes[0].ty {
-            Type::F64 => sys::cudaDataType_t::CUDA_R_64F,
-            _ => sys::cudaDataType_t::CUDA_R_32F,
-        };
-        let (ta, tb) = (i32::from(self.transposed.0), i32::from(self.transposed.1));
+        let (ta, tb) = self.operations;
         use sys::cublasLtMatmulDescAttributes_t::*;
         // SAFETY: the pointers are valid, and attributes have the given sizes.
         unsafe {
+            let scale = self.scale.cuda();
             let status = sys::cublasLtMatmulDescCreate(&raw mut descriptor, self.compute, scale);
             assert_eq!(status as u32, 0);
             let set = |attribute, value: *const c_void, size| {
@@ -310,7 +291,84 @@ impl Call {
             let aux_type = (&raw const self.aux_type).cast();
             set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, aux_type, 4);
         }
-        descriptor
+        Structures { descriptor, layouts: self.shapes.map(|shape| shape.layout()) }
+    }
+
+    /// Calls the heuristic for up to `max_count` algorithms with this workspace size; returns the
+    /// status and the algorithms.
+    pub(crate) fn heuristic(
+        &self,
+        lt: &Lt,
+        workspace: usize,
+        max_count: c_int,
+    ) -> (i32, Vec<HeuristicResult>) {
+        let structures = self.structures();
+        let (mut preference, mut count) = (std::ptr::null_mut(), -1);
+        let mut results = Vec::with_capacity(max_count as usize);
+        use sys::cublasLtMatmulPreferenceAttributes_t::*;
+        // SAFETY: all structures were created above, attributes have the given sizes, and there is
+        // space for `max_count` results.
+        unsafe {
+            assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
+            let set = |attribute, value: *const c_void, size| {
+                let status =
+                    sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, size);
+                assert_eq!(status as u32, 0);
+            };
+            set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, (&raw const workspace).cast(), 8);
+            if let Some(alignment) = &self.alignment {
+                for attribute in [
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
+                ] {
+                    set(attribute, (&raw const *alignment).cast(), 4);
+                }
+            }
+            let (place, count_place) = (results.as_mut_ptr(), &raw mut count);
+            let Structures { descriptor, layouts } = structures;
+            let status = get_heuristic(
+                lt.handle,
+                descriptor,
+                layouts,
+                preference,
+                max_count,
+                place,
+                count_place,
+            );
+            results.set_len(count.max(0) as usize);
+            sys::cublasLtMatmulPreferenceDestroy(preference);
+            (status as i32, results)
+        }
+    }
+
+    /// Calls `cublasLtMatmul` with an algorithm or without one; `workspace` is its address and
+    /// size. Returns the status.
+    pub(crate) fn multiply(
+        &self,
+        lt: &Lt,
+        algorithm: Option<&HeuristicResult>,
+        workspace: (u64, usize),
+    ) -> i32 {
+        let structures = self.structures();
+        let [a, b, c, d] = structures.layouts;
+        let [pa, pb, pc, pd] = self.addresses.map(|address| address as *mut c_void);
+        let alpha = self.scale.bytes(&[self.scalars.0, self.imaginary_scalars.0]);
+        let beta = self.scale.bytes(&[self.scalars.1, self.imaginary_scalars.1]);
+        let (alpha, beta) = (alpha.as_ptr().cast(), beta.as_ptr().cast());
+        let algorithm = algorithm.map_or(std::ptr::null(), |result| &raw const result.algo);
+        let (handle, stream) = (lt.handle, lt.stream.cu_stream().cast());
+        let (descriptor, memory, size) =
+            (structures.descriptor, workspace.0 as *mut c_void, workspace.1);
+        // SAFETY: scalars and structures are valid; the library checks the other addresses.
+        let status = unsafe {
+            sys::cublasLtMatmul(
+                handle, descriptor, alpha, pa, a, pb, b, beta, pc, c, pd, d, algorithm, memory,
+                size, stream,
+            )
+        };
+        status as i32
     }
 
     /// Calls the heuristic, and multiplies with its algorithm, or without one if it offers none.
@@ -322,51 +380,10 @@ impl Call {
     /// Like `run`, but calls `change` on the addresses in the descriptor and of the operands after
     /// the heuristic.
     pub(crate) fn run_with(&self, lt: &Lt, change: impl FnOnce(&mut Self)) -> (i32, i32) {
-        let descriptor = self.descriptor();
-        let layouts = self.shapes.map(|shape| shape.layout());
-        let mut preference = std::ptr::null_mut();
-        let mut answer = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
-        let mut found: c_int = -1;
+        let (status, results) = self.heuristic(lt, 0, 1);
+        assert_eq!(results.len() == 1, status == 0);
         let mut changed = self.clone();
         change(&mut changed);
-        let changed_descriptor = changed.descriptor();
-        use sys::cublasLtMatmulPreferenceAttributes_t::*;
-        // SAFETY: all structures were created above, and the library checks addresses.
-        unsafe {
-            assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
-            if let Some(alignment) = self.alignment {
-                for attribute in [
-                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES,
-                ] {
-                    let value = (&raw const alignment).cast();
-                    let status =
-                        sys::cublasLtMatmulPreferenceSetAttribute(preference, attribute, value, 4);
-                    assert_eq!(status as u32, 0);
-                }
-            }
-            let place = answer.as_mut_ptr();
-            let heuristic =
-                get_heuristic(lt.handle, descriptor, layouts, preference, 1, place, &raw mut found);
-            assert_eq!(found == 1, heuristic as u32 == 0);
-            let algorithm =
-                if found == 1 { &raw const (*answer.as_ptr()).algo } else { std::ptr::null() };
-            let (alpha, beta) = self.scalars;
-            let single = (alpha as f32, beta as f32);
-            let (alpha, beta): (*const c_void, *const c_void) = match self.shapes[0].ty {
-                Type::F64 => ((&raw const alpha).cast(), (&raw const beta).cast()),
-                _ => ((&raw const single.0).cast(), (&raw const single.1).cast()),
-            };
-            let (scalars, addresses) = ([alpha, beta], changed.addresses);
-            let matmul =
-                lt.matmul(changed_descriptor, scalars, layouts, addresses, algorithm, (0, 0));
-            sys::cublasLtMatmulPreferenceDestroy(preference);
-            sys::cublasLtMatmulDescDestroy(descriptor);
-            sys::cublasLtMatmulDescDestroy(changed_descriptor);
-            destroy(layouts);
-            (heuristic as i32, matmul as i32)
-        }
+        (status, changed.multiply(lt, results.first(), (0, 0)))
     }
 }

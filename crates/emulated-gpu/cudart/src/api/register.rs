@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 
-use c_abi::{Code, export};
+use c_abi::{Code, export, fail_if};
 
 use crate::abi::Dim3;
 use crate::context;
@@ -142,11 +142,7 @@ export! {
 
     /// Returns the handle of a kernel: the address of the host function, which stays valid after a device reset.
     fn __cudaGetKernel(out: Out<'_, usize>, host: usize) {
-        if !registry::is_kernel(host) {
-            return Err(Code::INVALID_DEVICE_FUNCTION.because(format!(
-                "no kernel is registered at {host:#x}"
-            )));
-        }
+        fail_if!(!registry::is_kernel(host), INVALID_DEVICE_FUNCTION, "no kernel is registered at {host:#x}");
         out.set_as(host, "kernel")
     }
 }

@@ -22,7 +22,7 @@ fn answer(device: Handle, arguments: &[usize]) -> Result {
 /// Declares functions, given the arguments between the card and the pointer to the first result, and that pointer.
 /// Further arguments need no declaration, because the caller removes them and they are not read.
 macro_rules! unsupported {
-    ($($arguments:tt {$($name:ident;)*})*) => {$($(
+    ($($arguments:tt {$($name:ident)*})*) => {$($(
         unsupported! { @one $name $arguments }
     )*)*};
     (@one $name:ident ($($argument:ident),*)) => {
@@ -62,197 +62,87 @@ export! {
 
 unsupported! {
     () {
-        nvmlDeviceClearAccountingPids;
-        nvmlDeviceClearEccErrorCounts;
-        nvmlDeviceFreezeNvLinkUtilizationCounter;
-        nvmlDeviceRegisterEvents;
-        nvmlDeviceResetApplicationsClocks;
-        nvmlDeviceResetGpuLockedClocks;
-        nvmlDeviceResetMemoryLockedClocks;
-        nvmlDeviceResetNvLinkErrorCounters;
-        nvmlDeviceResetNvLinkUtilizationCounter;
-        nvmlDeviceSetAPIRestriction;
-        nvmlDeviceSetAccountingMode;
-        nvmlDeviceSetApplicationsClocks;
-        nvmlDeviceSetAutoBoostedClocksEnabled;
-        nvmlDeviceSetClockOffsets;
-        nvmlDeviceSetComputeMode;
-        nvmlDeviceSetDefaultAutoBoostedClocksEnabled;
-        nvmlDeviceSetDefaultFanSpeed_v2;
-        nvmlDeviceSetDramEncryptionMode;
-        nvmlDeviceSetDriverModel;
-        nvmlDeviceSetEccMode;
-        nvmlDeviceSetFanControlPolicy;
-        nvmlDeviceSetFanSpeed_v2;
-        nvmlDeviceSetGpcClkVfOffset;
-        nvmlDeviceSetGpuLockedClocks;
-        nvmlDeviceSetGpuOperationMode;
-        nvmlDeviceSetMemClkVfOffset;
-        nvmlDeviceSetMemoryLockedClocks;
-        nvmlDeviceSetMigMode;
-        nvmlDeviceSetNvLinkDeviceLowPowerThreshold;
-        nvmlDeviceSetNvLinkUtilizationControl;
-        nvmlDeviceSetNvlinkBwMode;
-        nvmlDeviceSetPersistenceMode;
-        nvmlDeviceSetPowerManagementLimit;
-        nvmlDeviceSetPowerManagementLimit_v2;
-        nvmlDeviceSetTemperatureThreshold;
-        nvmlDeviceSetVirtualizationMode;
-        nvmlDeviceValidateInforom;
+        nvmlDeviceClearAccountingPids nvmlDeviceClearEccErrorCounts
+        nvmlDeviceFreezeNvLinkUtilizationCounter nvmlDeviceRegisterEvents
+        nvmlDeviceResetApplicationsClocks nvmlDeviceResetGpuLockedClocks
+        nvmlDeviceResetMemoryLockedClocks nvmlDeviceResetNvLinkErrorCounters
+        nvmlDeviceResetNvLinkUtilizationCounter nvmlDeviceSetAPIRestriction
+        nvmlDeviceSetAccountingMode nvmlDeviceSetApplicationsClocks
+        nvmlDeviceSetAutoBoostedClocksEnabled nvmlDeviceSetClockOffsets nvmlDeviceSetComputeMode
+        nvmlDeviceSetDefaultAutoBoostedClocksEnabled nvmlDeviceSetDefaultFanSpeed_v2
+        nvmlDeviceSetDramEncryptionMode nvmlDeviceSetDriverModel nvmlDeviceSetEccMode
+        nvmlDeviceSetFanControlPolicy nvmlDeviceSetFanSpeed_v2 nvmlDeviceSetGpcClkVfOffset
+        nvmlDeviceSetGpuLockedClocks nvmlDeviceSetGpuOperationMode nvmlDeviceSetMemClkVfOffset
+        nvmlDeviceSetMemoryLockedClocks nvmlDeviceSetMigMode
+        nvmlDeviceSetNvLinkDeviceLowPowerThreshold nvmlDeviceSetNvLinkUtilizationControl
+        nvmlDeviceSetNvlinkBwMode nvmlDeviceSetPersistenceMode nvmlDeviceSetPowerManagementLimit
+        nvmlDeviceSetPowerManagementLimit_v2 nvmlDeviceSetTemperatureThreshold
+        nvmlDeviceSetVirtualizationMode nvmlDeviceValidateInforom
     }
     (out) {
-        nvmlDeviceGetAccountingBufferSize;
-        nvmlDeviceGetAccountingMode;
-        nvmlDeviceGetAccountingPids;
-        nvmlDeviceGetAccountingStats_v2;
-        nvmlDeviceGetAdaptiveClockInfoStatus;
-        nvmlDeviceGetAddressingMode;
-        nvmlDeviceGetAttributes;
-        nvmlDeviceGetAttributes_v2;
-        nvmlDeviceGetAutoBoostedClocksEnabled;
-        nvmlDeviceGetBAR1MemoryInfo;
-        nvmlDeviceGetBoardId;
-        nvmlDeviceGetBoardPartNumber;
-        nvmlDeviceGetBridgeChipInfo;
-        nvmlDeviceGetBusType;
-        nvmlDeviceGetC2cModeInfoV;
-        nvmlDeviceGetCapabilities;
-        nvmlDeviceGetClkMonStatus;
-        nvmlDeviceGetClockOffsets;
-        nvmlDeviceGetComputeInstanceId;
-        nvmlDeviceGetCoolerInfo;
-        nvmlDeviceGetCurrPcieLinkGeneration;
-        nvmlDeviceGetCurrPcieLinkWidth;
-        nvmlDeviceGetCurrentClockFreqs;
-        nvmlDeviceGetCurrentClocksEventReasons;
-        nvmlDeviceGetCurrentClocksThrottleReasons;
-        nvmlDeviceGetDecoderUtilization;
-        nvmlDeviceGetDefaultEccMode;
-        nvmlDeviceGetDeviceHandleFromMigDeviceHandle;
-        nvmlDeviceGetDramEncryptionMode;
-        nvmlDeviceGetDriverModel;
-        nvmlDeviceGetDriverModel_v2;
-        nvmlDeviceGetDynamicPstatesInfo;
-        nvmlDeviceGetEccMode;
-        nvmlDeviceGetEncoderSessions;
-        nvmlDeviceGetEncoderStats;
-        nvmlDeviceGetEncoderUtilization;
-        nvmlDeviceGetEnforcedPowerLimit;
-        nvmlDeviceGetFBCSessions;
-        nvmlDeviceGetFBCStats;
-        nvmlDeviceGetFanSpeed;
-        nvmlDeviceGetFanSpeedRPM;
-        nvmlDeviceGetGpcClkMinMaxVfOffset;
-        nvmlDeviceGetGpcClkVfOffset;
-        nvmlDeviceGetGpuFabricInfo;
-        nvmlDeviceGetGpuFabricInfoV;
-        nvmlDeviceGetGpuFabricInfo_v4;
-        nvmlDeviceGetGpuInstanceId;
-        nvmlDeviceGetGpuMaxPcieLinkGeneration;
-        nvmlDeviceGetGpuOperationMode;
-        nvmlDeviceGetGpuUptime_v1;
-        nvmlDeviceGetGspFirmwareMode;
-        nvmlDeviceGetGspFirmwareVersion;
-        nvmlDeviceGetInforomConfigurationChecksum;
-        nvmlDeviceGetInforomImageVersion;
-        nvmlDeviceGetIrqNum;
-        nvmlDeviceGetJpgUtilization;
-        nvmlDeviceGetLastBBXFlushTime;
-        nvmlDeviceGetMarginTemperature;
-        nvmlDeviceGetMaxPcieLinkGeneration;
-        nvmlDeviceGetMaxPcieLinkWidth;
-        nvmlDeviceGetMemClkMinMaxVfOffset;
-        nvmlDeviceGetMemClkVfOffset;
-        nvmlDeviceGetMemoryBusWidth;
-        nvmlDeviceGetMigMode;
-        nvmlDeviceGetMinMaxFanSpeed;
-        nvmlDeviceGetMinorNumber;
-        nvmlDeviceGetModuleId;
-        nvmlDeviceGetNumFans;
-        nvmlDeviceGetNumGpuCores;
-        nvmlDeviceGetNumaNodeId;
-        nvmlDeviceGetNvLinkInfo;
-        nvmlDeviceGetNvLinkInfo_v3;
-        nvmlDeviceGetNvlinkBwMode;
-        nvmlDeviceGetNvlinkSupportedBwModes;
-        nvmlDeviceGetOfaUtilization;
-        nvmlDeviceGetPcieLinkMaxSpeed;
-        nvmlDeviceGetPcieReplayCounter;
-        nvmlDeviceGetPcieSpeed;
-        nvmlDeviceGetPdi;
-        nvmlDeviceGetPerformanceModes;
-        nvmlDeviceGetPerformanceState;
-        nvmlDeviceGetPlatformInfo;
-        nvmlDeviceGetPowerManagementDefaultLimit;
-        nvmlDeviceGetPowerManagementLimit;
-        nvmlDeviceGetPowerManagementLimitConstraints;
-        nvmlDeviceGetPowerManagementMode;
-        nvmlDeviceGetPowerSource;
-        nvmlDeviceGetPowerState;
-        nvmlDeviceGetPowerUsage;
-        nvmlDeviceGetProcessUtilization;
-        nvmlDeviceGetProcessesUtilizationInfo;
-        nvmlDeviceGetRemappedRows;
-        nvmlDeviceGetRemappedRows_v2;
-        nvmlDeviceGetRepairStatus;
-        nvmlDeviceGetRetiredPagesPendingStatus;
-        nvmlDeviceGetRowRemapperHistogram;
-        nvmlDeviceGetSerial;
-        nvmlDeviceGetSramEccErrorStatus;
-        nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts;
-        nvmlDeviceGetSupportedClocksEventReasons;
-        nvmlDeviceGetSupportedClocksThrottleReasons;
-        nvmlDeviceGetSupportedMemoryClocks;
-        nvmlDeviceGetSupportedPerformanceStates;
-        nvmlDeviceGetTemperatureV;
-        nvmlDeviceGetTotalEnergyConsumption;
-        nvmlDeviceGetUtilizationRates;
-        nvmlDeviceGetVbiosVersion;
-        nvmlDeviceGetVirtualizationMode;
+        nvmlDeviceGetAccountingBufferSize nvmlDeviceGetAccountingMode nvmlDeviceGetAccountingPids
+        nvmlDeviceGetAccountingStats_v2 nvmlDeviceGetAdaptiveClockInfoStatus
+        nvmlDeviceGetAddressingMode nvmlDeviceGetAttributes nvmlDeviceGetAttributes_v2
+        nvmlDeviceGetAutoBoostedClocksEnabled nvmlDeviceGetBAR1MemoryInfo nvmlDeviceGetBoardId
+        nvmlDeviceGetBoardPartNumber nvmlDeviceGetBridgeChipInfo nvmlDeviceGetBusType
+        nvmlDeviceGetC2cModeInfoV nvmlDeviceGetCapabilities nvmlDeviceGetClkMonStatus
+        nvmlDeviceGetClockOffsets nvmlDeviceGetComputeInstanceId nvmlDeviceGetCoolerInfo
+        nvmlDeviceGetCurrPcieLinkGeneration nvmlDeviceGetCurrPcieLinkWidth
+        nvmlDeviceGetCurrentClockFreqs nvmlDeviceGetCurrentClocksEventReasons
+        nvmlDeviceGetCurrentClocksThrottleReasons nvmlDeviceGetDecoderUtilization
+        nvmlDeviceGetDefaultEccMode nvmlDeviceGetDeviceHandleFromMigDeviceHandle
+        nvmlDeviceGetDramEncryptionMode nvmlDeviceGetDriverModel nvmlDeviceGetDriverModel_v2
+        nvmlDeviceGetDynamicPstatesInfo nvmlDeviceGetEccMode nvmlDeviceGetEncoderSessions
+        nvmlDeviceGetEncoderStats nvmlDeviceGetEncoderUtilization nvmlDeviceGetEnforcedPowerLimit
+        nvmlDeviceGetFBCSessions nvmlDeviceGetFBCStats nvmlDeviceGetFanSpeed
+        nvmlDeviceGetFanSpeedRPM nvmlDeviceGetGpcClkMinMaxVfOffset nvmlDeviceGetGpcClkVfOffset
+        nvmlDeviceGetGpuFabricInfo nvmlDeviceGetGpuFabricInfoV nvmlDeviceGetGpuFabricInfo_v4
+        nvmlDeviceGetGpuInstanceId nvmlDeviceGetGpuMaxPcieLinkGeneration
+        nvmlDeviceGetGpuOperationMode nvmlDeviceGetGpuUptime_v1 nvmlDeviceGetGspFirmwareMode
+        nvmlDeviceGetGspFirmwareVersion nvmlDeviceGetInforomConfigurationChecksum
+        nvmlDeviceGetInforomImageVersion nvmlDeviceGetIrqNum nvmlDeviceGetJpgUtilization
+        nvmlDeviceGetLastBBXFlushTime nvmlDeviceGetMarginTemperature
+        nvmlDeviceGetMaxPcieLinkGeneration nvmlDeviceGetMaxPcieLinkWidth
+        nvmlDeviceGetMemClkMinMaxVfOffset nvmlDeviceGetMemClkVfOffset nvmlDeviceGetMemoryBusWidth
+        nvmlDeviceGetMigMode nvmlDeviceGetMinMaxFanSpeed nvmlDeviceGetMinorNumber
+        nvmlDeviceGetModuleId nvmlDeviceGetNumFans nvmlDeviceGetNumGpuCores nvmlDeviceGetNumaNodeId
+        nvmlDeviceGetNvLinkInfo nvmlDeviceGetNvLinkInfo_v3 nvmlDeviceGetNvlinkBwMode
+        nvmlDeviceGetNvlinkSupportedBwModes nvmlDeviceGetOfaUtilization
+        nvmlDeviceGetPcieLinkMaxSpeed nvmlDeviceGetPcieReplayCounter nvmlDeviceGetPcieSpeed
+        nvmlDeviceGetPdi nvmlDeviceGetPerformanceModes nvmlDeviceGetPerformanceState
+        nvmlDeviceGetPlatformInfo nvmlDeviceGetPowerManagementDefaultLimit
+        nvmlDeviceGetPowerManagementLimit nvmlDeviceGetPowerManagementLimitConstraints
+        nvmlDeviceGetPowerManagementMode nvmlDeviceGetPowerSource nvmlDeviceGetPowerState
+        nvmlDeviceGetPowerUsage nvmlDeviceGetProcessUtilization
+        nvmlDeviceGetProcessesUtilizationInfo nvmlDeviceGetRemappedRows nvmlDeviceGetRemappedRows_v2
+        nvmlDeviceGetRepairStatus nvmlDeviceGetRetiredPagesPendingStatus
+        nvmlDeviceGetRowRemapperHistogram nvmlDeviceGetSerial nvmlDeviceGetSramEccErrorStatus
+        nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts nvmlDeviceGetSupportedClocksEventReasons
+        nvmlDeviceGetSupportedClocksThrottleReasons nvmlDeviceGetSupportedMemoryClocks
+        nvmlDeviceGetSupportedPerformanceStates nvmlDeviceGetTemperatureV
+        nvmlDeviceGetTotalEnergyConsumption nvmlDeviceGetUtilizationRates nvmlDeviceGetVbiosVersion
+        nvmlDeviceGetVirtualizationMode
     }
     (one, out) {
-        nvmlDeviceGetAPIRestriction;
-        nvmlDeviceGetAccountingStats;
-        nvmlDeviceGetApplicationsClock;
-        nvmlDeviceGetClockInfo;
-        nvmlDeviceGetDefaultApplicationsClock;
-        nvmlDeviceGetEncoderCapacity;
-        nvmlDeviceGetFanControlPolicy_v2;
-        nvmlDeviceGetFanSpeed_v2;
-        nvmlDeviceGetInforomVersion;
-        nvmlDeviceGetMaxClockInfo;
-        nvmlDeviceGetMaxCustomerBoostClock;
-        nvmlDeviceGetMigDeviceHandleByIndex;
-        nvmlDeviceGetNvLinkRemoteDeviceType;
-        nvmlDeviceGetNvLinkRemotePciInfo;
-        nvmlDeviceGetNvLinkRemotePciInfo_v2;
-        nvmlDeviceGetNvLinkState;
-        nvmlDeviceGetNvLinkVersion;
-        nvmlDeviceGetPcieThroughput;
-        nvmlDeviceGetRetiredPages;
-        nvmlDeviceGetRetiredPages_v2;
-        nvmlDeviceGetSupportedGraphicsClocks;
-        nvmlDeviceGetTargetFanSpeed;
-        nvmlDeviceGetTemperature;
-        nvmlDeviceGetTemperatureThreshold;
-        nvmlDeviceGetThermalSettings;
-        nvmlDeviceGetTopologyCommonAncestor;
-        nvmlDeviceGetTopologyNearestGpus;
-        nvmlDeviceGetViolationStatus;
-        nvmlDeviceOnSameBoard;
+        nvmlDeviceGetAPIRestriction nvmlDeviceGetAccountingStats nvmlDeviceGetApplicationsClock
+        nvmlDeviceGetClockInfo nvmlDeviceGetDefaultApplicationsClock nvmlDeviceGetEncoderCapacity
+        nvmlDeviceGetFanControlPolicy_v2 nvmlDeviceGetFanSpeed_v2 nvmlDeviceGetInforomVersion
+        nvmlDeviceGetMaxClockInfo nvmlDeviceGetMaxCustomerBoostClock
+        nvmlDeviceGetMigDeviceHandleByIndex nvmlDeviceGetNvLinkRemoteDeviceType
+        nvmlDeviceGetNvLinkRemotePciInfo nvmlDeviceGetNvLinkRemotePciInfo_v2
+        nvmlDeviceGetNvLinkState nvmlDeviceGetNvLinkVersion nvmlDeviceGetPcieThroughput
+        nvmlDeviceGetRetiredPages nvmlDeviceGetRetiredPages_v2 nvmlDeviceGetSupportedGraphicsClocks
+        nvmlDeviceGetTargetFanSpeed nvmlDeviceGetTemperature nvmlDeviceGetTemperatureThreshold
+        nvmlDeviceGetThermalSettings nvmlDeviceGetTopologyCommonAncestor
+        nvmlDeviceGetTopologyNearestGpus nvmlDeviceGetViolationStatus nvmlDeviceOnSameBoard
     }
     (one, two, out) {
-        nvmlDeviceGetClock;
-        nvmlDeviceGetDetailedEccErrors;
-        nvmlDeviceGetMinMaxClockOfPState;
-        nvmlDeviceGetNvLinkCapability;
-        nvmlDeviceGetNvLinkErrorCounter;
-        nvmlDeviceGetNvLinkUtilizationControl;
-        nvmlDeviceGetNvLinkUtilizationCounter;
-        nvmlDeviceGetSamples;
-        nvmlDeviceGetTotalEccErrors;
+        nvmlDeviceGetClock nvmlDeviceGetDetailedEccErrors nvmlDeviceGetMinMaxClockOfPState
+        nvmlDeviceGetNvLinkCapability nvmlDeviceGetNvLinkErrorCounter
+        nvmlDeviceGetNvLinkUtilizationControl nvmlDeviceGetNvLinkUtilizationCounter
+        nvmlDeviceGetSamples nvmlDeviceGetTotalEccErrors
     }
     (one, two, three, out) {
-        nvmlDeviceGetMemoryErrorCounter;
+        nvmlDeviceGetMemoryErrorCounter
     }
 }

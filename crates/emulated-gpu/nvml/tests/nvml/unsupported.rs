@@ -17,8 +17,9 @@ fn list() -> Vec<(String, Option<usize>)> {
     for line in list.lines().map(str::trim) {
         if let Some(head) = line.strip_suffix(" {") {
             kind = head.contains("out").then(|| head.matches(',').count());
-        } else if let Some(name) = line.strip_suffix(';') {
-            found.push((name.to_owned(), kind));
+        } else {
+            let names = line.split_whitespace().filter(|name| *name != "}");
+            found.extend(names.map(|name| (name.to_owned(), kind)));
         }
     }
     found
