@@ -1,7 +1,7 @@
 //! The exported functions.
 
 mod array;
-mod copy;
+pub(crate) mod copy;
 mod device;
 mod error;
 mod forward;

@@ -53,7 +53,8 @@ fn expected((ta, tb): (i32, i32)) -> Vec<f64> {
     let (a, b, c) = (values(m * k, 1), values(k * n, 2), values(m * n, 3));
     let element = |matrix: &[c64], (rows, columns): (usize, usize), operation, row, column| {
         let at = if operation == 0 { column * rows + row } else { row * columns + column };
-        if operation == 2 { matrix[at].conj() } else { matrix[at] }
+        let value: c64 = matrix[at];
+        if operation == 2 { value.conj() } else { value }
     };
     let places = (0..n).flat_map(|column| (0..m).map(move |row| (row, column)));
     let results = places.map(|(row, column)| {

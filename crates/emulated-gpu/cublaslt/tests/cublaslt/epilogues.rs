@@ -88,8 +88,8 @@ fn problems() -> impl Iterator<Item = Problem> {
 /// The relative error of GELU: that of its computation, and the rounding to the type.
 fn tolerance(ty: Type) -> f64 {
     match ty {
-        Type::F32 => 1e-6,
-        Type::F64 => 1e-14,
+        Type::F32 | Type::C32 => 1e-6,
+        Type::F64 | Type::C64 => 1e-14,
         Type::F16 => 2e-3,
         Type::Bf16 => 1.6e-2,
     }

@@ -7,7 +7,7 @@ use crate::abi::{DriverCopy3D, DriverSide, Extent};
 use crate::channels;
 use crate::context::bind;
 use crate::driver;
-use crate::ffi::{In, Out, Result, export_on_stream};
+use crate::ffi::{In, Out, Result, export_copies};
 
 use super::copy::{CopyKind, When, run};
 
@@ -178,22 +178,6 @@ export! {
         driver::cuDeviceGetTexture1DLinearMaxWidth(out.address(), format, channels, device)
     }
 
-    /// Copies rows into an array.
-    fn cudaMemcpy2DToArray(
-        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize,
-        kind: i32
-    ) {
-        into_array((to, (x, y)), (from, pitch), (width, height), (kind, When::Now))
-    }
-
-    /// Copies rows out of an array.
-    fn cudaMemcpy2DFromArray(
-        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize,
-        kind: i32
-    ) {
-        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, When::Now))
-    }
-
     /// Copies rows from one array to another.
     fn cudaMemcpy2DArrayToArray(
         to: usize, to_x: usize, to_y: usize, from: usize, from_x: usize, from_y: usize,
@@ -203,54 +187,38 @@ export! {
         let (from, to) = (in_array(from, (from_x, from_y)), in_array(to, (to_x, to_y)));
         rectangle(from, to, (width, height), When::Now)
     }
+}
+
+export_copies! {
+    /// Copies rows into an array.
+    fn cudaMemcpy2DToArray, cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz(
+        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize, kind: i32; when
+    ) {
+        into_array((to, (x, y)), (from, pitch), (width, height), (kind, when))
+    }
+
+    /// Copies rows out of an array.
+    fn cudaMemcpy2DFromArray, cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz(
+        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize, kind: i32; when
+    ) {
+        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, when))
+    }
 
     /// Copies bytes into consecutive rows of an array.
-    fn cudaMemcpyToArray(to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32) {
+    fn cudaMemcpyToArray, cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz(
+        to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32; when
+    ) {
         bind()?;
         let size = row_range(to, (x, y), bytes)?;
-        into_array((to, (x, y)), (from, size.0), size, (kind, When::Now))
+        into_array((to, (x, y)), (from, size.0), size, (kind, when))
     }
 
     /// Copies bytes out of consecutive rows of an array.
-    fn cudaMemcpyFromArray(to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32) {
-        bind()?;
-        let size = row_range(from, (x, y), bytes)?;
-        out_of_array((to, size.0), (from, (x, y)), size, (kind, When::Now))
-    }
-}
-
-export_on_stream! {
-    /// Copies rows into an array in stream order.
-    fn cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz(
-        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize,
-        kind: i32; stream
-    ) {
-        into_array((to, (x, y)), (from, pitch), (width, height), (kind, When::In(stream)))
-    }
-
-    /// Copies rows out of an array in stream order.
-    fn cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz(
-        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize,
-        kind: i32; stream
-    ) {
-        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, When::In(stream)))
-    }
-
-    /// Copies bytes into an array in stream order.
-    fn cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz(
-        to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32; stream
-    ) {
-        bind()?;
-        let size = row_range(to, (x, y), bytes)?;
-        into_array((to, (x, y)), (from, size.0), size, (kind, When::In(stream)))
-    }
-
-    /// Copies bytes out of an array in stream order.
-    fn cudaMemcpyFromArrayAsync / cudaMemcpyFromArrayAsync_ptsz(
-        to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32; stream
+    fn cudaMemcpyFromArray, cudaMemcpyFromArrayAsync / cudaMemcpyFromArrayAsync_ptsz(
+        to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32; when
     ) {
         bind()?;
         let size = row_range(from, (x, y), bytes)?;
-        out_of_array((to, size.0), (from, (x, y)), size, (kind, When::In(stream)))
+        out_of_array((to, size.0), (from, (x, y)), size, (kind, when))
     }
 }

@@ -5,7 +5,7 @@ use c_abi::{Code, export, fail_if};
 use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, per_thread};
 use crate::context::{bind, primary};
 use crate::driver;
-use crate::ffi::{In, Result, export_on_stream};
+use crate::ffi::{In, Result, export_copies};
 
 use super::array::{ARRAY, texel};
 use super::memory::attribute;
@@ -50,7 +50,7 @@ impl CopyKind {
 
 /// When a copy takes place.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum When {
+pub(crate) enum When {
     /// The copy is complete before the call returns.
     Now,
     /// The copy takes place in the order of this stream.
@@ -115,11 +115,6 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
     Ok(DriverCopy3D { from, to, width, height, depth })
 }
 
-pub(super) unsafe fn copy_3d(copy: &Copy3D, when: When) -> Result {
-    bind()?;
-    run(&driver_copy(copy)?, when)
-}
-
 /// Runs a copy through the driver; an empty copy is a no-op.
 pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
@@ -130,25 +125,6 @@ pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
         When::Now => driver::cuMemcpy3D_v2(at),
         When::In(stream) => driver::cuMemcpy3DAsync_v2(at, stream),
     }
-}
-
-unsafe fn copy_2d(
-    (to, to_pitch): (usize, usize),
-    (from, from_pitch): (usize, usize),
-    (width, height): (usize, usize),
-    kind: i32,
-    when: When,
-) -> Result {
-    let pitches = to_pitch.min(from_pitch);
-    fail_if!(
-        width > pitches,
-        INVALID_PITCH,
-        "the rows have {width} bytes, but the pitch is {pitches}"
-    );
-    let part = |address, pitch| Pitched { address, pitch, width, height };
-    let (from, to) = (part(from, from_pitch), part(to, to_pitch));
-    let extent = Extent { width, height, depth: 1 };
-    copy_3d(&Copy3D { from, to, extent, kind, ..Copy3D::default() }, when)
 }
 
 unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
@@ -223,102 +199,76 @@ unsafe fn fill_2d(
 }
 
 export! {
-    /// Copies a range.
-    fn cudaMemcpy(to: usize, from: usize, bytes: usize, kind: i32) {
-        copy(to, from, bytes, kind, When::Now)
-    }
-
-    /// The same on the per-thread default stream.
+    /// [`cudaMemcpy`] on the per-thread default stream.
     fn cudaMemcpy_ptds(to: usize, from: usize, bytes: usize, kind: i32) {
         copy(to, from, bytes, kind, When::In(per_thread(0)))?;
         driver::cuStreamSynchronize(per_thread(0))
     }
 
-    /// Copies a range from one device's memory to another's.
-    fn cudaMemcpyPeer(to: usize, there: i32, from: usize, here: i32, bytes: usize) {
-        bind()?;
-        driver::cuMemcpyPeer(to, primary(there)?, from, primary(here)?, bytes)
-    }
-
-    /// Copies rows of a pitched range.
-    fn cudaMemcpy2D(
-        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize, kind: i32
-    ) {
-        copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, When::Now)
-    }
-
-    /// Copies a three-dimensional extent.
-    fn cudaMemcpy3D(what: In<'_, Copy3D>) {
-        copy_3d(&what.get_as("p")?, When::Now)
-    }
-
-    /// Fills a range with a byte.
-    fn cudaMemset(at: usize, value: i32, bytes: usize) {
-        bind()?;
-        driver::cuMemsetD8_v2(at, value as u8, bytes)
-    }
-
-    /// The same on the per-thread default stream.
+    /// [`cudaMemset`] on the per-thread default stream.
     fn cudaMemset_ptds(at: usize, value: i32, bytes: usize) {
         bind()?;
         driver::cuMemsetD8Async(at, value as u8, bytes, per_thread(0))
     }
+}
+
+export_copies! {
+    /// Copies a range.
+    fn cudaMemcpy, cudaMemcpyAsync / cudaMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, kind: i32; when) {
+        copy(to, from, bytes, kind, when)
+    }
+
+    /// Copies a range from one device's memory to another's.
+    fn cudaMemcpyPeer, cudaMemcpyPeerAsync / cudaMemcpyPeerAsync_ptsz(
+        to: usize, to_device: i32, from: usize, from_device: i32, bytes: usize; when
+    ) {
+        bind()?;
+        let (to_context, from_context) = (primary(to_device)?, primary(from_device)?);
+        match when {
+            When::Now => driver::cuMemcpyPeer(to, to_context, from, from_context, bytes),
+            When::In(stream) => driver::cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream),
+        }
+    }
+
+    /// Copies rows of a pitched range.
+    fn cudaMemcpy2D, cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz(
+        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize, kind: i32; when
+    ) {
+        let pitches = to_pitch.min(from_pitch);
+        fail_if!(width > pitches, INVALID_PITCH, "the rows have {width} bytes, but the pitch is {pitches}");
+        bind()?;
+        let part = |address, pitch| Pitched { address, pitch, width, height };
+        let (from, to) = (part(from, from_pitch), part(to, to_pitch));
+        let extent = Extent { width, height, depth: 1 };
+        run(&driver_copy(&Copy3D { from, to, extent, kind, ..Copy3D::default() })?, when)
+    }
+
+    /// Copies a three-dimensional extent.
+    fn cudaMemcpy3D, cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(parameters: In<'_, Copy3D>; when) {
+        let parameters = parameters.get_as("p")?;
+        bind()?;
+        run(&driver_copy(&parameters)?, when)
+    }
+
+    /// Fills a range with a byte.
+    fn cudaMemset, cudaMemsetAsync / cudaMemsetAsync_ptsz(at: usize, value: i32, bytes: usize; when) {
+        bind()?;
+        match when {
+            When::Now => driver::cuMemsetD8_v2(at, value as u8, bytes),
+            When::In(stream) => driver::cuMemsetD8Async(at, value as u8, bytes, stream),
+        }
+    }
 
     /// Fills rows with a byte.
-    fn cudaMemset2D(at: usize, pitch: usize, value: i32, width: usize, height: usize) {
+    fn cudaMemset2D, cudaMemset2DAsync / cudaMemset2DAsync_ptsz(
+        at: usize, pitch: usize, value: i32, width: usize, height: usize; when
+    ) {
         bind()?;
-        fill_2d(at, pitch, value, (width, height), When::Now)
+        fill_2d(at, pitch, value, (width, height), when)
     }
 
     /// Fills a three-dimensional extent with a byte.
-    fn cudaMemset3D(at: Pitched, value: i32, extent: Extent) {
-        fill_3d(at, value, extent, When::Now)
-    }
-}
-
-export_on_stream! {
-    /// Copies a range in stream order.
-    fn cudaMemcpyAsync / cudaMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, kind: i32; stream) {
-        copy(to, from, bytes, kind, When::In(stream))
-    }
-
-    /// Copies a range from one device's memory to another's in stream order.
-    fn cudaMemcpyPeerAsync / cudaMemcpyPeerAsync_ptsz(
-        to: usize, there: i32, from: usize, here: i32, bytes: usize; stream
-    ) {
-        bind()?;
-        driver::cuMemcpyPeerAsync(to, primary(there)?, from, primary(here)?, bytes, stream)
-    }
-
-    /// Copies rows in stream order.
-    fn cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz(
-        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize,
-        kind: i32; stream
-    ) {
-        copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, When::In(stream))
-    }
-
-    /// Copies a three-dimensional extent in stream order.
-    fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(what: In<'_, Copy3D>; stream) {
-        copy_3d(&what.get_as("p")?, When::In(stream))
-    }
-
-    /// Fills a range with a byte in stream order.
-    fn cudaMemsetAsync / cudaMemsetAsync_ptsz(at: usize, value: i32, bytes: usize; stream) {
-        bind()?;
-        driver::cuMemsetD8Async(at, value as u8, bytes, stream)
-    }
-
-    /// Fills rows with a byte in stream order.
-    fn cudaMemset2DAsync / cudaMemset2DAsync_ptsz(
-        at: usize, pitch: usize, value: i32, width: usize, height: usize; stream
-    ) {
-        bind()?;
-        fill_2d(at, pitch, value, (width, height), When::In(stream))
-    }
-
-    /// Fills a three-dimensional extent with a byte in stream order.
-    fn cudaMemset3DAsync / cudaMemset3DAsync_ptsz(at: Pitched, value: i32, extent: Extent; stream) {
-        fill_3d(at, value, extent, When::In(stream))
+    fn cudaMemset3D, cudaMemset3DAsync / cudaMemset3DAsync_ptsz(at: Pitched, value: i32, extent: Extent; when) {
+        fill_3d(at, value, extent, when)
     }
 }

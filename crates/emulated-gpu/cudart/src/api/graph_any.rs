@@ -75,32 +75,23 @@ unsafe fn with_driver_parameters(
     call(&raw const node as usize)
 }
 
-unsafe fn add(
-    out: usize,
-    graph: usize,
-    before: usize,
-    edges: usize,
-    count: usize,
-    parameters: Out<'_, AnyNode>,
-) -> Result {
-    with_driver_parameters(parameters, |node| {
-        driver::cuGraphAddNode_v2(out, graph, before, edges, count, node)
-    })
-}
-
 export! {
     /// Adds a node of any type.
     fn cudaGraphAddNode(
         out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: Out<'_, AnyNode>
     ) {
-        add(out, graph, before, edges, count, parameters)
+        with_driver_parameters(parameters, |node| {
+            driver::cuGraphAddNode_v2(out, graph, before, edges, count, node)
+        })
     }
 
     /// Adds a node of any type, for programs built with CUDA 12.
     fn cudaGraphAddNode_v2(
         out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: Out<'_, AnyNode>
     ) {
-        add(out, graph, before, edges, count, parameters)
+        with_driver_parameters(parameters, |node| {
+            driver::cuGraphAddNode_v2(out, graph, before, edges, count, node)
+        })
     }
 
     /// Sets the parameters of a node.

@@ -2,9 +2,9 @@
 
 use c_abi::{Code, export, fail_if};
 
-use crate::api::copy::{When, copy};
+use crate::api::copy::copy;
 use crate::context::bind;
-use crate::ffi::{Out, Result, export_on_stream};
+use crate::ffi::{Out, Result, export_copies};
 use crate::registry::variable;
 
 /// `cudaMemcpyKind`
@@ -29,30 +29,6 @@ fn check(kind: i32, wrong: i32) -> Result {
     Ok(())
 }
 
-unsafe fn to_symbol(
-    symbol: usize,
-    from: usize,
-    bytes: usize,
-    offset: usize,
-    kind: i32,
-    when: When,
-) -> Result {
-    check(kind, DEVICE_TO_HOST)?;
-    copy(part(symbol, offset, bytes)?, from, bytes, kind, when)
-}
-
-unsafe fn from_symbol(
-    to: usize,
-    symbol: usize,
-    bytes: usize,
-    offset: usize,
-    kind: i32,
-    when: When,
-) -> Result {
-    check(kind, HOST_TO_DEVICE)?;
-    copy(to, part(symbol, offset, bytes)?, bytes, kind, when)
-}
-
 export! {
     /// Returns the address of a variable on the current device.
     fn cudaGetSymbolAddress(out: Out<'_, usize>, symbol: usize) {
@@ -65,30 +41,22 @@ export! {
         bind()?;
         out.set_as(variable(symbol)?.1, "size")
     }
+}
 
+export_copies! {
     /// Copies to a variable.
-    fn cudaMemcpyToSymbol(symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32) {
-        to_symbol(symbol, from, bytes, offset, kind, When::Now)
+    fn cudaMemcpyToSymbol, cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz(
+        symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32; when
+    ) {
+        check(kind, DEVICE_TO_HOST)?;
+        copy(part(symbol, offset, bytes)?, from, bytes, kind, when)
     }
 
     /// Copies from a variable.
-    fn cudaMemcpyFromSymbol(to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32) {
-        from_symbol(to, symbol, bytes, offset, kind, When::Now)
-    }
-}
-
-export_on_stream! {
-    /// Copies to a variable in stream order.
-    fn cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz(
-        symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32; stream
+    fn cudaMemcpyFromSymbol, cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz(
+        to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32; when
     ) {
-        to_symbol(symbol, from, bytes, offset, kind, When::In(stream))
-    }
-
-    /// Copies from a variable in stream order.
-    fn cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz(
-        to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32; stream
-    ) {
-        from_symbol(to, symbol, bytes, offset, kind, When::In(stream))
+        check(kind, HOST_TO_DEVICE)?;
+        copy(to, part(symbol, offset, bytes)?, bytes, kind, when)
     }
 }

@@ -9,13 +9,11 @@ use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 use libloading::os::unix::{Library, RTLD_NOW};
 
-use crate::support::{address, is_rank_process, join, rank_data, ranks};
+use crate::support::{address, in_rank_process, rank_data, ranks, ranks_in_c};
 
 #[test]
 fn all_ranks_receive_the_same_sum() {
-    if !is_rank_process("collectives::all_ranks_receive_the_same_sum") {
-        return;
-    }
+    in_rank_process!();
     // No elements, one, fewer than ranks, and more than a piece.
     for count in [0, 1, 2, 7, 100_003] {
         let sums = ranks(move |rank, stream, comm| {
@@ -41,9 +39,7 @@ fn all_ranks_receive_the_same_sum() {
 
 #[test]
 fn collectives_place_every_element_correctly() {
-    if !is_rank_process("collectives::collectives_place_every_element_correctly") {
-        return;
-    }
+    in_rank_process!();
     const COUNT: usize = 70_000;
     ranks(|rank, stream, comm| {
         let number = |rank: usize, i: usize| (rank * 1_000_003 + i) as i64;
@@ -79,9 +75,7 @@ fn collectives_place_every_element_correctly() {
 
 #[test]
 fn sends_and_receives_of_a_group_progress_together() {
-    if !is_rank_process("collectives::sends_and_receives_of_a_group_progress_together") {
-        return;
-    }
+    in_rank_process!();
     // Several times the capacity of a mailbox.
     const COUNT: usize = 300_000;
     ranks(|rank, stream, comm| {
@@ -108,9 +102,7 @@ fn sends_and_receives_of_a_group_progress_together() {
 
 #[test]
 fn one_thread_can_drive_all_ranks_in_a_group() {
-    if !is_rank_process("collectives::one_thread_can_drive_all_ranks_in_a_group") {
-        return;
-    }
+    in_rank_process!();
     let streams: Vec<_> =
         (0..3).map(|device| CudaContext::new(device).unwrap().default_stream()).collect();
     let comms = Comm::from_devices(streams.clone()).unwrap();
@@ -141,78 +133,60 @@ fn address_mut<T>(stream: &Arc<CudaStream>, slice: &mut impl DevicePtrMut<T>) ->
 
 #[test]
 fn premultiplied_sums_and_split_communicators() {
-    if !is_rank_process("collectives::premultiplied_sums_and_split_communicators") {
-        return;
-    }
-    let id = result::get_uniqueid().unwrap();
-    let threads: Vec<_> = (0..3i32)
-        .map(|rank| {
-            std::thread::spawn(move || {
-                let context = CudaContext::new(rank as usize).unwrap();
-                let stream = context.new_stream().unwrap();
-                let comm = join(id, 3, rank).unwrap();
-                let send = stream.clone_htod(&[1.0f32, 2.0]).unwrap();
-                let mut receive = stream.alloc_zeros::<f32>(2).unwrap();
-                // Rank r multiplies by 10^r.
-                let factor = 10f32.powi(rank);
-                let mut op = std::mem::MaybeUninit::<ncclRedOp_t>::uninit();
-                // SAFETY: the pointers are valid during the calls, and the memory until the stream
-                // has finished.
-                unsafe {
-                    let made = sys::ncclRedOpCreatePreMulSum(
-                        op.as_mut_ptr(),
-                        (&raw const factor).cast_mut().cast(),
-                        ncclDataType_t::ncclFloat32,
-                        sys::ncclScalarResidence_t::ncclScalarHostImmediate,
-                        comm,
-                    );
-                    assert_eq!(made, ncclResult_t::ncclSuccess);
-                    // A custom reduction is not a value of the enum, so it is passed as a number.
-                    let number = op.as_ptr().cast::<u32>().read();
-                    let all_reduce: unsafe extern "C" fn(
-                        *const c_void,
-                        *mut c_void,
-                        usize,
-                        u32,
-                        u32,
-                        ncclComm_t,
-                        *mut c_void,
-                    ) -> u32 = std::mem::transmute(symbol("ncclAllReduce"));
-                    let (from, to) = (address(&stream, &send), address_mut(&stream, &mut receive));
-                    assert_eq!(
-                        all_reduce(from, to, 2, 7, number, comm, stream.cu_stream().cast()),
-                        0
-                    );
-                    assert_eq!(stream.clone_dtoh(&receive).unwrap(), [111.0, 222.0]);
-                    let destroy: unsafe extern "C" fn(u32, ncclComm_t) -> u32 =
-                        std::mem::transmute(symbol("ncclRedOpDestroy"));
-                    assert_eq!((destroy(number, comm), destroy(number, comm)), (0, 4));
-                }
-                // Ranks 0 and 2 form a pair in reverse order; rank 1 is in no part.
-                let (mut part, color) = (std::ptr::null_mut(), if rank == 1 { -1 } else { 4 });
-                // SAFETY: the pointer is valid during the call.
-                unsafe {
-                    let split =
-                        sys::ncclCommSplit(comm, color, -rank, &raw mut part, std::ptr::null_mut());
-                    assert_eq!(split, ncclResult_t::ncclSuccess);
-                    if rank == 1 {
-                        assert!(part.is_null());
-                    } else {
-                        assert_eq!(result::comm_count(part).unwrap(), 2);
-                        assert_eq!(result::comm_user_rank(part).unwrap(), i32::from(rank == 0));
-                        assert_eq!(result::comm_cu_device(part).unwrap(), rank);
-                        result::comm_destroy(part).unwrap();
-                    }
-                    result::comm_destroy(comm).unwrap();
-                    assert!(
-                        result::comm_count(comm).is_err(),
-                        "the communicator has been destroyed"
-                    );
-                }
-            })
-        })
-        .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    in_rank_process!();
+    ranks_in_c(3, |rank, stream, comm| {
+        let send = stream.clone_htod(&[1.0f32, 2.0]).unwrap();
+        let mut receive = stream.alloc_zeros::<f32>(2).unwrap();
+        // Rank r multiplies by 10^r.
+        let factor = 10f32.powi(rank);
+        let mut op = std::mem::MaybeUninit::<ncclRedOp_t>::uninit();
+        // SAFETY: the pointers are valid during the calls, and the memory until the stream
+        // has finished.
+        unsafe {
+            let made = sys::ncclRedOpCreatePreMulSum(
+                op.as_mut_ptr(),
+                (&raw const factor).cast_mut().cast(),
+                ncclDataType_t::ncclFloat32,
+                sys::ncclScalarResidence_t::ncclScalarHostImmediate,
+                comm,
+            );
+            assert_eq!(made, ncclResult_t::ncclSuccess);
+            // A custom reduction is not a value of the enum, so it is passed as a number.
+            let number = op.as_ptr().cast::<u32>().read();
+            let all_reduce: unsafe extern "C" fn(
+                *const c_void,
+                *mut c_void,
+                usize,
+                u32,
+                u32,
+                ncclComm_t,
+                *mut c_void,
+            ) -> u32 = std::mem::transmute(symbol("ncclAllReduce"));
+            let (from, to) = (address(stream, &send), address_mut(stream, &mut receive));
+            assert_eq!(all_reduce(from, to, 2, 7, number, comm, stream.cu_stream().cast()), 0);
+            assert_eq!(stream.clone_dtoh(&receive).unwrap(), [111.0, 222.0]);
+            let destroy: unsafe extern "C" fn(u32, ncclComm_t) -> u32 =
+                std::mem::transmute(symbol("ncclRedOpDestroy"));
+            assert_eq!((destroy(number, comm), destroy(number, comm)), (0, 4));
+        }
+        // Ranks 0 and 2 form a pair in reverse order; rank 1 is in no part.
+        let (mut part, color) = (std::ptr::null_mut(), if rank == 1 { -1 } else { 4 });
+        // SAFETY: the pointer is valid during the call.
+        unsafe {
+            let split = sys::ncclCommSplit(comm, color, -rank, &raw mut part, std::ptr::null_mut());
+            assert_eq!(split, ncclResult_t::ncclSuccess);
+            if rank == 1 {
+                assert!(part.is_null());
+            } else {
+                assert_eq!(result::comm_count(part).unwrap(), 2);
+                assert_eq!(result::comm_user_rank(part).unwrap(), i32::from(rank == 0));
+                assert_eq!(result::comm_cu_device(part).unwrap(), rank);
+                result::comm_destroy(part).unwrap();
+            }
+            result::comm_destroy(comm).unwrap();
+            assert!(result::comm_count(comm).is_err(), "the communicator has been destroyed");
+        }
+    });
 }
 
 fn symbol(name: &str) -> *const c_void {
@@ -226,9 +200,7 @@ fn symbol(name: &str) -> *const c_void {
 
 #[test]
 fn a_captured_collective_runs_at_every_graph_launch() {
-    if !is_rank_process("collectives::a_captured_collective_runs_at_every_graph_launch") {
-        return;
-    }
+    in_rank_process!();
     const FLAGS: CUgraphInstantiate_flags =
         CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
     ranks(|rank, stream, comm| {

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::CudaStream;
 use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 
 use crate::support::{
-    PART, address, assert_passed, command, install, is_rank_process, join, printed, ranks,
+    PART, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
+    ranks, ranks_in_c,
 };
 
 /// More elements than a mailbox holds.
@@ -96,9 +97,7 @@ fn deadlocks_are_reported_on_every_rank() {
 /// As in NCCL, whose groups run the collectives first.
 #[test]
 fn transfers_and_collectives_of_a_group_may_be_in_any_order() {
-    if !is_rank_process("deadlocks::transfers_and_collectives_of_a_group_may_be_in_any_order") {
-        return;
-    }
+    in_rank_process!();
     let sums = ranks(|rank, stream, comm| {
         let send = stream.clone_htod(&vec![rank as f32 + 1.0; COUNT]).unwrap();
         let mut sum = stream.clone_htod(&vec![rank as f32 + 1.0; COUNT]).unwrap();
@@ -126,47 +125,35 @@ fn transfers_and_collectives_of_a_group_may_be_in_any_order() {
 /// receive on another.
 #[test]
 fn a_group_may_use_several_streams() {
-    if !is_rank_process("deadlocks::a_group_may_use_several_streams") {
-        return;
-    }
-    let id = result::get_uniqueid().unwrap();
-    let threads: Vec<_> = (0..2i32)
-        .map(|rank| {
-            std::thread::spawn(move || {
-                let context = CudaContext::new(rank as usize).unwrap();
-                let (one, two) = (context.new_stream().unwrap(), context.new_stream().unwrap());
-                let comm = join(id, 2, rank).unwrap();
-                let send = one.clone_htod(&vec![rank as f32 + 1.0; COUNT]).unwrap();
-                let got = two.alloc_zeros::<f32>(COUNT).unwrap();
-                let (from, to) = (address(&one, &send), address(&two, &got).cast_mut());
-                let (float, peer) = (ncclDataType_t::ncclFloat32, 1 - rank);
-                group_start().unwrap();
-                // SAFETY: the memory is valid until the streams have finished.
-                let result = unsafe {
-                    [
-                        sys::ncclSend(from, COUNT, float, peer, comm, one.cu_stream().cast()),
-                        sys::ncclRecv(to, COUNT, float, peer, comm, two.cu_stream().cast()),
-                    ]
-                };
-                assert_eq!(result, [ncclResult_t::ncclSuccess; 2]);
-                group_end().unwrap();
-                // Later work in either stream waits for the group.
-                assert_eq!(two.clone_dtoh(&got).unwrap()[COUNT - 1], peer as f32 + 1.0);
-                one.synchronize().unwrap();
-                // SAFETY: nothing uses it any more.
-                unsafe { result::comm_destroy(comm) }.unwrap();
-            })
-        })
-        .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    in_rank_process!();
+    ranks_in_c(2, |rank, stream, comm| {
+        let (one, two) = (stream, stream.context().new_stream().unwrap());
+        let send = one.clone_htod(&vec![rank as f32 + 1.0; COUNT]).unwrap();
+        let got = two.alloc_zeros::<f32>(COUNT).unwrap();
+        let (from, to) = (address(one, &send), address(&two, &got).cast_mut());
+        let (float, peer) = (ncclDataType_t::ncclFloat32, 1 - rank);
+        group_start().unwrap();
+        // SAFETY: the memory is valid until the streams have finished.
+        let result = unsafe {
+            [
+                sys::ncclSend(from, COUNT, float, peer, comm, one.cu_stream().cast()),
+                sys::ncclRecv(to, COUNT, float, peer, comm, two.cu_stream().cast()),
+            ]
+        };
+        assert_eq!(result, [ncclResult_t::ncclSuccess; 2]);
+        group_end().unwrap();
+        // Later work in either stream waits for the group.
+        assert_eq!(two.clone_dtoh(&got).unwrap()[COUNT - 1], peer as f32 + 1.0);
+        one.synchronize().unwrap();
+        // SAFETY: nothing uses it any more.
+        unsafe { result::comm_destroy(comm) }.unwrap();
+    });
 }
 
 /// A rank that is late is no deadlock: the others wait for it, whatever they wait in.
 #[test]
 fn a_late_rank_is_not_a_deadlock() {
-    if !is_rank_process("deadlocks::a_late_rank_is_not_a_deadlock") {
-        return;
-    }
+    in_rank_process!();
     ranks(|rank, stream, comm| {
         let send = stream.clone_htod(&vec![rank as f32; COUNT]).unwrap();
         let mut a = stream.alloc_zeros::<f32>(COUNT).unwrap();
@@ -196,9 +183,7 @@ fn a_late_rank_is_not_a_deadlock() {
 /// Random programs in which every message is received.
 #[test]
 fn correct_programs_are_never_reported_as_deadlocks() {
-    if !is_rank_process("deadlocks::correct_programs_are_never_reported_as_deadlocks") {
-        return;
-    }
+    in_rank_process!();
     const MAX_COUNT: usize = 40_000;
     ranks(|rank, stream, comm| {
         let mut seed = 7_u32;
@@ -247,39 +232,25 @@ fn correct_programs_are_never_reported_as_deadlocks() {
 
 #[test]
 fn waiting_for_a_finalized_rank_is_an_error() {
-    if !is_rank_process("deadlocks::waiting_for_a_finalized_rank_is_an_error") {
-        return;
-    }
-    let id = result::get_uniqueid().unwrap();
-    let threads: Vec<_> = (0..2i32)
-        .map(|rank| {
-            std::thread::spawn(move || {
-                let stream = CudaContext::new(rank as usize).unwrap().new_stream().unwrap();
-                let comm = join(id, 2, rank).unwrap();
-                let place = stream.alloc_zeros::<f32>(COUNT).unwrap();
-                let at = address(&stream, &place).cast_mut();
-                let (float, queue) = (ncclDataType_t::ncclFloat32, stream.cu_stream().cast());
-                // SAFETY: the memory is valid until the stream has finished.
-                unsafe {
-                    // The stream's pending work finishes before the rank leaves.
-                    let sum = ncclRedOp_t::ncclSum;
-                    let result = sys::ncclAllReduce(at, at, COUNT, float, sum, comm, queue);
-                    assert_eq!(result, ncclResult_t::ncclSuccess);
-                    if rank == 1 {
-                        assert_eq!(sys::ncclCommFinalize(comm), ncclResult_t::ncclSuccess);
-                        return stream.synchronize().unwrap();
-                    }
-                    stream.synchronize().unwrap();
-                    let result = sys::ncclSend(at, COUNT, float, 1, comm, queue);
-                    assert_eq!(result, ncclResult_t::ncclSuccess);
-                }
-                assert!(stream.synchronize().is_err());
-                let mut error = ncclResult_t::ncclSuccess;
-                // SAFETY: the pointer is valid during the call.
-                unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
-                assert_eq!(error, ncclResult_t::ncclRemoteError);
-            })
-        })
-        .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    in_rank_process!();
+    ranks_in_c(2, |rank, stream, comm| {
+        let place = stream.alloc_zeros::<f32>(COUNT).unwrap();
+        let at = address(stream, &place).cast_mut();
+        let (float, queue) = (ncclDataType_t::ncclFloat32, stream.cu_stream().cast());
+        // SAFETY: the memory is valid until the stream has finished.
+        unsafe {
+            // The stream's pending work finishes before the rank leaves.
+            let sum = ncclRedOp_t::ncclSum;
+            let result = sys::ncclAllReduce(at, at, COUNT, float, sum, comm, queue);
+            assert_eq!(result, ncclResult_t::ncclSuccess);
+            if rank == 1 {
+                assert_eq!(sys::ncclCommFinalize(comm), ncclResult_t::ncclSuccess);
+                return stream.synchronize().unwrap();
+            }
+            stream.synchronize().unwrap();
+            let result = sys::ncclSend(at, COUNT, float, 1, comm, queue);
+            assert_eq!(result, ncclResult_t::ncclSuccess);
+        }
+        expect_remote_error(stream, comm);
+    });
 }

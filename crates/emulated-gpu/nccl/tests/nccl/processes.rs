@@ -12,7 +12,8 @@ use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, Id, ReduceOp, result, sys};
 
 use crate::support::{
-    PART, address, assert_passed, command, install, is_rank_process, join, printed, rank_data,
+    PART, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
+    rank_data, ranks_in_c,
 };
 
 /// The file in which the ranks of a test find their id.
@@ -190,42 +191,20 @@ fn a_rank_that_never_joins_fails_the_others() {
 
 #[test]
 fn aborting_fails_the_ranks_that_wait() {
-    if !is_rank_process("processes::aborting_fails_the_ranks_that_wait") {
-        return;
-    }
-    let id = result::get_uniqueid().unwrap();
-    let threads: Vec<_> = (0..2i32)
-        .map(|rank| {
-            std::thread::spawn(move || {
-                let stream = CudaContext::new(rank as usize).unwrap().new_stream().unwrap();
-                let comm = join(id, 2, rank).unwrap();
-                if rank == 1 {
-                    // SAFETY: nothing uses it any more.
-                    unsafe { result::comm_abort(comm) }.unwrap();
-                    return;
-                }
-                let place = stream.clone_htod(&[1.0f32]).unwrap();
-                let at = address(&stream, &place).cast_mut();
-                // SAFETY: the memory is valid until the stream has finished.
-                let result = unsafe {
-                    sys::ncclAllReduce(
-                        at,
-                        at,
-                        1,
-                        ncclDataType_t::ncclFloat32,
-                        ncclRedOp_t::ncclSum,
-                        comm,
-                        stream.cu_stream().cast(),
-                    )
-                };
-                assert_eq!(result, ncclResult_t::ncclSuccess);
-                assert!(stream.synchronize().is_err());
-                let mut error = ncclResult_t::ncclSuccess;
-                // SAFETY: the pointer is valid during the call.
-                unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
-                assert_eq!(error, ncclResult_t::ncclRemoteError);
-            })
-        })
-        .collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    in_rank_process!();
+    ranks_in_c(2, |rank, stream, comm| {
+        if rank == 1 {
+            // SAFETY: nothing uses it any more.
+            unsafe { result::comm_abort(comm) }.unwrap();
+            return;
+        }
+        let place = stream.clone_htod(&[1.0f32]).unwrap();
+        let at = address(stream, &place).cast_mut();
+        let (float, sum) = (ncclDataType_t::ncclFloat32, ncclRedOp_t::ncclSum);
+        let queue = stream.cu_stream().cast();
+        // SAFETY: the memory is valid until the stream has finished.
+        let result = unsafe { sys::ncclAllReduce(at, at, 1, float, sum, comm, queue) };
+        assert_eq!(result, ncclResult_t::ncclSuccess);
+        expect_remote_error(stream, comm);
+    });
 }

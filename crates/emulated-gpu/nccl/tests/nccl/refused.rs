@@ -7,7 +7,7 @@ use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, n
 use cudarc::nccl::{ReduceOp, result, sys};
 
 use crate::support::{
-    PART, address, assert_passed, command, install, is_rank_process, join, printed, ranks,
+    PART, address, assert_passed, command, in_rank_process, install, join, printed, ranks,
 };
 
 #[test]
@@ -81,9 +81,7 @@ fn mismatched_calls_are_an_error_on_every_rank() {
 /// Arguments may be unaligned, as packed C structures and ctypes pass them.
 #[test]
 fn arguments_may_be_unaligned() {
-    if !is_rank_process("refused::arguments_may_be_unaligned") {
-        return;
-    }
+    in_rank_process!();
     let mut bytes = [0u8; 256];
     let mut unaligned = |at: usize| bytes[2 * at + 1..].as_mut_ptr();
     let success = ncclResult_t::ncclSuccess;
@@ -141,9 +139,7 @@ fn arguments_may_be_unaligned() {
 
 #[test]
 fn invalid_arguments_are_refused() {
-    if !is_rank_process("refused::invalid_arguments_are_refused") {
-        return;
-    }
+    in_rank_process!();
     let context = CudaContext::new(0).unwrap();
     let stream = context.new_stream().unwrap();
     let id = result::get_uniqueid().unwrap();

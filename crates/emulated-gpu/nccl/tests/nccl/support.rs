@@ -5,8 +5,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
-use cudarc::nccl::sys::{ncclComm_t, ncclUniqueId};
-use cudarc::nccl::{Comm, Id, result};
+use cudarc::nccl::sys::{ncclComm_t, ncclResult_t, ncclUniqueId};
+use cudarc::nccl::{Comm, Id, result, sys};
 use emulated_gpu_test_support::device;
 
 /// The environment variable that names the role of a test's process.
@@ -37,6 +37,16 @@ pub(crate) fn assert_passed(output: &Output) {
     let printed = printed(output);
     assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
 }
+
+/// Runs the rest of the surrounding test only in a child process with three devices.
+macro_rules! in_rank_process {
+    () => {
+        if !$crate::support::is_rank_process(&emulated_gpu_test_support::test_name!()) {
+            return;
+        }
+    };
+}
+pub(crate) use in_rank_process;
 
 /// Whether this process plays a role of the test. If not, starts one that does, with three devices.
 pub(crate) fn is_rank_process(test: &str) -> bool {
@@ -84,4 +94,30 @@ pub(crate) fn join(
     let mut comm = std::ptr::null_mut();
     // SAFETY: the pointer is valid during the call.
     unsafe { result::comm_init_rank(&raw mut comm, ranks, id, rank) }.map(|_| comm)
+}
+
+/// Runs ranks as [`ranks`] does, with a communicator for the functions that cudarc doesn't wrap.
+pub(crate) fn ranks_in_c(
+    count: i32,
+    body: impl Fn(i32, &Arc<CudaStream>, ncclComm_t) + Send + Sync,
+) {
+    let id = result::get_uniqueid().unwrap();
+    std::thread::scope(|scope| {
+        for rank in 0..count {
+            let body = &body;
+            scope.spawn(move || {
+                let stream = CudaContext::new(rank as usize).unwrap().new_stream().unwrap();
+                body(rank, &stream, join(id, count, rank).unwrap());
+            });
+        }
+    });
+}
+
+/// Asserts that the rank's work failed because of another rank.
+pub(crate) fn expect_remote_error(stream: &Arc<CudaStream>, comm: ncclComm_t) {
+    assert!(stream.synchronize().is_err());
+    let mut error = ncclResult_t::ncclSuccess;
+    // SAFETY: the pointer is valid during the call.
+    unsafe { sys::ncclCommGetAsyncError(comm, &raw mut error) };
+    assert_eq!(error, ncclResult_t::ncclRemoteError);
 }
