@@ -1,5 +1,10 @@
 //! The exported functions of NCCL.
 
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "an exported function only passes on the promises of its caller"
+)]
+
 use std::ffi::{c_int, c_void};
 
 use c_abi::{Fault, export};
@@ -98,8 +103,7 @@ unsafe fn join(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) -
     comm.set_as(0, "comm")?;
     let start =
         NewCommunicator { creation: Creation::Join { id, ranks, place }, out: comm.as_ptr() };
-    // SAFETY: the caller's promise.
-    unsafe { group::create(vec![start]) }
+    group::create(vec![start])
 }
 
 fn close(comm: Handle, abort: bool) -> Result {
@@ -123,8 +127,7 @@ export! {
 
     /// Creates a communicator from an id, together with the other ranks.
     fn ncclCommInitRank / pncclCommInitRank(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) {
-        // SAFETY: the caller's promise.
-        unsafe { join(comm, ranks, id, rank) }
+        join(comm, ranks, id, rank)
     }
 
     /// `ncclCommInitRank` with a configuration.
@@ -132,8 +135,7 @@ export! {
         comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int, config: In<'_, Config>
     ) {
         check_config(config)?;
-        // SAFETY: the caller's promise.
-        unsafe { join(comm, ranks, id, rank) }
+        join(comm, ranks, id, rank)
     }
 
     /// `ncclCommInitRankConfig` with several ids; only the first is used.
@@ -146,8 +148,7 @@ export! {
             return Err(Error::argument(format!("nId is {count}: at least one id is needed")));
         }
         check_config(config)?;
-        // SAFETY: the caller's promise.
-        unsafe { join(comm, ranks, ids.get()?, rank) }
+        join(comm, ranks, ids.get()?, rank)
     }
 
     /// Creates one communicator per device, all in this process.
@@ -157,8 +158,7 @@ export! {
         let list: Vec<c_int> = if devices.is_null() {
             (0..ranks as c_int).collect()
         } else {
-            // SAFETY: the caller's promise: one for each rank.
-            unsafe { devices.elements(ranks)? }.collect()
+            devices.elements(ranks)?.collect()
         };
         let there = driver::devices()?;
         if let Some(wrong) = list.iter().find(|device| !(0..there).contains(*device)) {
@@ -170,12 +170,10 @@ export! {
         let mut starts = Vec::new();
         for (rank, &device) in list.iter().enumerate() {
             let place = (driver::primary(device)?, device);
-            // SAFETY: the caller's promise: `comms` has space for every rank.
-            let out = unsafe { comms.offset(rank) }.as_ptr();
+            let out = comms.offset(rank).as_ptr();
             starts.push(NewCommunicator { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
         }
-        // SAFETY: as above.
-        unsafe { group::create(starts) }
+        group::create(starts)
     }
 
     /// Creates a communicator of the ranks that pass the same colour.
@@ -187,8 +185,7 @@ export! {
         out.set_as(0, "newcomm")?;
         let whole = find(comm)?;
         whole.check()?;
-        // SAFETY: the caller's promise.
-        unsafe { group::create(vec![NewCommunicator { creation: Creation::Split { whole, color, key }, out: out.as_ptr() }]) }
+        group::create(vec![NewCommunicator { creation: Creation::Split { whole, color, key }, out: out.as_ptr() }])
     }
 
     /// Refuses further calls; work that is already in streams continues.
@@ -255,8 +252,7 @@ export! {
 
     /// Frees memory from `ncclMemAlloc`.
     fn ncclMemFree / pncclMemFree(pointer: *mut c_void) {
-        // SAFETY: the caller's promise.
-        unsafe { driver::free(pointer) }
+        driver::free(pointer)
     }
 
     /// Creates a reduction that multiplies by a factor and then adds.
@@ -274,8 +270,7 @@ export! {
             }
             1 => {
                 let mut bytes = [0; 8];
-                // SAFETY: the caller's promise: an element of the type.
-                let element = unsafe { scalar.elements(data_type.size())? };
+                let element = scalar.elements(data_type.size())?;
                 bytes.iter_mut().zip(element).for_each(|(to, from)| *to = from);
                 Factor::Known(bytes)
             }

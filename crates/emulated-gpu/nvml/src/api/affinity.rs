@@ -21,8 +21,7 @@ unsafe fn write(set: &[c_ulong], len: c_uint, to: Out<'_, c_ulong>) -> Result {
     if len == 0 {
         return Err(Status::InvalidArgument);
     }
-    // SAFETY: guaranteed by the caller; at most `len` words are written.
-    unsafe { to.set_all(set.iter().copied().chain(std::iter::repeat(0)).take(len as usize)) };
+    to.set_all(set.iter().copied().chain(std::iter::repeat(0)).take(len as usize));
     Ok(())
 }
 
@@ -34,8 +33,7 @@ export! {
     /// Returns a bitmask of the processors near a card.
     fn nvmlDeviceGetCpuAffinity(device: Handle, len: c_uint, to: Out<'_, c_ulong>) {
         device.number()?;
-        // SAFETY: the caller guarantees room for `len` words.
-        unsafe { write(&host::processors()?, len, to) }
+        write(&host::processors()?, len, to)
     }
 
     /// Returns a bitmask of the processors near a card, for a given scope.
@@ -44,8 +42,7 @@ export! {
     ) {
         device.number()?;
         check(scope)?;
-        // SAFETY: the caller guarantees room for `len` words.
-        unsafe { write(&host::processors()?, len, to) }
+        write(&host::processors()?, len, to)
     }
 
     /// Returns a bitmask of the memory nodes near a card.
@@ -54,8 +51,7 @@ export! {
     ) {
         device.number()?;
         check(scope)?;
-        // SAFETY: the caller guarantees room for `len` words.
-        unsafe { write(&host::nodes()?, len, to) }
+        write(&host::nodes()?, len, to)
     }
 
     /// Binds the calling thread to the processors near the card.
@@ -74,8 +70,7 @@ export! {
     /// them.
     fn nvmlSystemGetTopologyGpuSet(processor: c_uint, count: Out<'_, c_uint>, to: Out<'_, Handle>) {
         let cards = session::count()?;
-        // SAFETY: the caller has written a number there.
-        let capacity = unsafe { count.get()? };
+        let capacity = count.get()?;
         let set = host::processors()?;
         let (word, bit) = (processor / c_ulong::BITS, processor % c_ulong::BITS);
         if set.get(word as usize).is_none_or(|word| word >> bit & 1 == 0) {
@@ -86,8 +81,7 @@ export! {
         }
         to.required()?;
         let written = capacity.min(cards);
-        // SAFETY: the caller guarantees room for `capacity` handles.
-        let at = |card: c_uint| unsafe { to.offset(card as usize) };
+        let at = |card: c_uint| to.offset(card as usize);
         (0..written).try_for_each(|card| at(card).set(Handle::from_index(card)?))?;
         count.set(written)
     }

@@ -37,8 +37,7 @@ unsafe fn each(
     fields.required()?;
     let count = usize::try_from(count).ok().filter(|count| *count > 0);
     for index in 0..count.ok_or(Status::InvalidArgument)? {
-        // SAFETY: guaranteed by the caller.
-        let (place, field) = unsafe { (fields.offset(index), fields.offset(index).get()?) };
+        let (place, field) = (fields.offset(index), fields.offset(index).get()?);
         let status = status(field.which) as c_uint;
         let (time, latency) = (0, 0);
         place.set(Field { time, latency, kind: UNSIGNED, status, value: 0, ..field })?;
@@ -53,13 +52,11 @@ export! {
             LINKS => Status::Success,
             _ => Status::NotSupported,
         };
-        // SAFETY: the caller guarantees that there are `count` fields.
-        unsafe { each(device, count, fields, status) }
+        each(device, count, fields, status)
     }
 
     /// Resets field values; none can be reset.
     fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
-        // SAFETY: the caller guarantees that there are `count` fields.
-        unsafe { each(device, count, fields, |_| Status::NotSupported) }
+        each(device, count, fields, |_| Status::NotSupported)
     }
 }

@@ -59,8 +59,7 @@ export! {
     fn nvmlDeviceGetHandleByUUIDV(uuid: Out<'_, Uuid>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
-        // SAFETY: the caller has written such a structure there.
-        let uuid = unsafe { versioned::<1, _>(uuid)? };
+        let uuid = versioned::<1, _>(uuid)?;
         let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
         let found = find(|card| match uuid.kind {
             ASCII => Ok(card.has_uuid(text)),

@@ -48,8 +48,7 @@ export! {
     /// Returns the driver's name of the card, "Emulated GPU (…)".
     fn nvmlDeviceGetName(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
-        // SAFETY: the caller guarantees room for `len` bytes.
-        unsafe { TextOut::new(to, len) }.set(&card.name())
+        TextOut::new(to, len).set(&card.name())
     }
 
     /// Returns the index of the card.
@@ -60,8 +59,7 @@ export! {
     /// Returns the UUID, "GPU-" and digits.
     fn nvmlDeviceGetUUID(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
-        // SAFETY: the caller guarantees room for `len` bytes.
-        unsafe { TextOut::new(to, len) }.set(&card.uuid())
+        TextOut::new(to, len).set(&card.uuid())
     }
 
     /// Returns the PCI address. Vendor and device ids are 0.
@@ -79,8 +77,7 @@ export! {
     /// Returns the PCI address and the PCI classes.
     fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<'_, PciInfoExt>) {
         let card = device.card()?;
-        // SAFETY: the caller has written such a structure there.
-        let PciInfoExt { version, .. } = unsafe { versioned::<1, _>(out)? };
+        let PciInfoExt { version, .. } = versioned::<1, _>(out)?;
         out.set(PciInfoExt {
             version,
             place: card.place,

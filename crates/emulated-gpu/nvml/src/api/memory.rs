@@ -40,8 +40,7 @@ export! {
     /// Returns the total, reserved, free and used memory; the reserved memory is 0.
     fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
         let card = device.card()?;
-        // SAFETY: the caller has written such a structure there.
-        let Memory2 { version, .. } = unsafe { versioned::<2, _>(out)? };
+        let Memory2 { version, .. } = versioned::<2, _>(out)?;
         out.set(Memory2 {
             version,
             padding: 0,

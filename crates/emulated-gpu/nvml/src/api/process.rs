@@ -75,8 +75,7 @@ fn computing(device: Handle) -> Result<Option<Process2>> {
 /// # Safety
 /// The caller must have written the list's capacity to `count`.
 unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
-    // SAFETY: guaranteed by the caller.
-    let capacity = unsafe { count.get()? };
+    let capacity = count.get()?;
     count.set(c_uint::from(process.is_some()))?;
     match process {
         Some(_) if capacity == 0 => Err(Status::InsufficientSize),
@@ -85,68 +84,48 @@ unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) ->
     }
 }
 
-/// Writes an empty list.
-///
-/// # Safety
-/// See [`list`].
-unsafe fn empty_list<T>(device: Handle, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
+/// The processes that use a card in any other way; there are none.
+fn not_computing(device: Handle) -> Result<Option<Process2>> {
     device.number()?;
-    // SAFETY: guaranteed by the caller.
-    unsafe { list(None, count, to) }
+    Ok(None)
 }
 
 fn first_version(process: Process2) -> Process1 {
     Process1 { process: process.process, padding: 0, used: process.used }
 }
 
-export! {
+/// Declares the functions that list processes, in the structure's first version and in the later ones.
+macro_rules! lists {
+    ($($(#[$meta:meta])* $name:ident, $name_v2:ident / $name_v3:ident = $processes:ident;)*) => { export! {$(
+        $(#[$meta])*
+        fn $name(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
+            list($processes(device)?.map(first_version), count, to)
+        }
+
+        #[doc = concat!("[`", stringify!($name), "`] with the MIG instances of the processes.")]
+        fn $name_v2 / $name_v3(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>) {
+            list($processes(device)?, count, to)
+        }
+    )*}};
+}
+
+lists! {
     /// Lists the processes that compute on a card.
-    fn nvmlDeviceGetComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        // SAFETY: the caller has written the list's capacity to `count`.
-        unsafe { list(computing(device)?.map(first_version), count, to) }
-    }
-
-    /// Lists the processes that compute on a card, with their MIG instances.
-    fn nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3(
-        device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
-    ) {
-        // SAFETY: the caller has written the list's capacity to `count`.
-        unsafe { list(computing(device)?, count, to) }
-    }
-
+    nvmlDeviceGetComputeRunningProcesses,
+        nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3 = computing;
     /// Lists the processes that draw on a card: always empty.
-    fn nvmlDeviceGetGraphicsRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        // SAFETY: see `list`.
-        unsafe { empty_list(device, count, to) }
-    }
-
-    /// Lists the processes that draw on a card: always empty.
-    fn nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3(
-        device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
-    ) {
-        // SAFETY: see `list`.
-        unsafe { empty_list(device, count, to) }
-    }
-
+    nvmlDeviceGetGraphicsRunningProcesses,
+        nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3 = not_computing;
     /// Lists the processes that compute through MPS: always empty.
-    fn nvmlDeviceGetMPSComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        // SAFETY: see `list`.
-        unsafe { empty_list(device, count, to) }
-    }
+    nvmlDeviceGetMPSComputeRunningProcesses,
+        nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3 = not_computing;
+}
 
-    /// Lists the processes that compute through MPS: always empty.
-    fn nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3(
-        device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
-    ) {
-        // SAFETY: see `list`.
-        unsafe { empty_list(device, count, to) }
-    }
-
+export! {
     /// Lists the processes that use a card in a given mode.
     fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, Details>) {
         device.number()?;
-        // SAFETY: the caller has written such a structure there.
-        let details = unsafe { versioned::<1, _>(out)? };
+        let details = versioned::<1, _>(out)?;
         let process = match details.mode {
             COMPUTE | ALL => computing(device)?,
             GRAPHICS | MPS => None,
@@ -156,11 +135,10 @@ export! {
         out.set(Details { count, ..details })?;
         let Some(process) = process else { return Ok(()) };
         match details.processes {
-            // SAFETY: the caller guarantees room for as many processes as `count` says.
-            Some(list) if details.count > 0 => unsafe {
+            Some(list) if details.count > 0 => {
                 list.write_unaligned(Detail { process, used_protected: 0 });
                 Ok(())
-            },
+            }
             _ => Err(Status::InsufficientSize),
         }
     }

@@ -36,16 +36,14 @@ export! {
     /// Returns the driver's version. The emulated driver's only version is CUDA's, such as "13.5".
     fn nvmlSystemGetDriverVersion(to: Out<'_, u8>, len: c_uint) {
         initialised()?;
-        // SAFETY: the caller guarantees room for `len` bytes.
-        unsafe { TextOut::new(to, len) }.set(&version_text()?)
+        TextOut::new(to, len).set(&version_text()?)
     }
 
     /// Returns the version of NVML. Like NVIDIA's, it consists of CUDA's major version and the driver's version, such
     /// as "13.13.5". Works without initialisation.
     fn nvmlSystemGetNVMLVersion(to: Out<'_, u8>, len: c_uint) {
         let version = format!("{}.{}", version()? / 1000, version_text()?);
-        // SAFETY: the caller guarantees room for `len` bytes.
-        unsafe { TextOut::new(to, len) }.set(&version)
+        TextOut::new(to, len).set(&version)
     }
 
     /// Returns CUDA's version, such as 13050 for 13.5. Works without initialisation.
@@ -58,8 +56,7 @@ export! {
     fn nvmlSystemGetProcessName(process: c_uint, to: Out<'_, u8>, len: c_uint) {
         initialised()?;
         to.required()?;
-        // SAFETY: the caller guarantees room for `len` bytes.
-        unsafe { TextOut::new(to, len) }.set_truncated(&host::process_name(process)?)
+        TextOut::new(to, len).set_truncated(&host::process_name(process)?)
     }
 
     /// Returns the number of S-class units, which is 0.

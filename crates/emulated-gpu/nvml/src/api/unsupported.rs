@@ -47,8 +47,7 @@ export! {
     /// Would return the release branch of the driver, which it does not have.
     fn nvmlSystemGetDriverBranch(branch: Out<'_, Branch>, _len: c_uint) {
         initialised()?;
-        // SAFETY: the caller has written such a structure there.
-        unsafe { versioned::<1, _>(branch)? };
+        versioned::<1, _>(branch)?;
         Err(Status::NotSupported)
     }
 
