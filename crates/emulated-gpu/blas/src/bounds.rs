@@ -26,6 +26,16 @@ impl Driver {
 }
 
 impl Matrix {
+    /// Checks the address of a matrix, unless it is empty, and that the whole matrix is inside a
+    /// single allocation.
+    ///
+    /// # Errors
+    /// See [`check_address`](Self::check_address) and [`check_bounds`](Self::check_bounds).
+    pub fn check_memory(&self, driver: &Driver) -> Result<(), Rejection> {
+        self.check_address()?;
+        self.check_bounds(driver)
+    }
+
     /// Checks that the whole matrix is inside a single allocation.
     ///
     /// # Errors

@@ -1,56 +1,46 @@
 //! Element types and compute types.
 
+use c_abi::c_enum;
+
 use crate::Rejection;
 
-/// The element type of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataType {
-    /// IEEE half precision.
-    F16,
-    /// The upper half of an `f32`.
-    Bf16,
-    /// Single precision.
-    F32,
-    /// Double precision.
-    F64,
-    /// Complex, with single-precision parts.
-    C32,
-    /// Complex, with double-precision parts.
-    C64,
+c_enum! {
+    /// The element type of a matrix (`cudaDataType_t`).
+    pub enum DataType: str {
+        /// Single precision.
+        F32 0 "CUDA_R_32F";
+        /// Double precision.
+        F64 1 "CUDA_R_64F";
+        /// IEEE half precision.
+        F16 2 "CUDA_R_16F";
+        /// Complex, with single-precision parts.
+        C32 4 "CUDA_C_32F";
+        /// Complex, with double-precision parts.
+        C64 5 "CUDA_C_64F";
+        /// The upper half of an `f32`.
+        Bf16 14 "CUDA_R_16BF";
+    }
 }
 
 impl DataType {
-    /// The type with this `cudaDataType_t` number.
+    /// The type with this number, which is the argument `name`.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` if it is another CUDA type or unknown; `what` names the argument.
-    pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
-        match code {
-            0 => Ok(Self::F32),
-            1 => Ok(Self::F64),
-            2 => Ok(Self::F16),
-            4 => Ok(Self::C32),
-            5 => Ok(Self::C64),
-            14 => Ok(Self::Bf16),
-            _ => Err(Rejection::unsupported(format!(
-                "{what} is {}: the emulated library supports CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, \
+    /// `NOT_SUPPORTED` if it is another CUDA type or unknown.
+    pub fn from_argument(code: i32, name: &str) -> Result<Self, Rejection> {
+        Self::from_code(code).ok_or_else(|| {
+            Rejection::unsupported(format!(
+                "{name} is {}: the emulated library supports CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, \
                  CUDA_C_32F and CUDA_C_64F",
                 missing_type_name(code)
-            ))),
-        }
+            ))
+        })
     }
 
     /// The type's number in `cudaDataType_t`.
     #[must_use]
     pub fn code(self) -> i32 {
-        match self {
-            Self::F32 => 0,
-            Self::F64 => 1,
-            Self::F16 => 2,
-            Self::C32 => 4,
-            Self::C64 => 5,
-            Self::Bf16 => 14,
-        }
+        self as i32
     }
 
     /// The size of an element in bytes.
@@ -73,14 +63,7 @@ impl DataType {
     /// The type's name in `cudaDataType_t`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::F16 => "CUDA_R_16F",
-            Self::Bf16 => "CUDA_R_16BF",
-            Self::F32 => "CUDA_R_32F",
-            Self::F64 => "CUDA_R_64F",
-            Self::C32 => "CUDA_C_32F",
-            Self::C64 => "CUDA_C_64F",
-        }
+        self.texts()[0]
     }
 }
 
@@ -209,16 +192,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_round_trip() {
-        use DataType::{Bf16, C32, C64, F16, F32, F64};
-        for ty in [F16, Bf16, F32, F64, C32, C64] {
-            assert_eq!(DataType::from_code(ty.code(), "A's type"), Ok(ty));
-        }
-    }
-
-    #[test]
     fn unsupported_types_are_named() {
-        let refused = DataType::from_code(28, "B's type").unwrap_err();
+        let refused = DataType::from_argument(28, "B's type").unwrap_err();
         assert_eq!(refused.status, crate::Status::NotSupported);
         assert!(refused.message.contains("B's type is CUDA_R_8F_E4M3"), "{refused}");
     }

@@ -1,43 +1,39 @@
 //! Matrices as callers describe them: rows, columns, leading dimension, order and batch.
 
+use c_abi::c_enum;
+
 use crate::reject_if;
 use crate::{Access, DataType, Rejection};
 
-/// How a matrix is used in a product (`cublasOperation_t`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MatrixOperation {
-    /// As stored.
-    None,
-    /// Transposed.
-    Transpose,
-    /// Transposed, with the complex conjugate of every element.
-    ConjugateTranspose,
+c_enum! {
+    /// How a matrix is used in a product (`cublasOperation_t`).
+    pub enum MatrixOperation: str {
+        /// As stored.
+        None 0 "CUBLAS_OP_N";
+        /// Transposed.
+        Transpose 1 "CUBLAS_OP_T";
+        /// Transposed, with the complex conjugate of every element.
+        ConjugateTranspose 2 "CUBLAS_OP_C";
+    }
 }
 
 impl MatrixOperation {
-    /// The operation with this number; `what` names the argument in the message.
+    /// The operation with this number, which is the argument `name`.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the number is not an operation.
-    pub fn from_code(code: i32, what: &str) -> Result<Self, Rejection> {
-        match code {
-            0 => Ok(Self::None),
-            1 => Ok(Self::Transpose),
-            2 => Ok(Self::ConjugateTranspose),
-            _ => Err(Rejection::invalid(format!(
-                "{what} is {code}: it must be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
-            ))),
-        }
+    pub fn from_argument(code: i32, name: &str) -> Result<Self, Rejection> {
+        Self::from_code(code).ok_or_else(|| {
+            Rejection::invalid(format!(
+                "{name} is {code}: it must be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
+            ))
+        })
     }
 
     /// The operation's name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "CUBLAS_OP_N",
-            Self::Transpose => "CUBLAS_OP_T",
-            Self::ConjugateTranspose => "CUBLAS_OP_C",
-        }
+        self.texts()[0]
     }
 
     /// Swaps rows and columns if the operation transposes.

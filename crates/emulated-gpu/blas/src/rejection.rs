@@ -46,6 +46,12 @@ impl Rejection {
         Self { status: Status::AllocFailed, message: message.into() }
     }
 
+    /// The same status with a changed message.
+    #[must_use]
+    pub fn map_message(self, change: impl FnOnce(&str) -> String) -> Self {
+        Self { message: change(&self.message), ..self }
+    }
+
     /// The driver refused the work, or it failed.
     pub fn execution(message: impl Into<String>) -> Self {
         Self { status: Status::ExecutionFailed, message: message.into() }

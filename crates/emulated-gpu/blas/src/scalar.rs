@@ -62,6 +62,24 @@ impl Scalar {
         Ok(if ty.is_complex() { Self::Complex(real, imaginary) } else { Self::Value(real) })
     }
 
+    /// Reads `alpha` and `beta`; see [`from_pointer`](Self::from_pointer).
+    ///
+    /// # Errors
+    /// See [`from_pointer`](Self::from_pointer).
+    ///
+    /// # Safety
+    /// See [`from_pointer`](Self::from_pointer).
+    pub unsafe fn alpha_and_beta(
+        driver: &Driver,
+        (alpha, beta): (*const c_void, *const c_void),
+        mode: PointerMode,
+        ty: DataType,
+    ) -> Result<(Self, Self), Rejection> {
+        // SAFETY: the caller's promise.
+        let read = |pointer, name| unsafe { Self::from_pointer(driver, pointer, mode, ty, name) };
+        Ok((read(alpha, "alpha")?, read(beta, "beta")?))
+    }
+
     /// The device memory that is read when the work runs, if any.
     #[must_use]
     pub fn access(self) -> Option<Access> {
@@ -122,7 +140,7 @@ pub fn check_pointer(
         PointerMode::Host => Ok(()),
         PointerMode::Device => check_range(driver, name, address, size).map_err(|rejection| {
             let mode = "the pointer mode is CUBLAS_POINTER_MODE_DEVICE";
-            Rejection { message: format!("{} ({mode})", rejection.message), ..rejection }
+            rejection.map_message(|message| format!("{message} ({mode})"))
         }),
     }
 }

@@ -2,15 +2,15 @@
 
 use std::ffi::CStr;
 
-use c_abi::statuses;
+use c_abi::c_enum;
 
 /// The text for numbers that are not a status.
 const UNKNOWN: &CStr = c"<unknown>";
 
-statuses! {
+c_enum! {
     /// A status: its `cublasStatus_t` number, its name in NVIDIA's headers, and a short
     /// description.
-    pub enum Status {
+    pub enum Status: CStr {
     /// The call succeeded, or its work is enqueued.
     Success 0 c"CUBLAS_STATUS_SUCCESS" c"success";
     /// The handle is invalid, or the driver can't be used.

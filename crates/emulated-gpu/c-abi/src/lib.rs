@@ -3,7 +3,7 @@
 //! - [`export!`] declares exported functions, whose bodies return a `Result`; [`guard`] catches panics.
 //! - [`Out`], [`In`] and [`Text`] are argument types for the caller's pointers.
 //! - [`Registry`] maps handles to objects. Handles are looked up and never dereferenced.
-//! - [`statuses!`] declares a status enum with numbers and descriptions.
+//! - [`c_enum!`] declares an enum of a C header with numbers and texts.
 //! - [`Code`] is an error code of the CUDA driver and runtime, and [`CudaError`] an error with a code; [`fail_if!`]
 //!   returns one.
 //! - [`Copy3d`] and [`TextureDescription`] are driver structures that the runtime fills in.
@@ -15,6 +15,7 @@
 
 #![allow(unsafe_code, reason = "the crate handles C pointers and functions")]
 
+mod c_enum;
 mod cuda_error;
 mod cuda_structures;
 mod driver;
@@ -22,7 +23,6 @@ mod export;
 mod nvidia;
 mod pointer;
 mod registry;
-mod status;
 
 pub use cuda_error::{Code, Error as CudaError};
 pub use cuda_structures::{Copy3d, Side3d, TextureDescription};

@@ -83,24 +83,18 @@ unsafe fn sum<T: Real>(x: View, first: usize, len: usize) -> T {
     unsafe { sum::<T>(x, first, half) + sum::<T>(x, first + half, len - half) }
 }
 
-export! {
-    /// Computes `result = Σ |x|`.
-    fn cublasSasum_v2(handle: Handle, n: c_int, x: *const c_void, incx: c_int, result: *mut c_void) {
-        submit::<f32>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
-    }
+macro_rules! asum {
+    ($($name:ident, $ty:ty, $int:ty;)*) => { export! {$(
+        /// Computes `result = Σ |x|`.
+        fn $name(handle: Handle, n: $int, x: *const c_void, incx: $int, result: *mut c_void) {
+            submit::<$ty>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
+        }
+    )*}};
+}
 
-    /// Computes `result = Σ |x|`.
-    fn cublasDasum_v2(handle: Handle, n: c_int, x: *const c_void, incx: c_int, result: *mut c_void) {
-        submit::<f64>(NAME, handle, n.into(), x as u64, incx.into(), result as u64)
-    }
-
-    /// Computes `result = Σ |x|`.
-    fn cublasSasum_v2_64(handle: Handle, n: i64, x: *const c_void, incx: i64, result: *mut c_void) {
-        submit::<f32>(NAME, handle, n, x as u64, incx, result as u64)
-    }
-
-    /// Computes `result = Σ |x|`.
-    fn cublasDasum_v2_64(handle: Handle, n: i64, x: *const c_void, incx: i64, result: *mut c_void) {
-        submit::<f64>(NAME, handle, n, x as u64, incx, result as u64)
-    }
+asum! {
+    cublasSasum_v2, f32, c_int;
+    cublasDasum_v2, f64, c_int;
+    cublasSasum_v2_64, f32, i64;
+    cublasDasum_v2_64, f64, i64;
 }

@@ -8,7 +8,7 @@ use emulated_blas::{
 };
 
 use crate::handle::{Handle, open};
-use crate::level3::check_size;
+use crate::level3::check_sizes;
 use crate::operand::{BatchLocation, operands};
 use crate::structured::is_left;
 use crate::vector::Vector;
@@ -27,9 +27,7 @@ impl Dgmm {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let is_left = is_left(self.mode, "mode")?;
-        for (value, what) in [(m, "m"), (n, "n")] {
-            check_size(value, what)?;
-        }
+        check_sizes([(m, "m"), (n, "n")])?;
         let place = |(address, _): (u64, i64)| BatchLocation::Strided(address, 0);
         let [a, _, c] = operands(
             [T::TYPE; 3],
@@ -44,8 +42,7 @@ impl Dgmm {
             return Ok(());
         }
         for matrix in [&a, &c] {
-            matrix.check_address()?;
-            matrix.check_bounds(driver)?;
+            matrix.check_memory(driver)?;
         }
         if a.address == c.address && a.ld != c.ld {
             return Err(Rejection::invalid(format!(

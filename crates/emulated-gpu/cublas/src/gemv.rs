@@ -9,7 +9,7 @@ use emulated_blas::{
 
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, NamedType, SINGLE};
 use crate::handle::{Handle, open};
-use crate::level3::check_size;
+use crate::level3::check_sizes;
 use crate::operand::{BatchLocation, Operand};
 use crate::vector::Vector;
 
@@ -36,10 +36,8 @@ impl Gemv {
     ) -> Result<(), Rejection> {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
-        let operation = MatrixOperation::from_code(self.operation, "trans")?;
-        for (value, what) in [(m, "m"), (n, "n"), (self.batch, "batchCount")] {
-            check_size(value, what)?;
-        }
+        let operation = MatrixOperation::from_argument(self.operation, "trans")?;
+        check_sizes([(m, "m"), (n, "n"), (self.batch, "batchCount")])?;
         let ty = typed.ty;
         let compute = (typed.compute)(&settings);
         let operand = Operand {
@@ -52,12 +50,7 @@ impl Gemv {
         operand.matrix(m, n, 1).check_leading_dimension()?;
         let mode = settings.pointer_mode;
         // SAFETY: the caller's promise.
-        let (alpha, beta) = unsafe {
-            (
-                Scalar::from_pointer(driver, self.scalars.0, mode, ty, "alpha")?,
-                Scalar::from_pointer(driver, self.scalars.1, mode, ty, "beta")?,
-            )
-        };
+        let (alpha, beta) = unsafe { Scalar::alpha_and_beta(driver, self.scalars, mode, ty)? };
         let (rows, columns) = operation.sizes((m, n));
         for (inc, what) in [(self.x.1, "incx"), (self.y.1, "incy")] {
             reject_if!(inc == 0, invalid, "{what} is 0: it must not be 0");

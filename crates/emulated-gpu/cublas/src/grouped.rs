@@ -11,7 +11,7 @@ use emulated_blas::{
 use crate::call::{GemmCall, export_gemm};
 use crate::gemm::{DOUBLE, SINGLE};
 use crate::handle::{open, settings};
-use crate::level3::{Gemm, check_size, launch};
+use crate::level3::{Gemm, check_sizes, launch};
 use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
@@ -42,7 +42,7 @@ impl<I: Copy + Into<i64>> GroupedGemm<I> {
     unsafe fn submit(self) -> Result<(), Rejection> {
         let call = &self.call;
         let (settings, driver) = open(call.handle)?;
-        check_size(self.group_count, "group_count")?;
+        check_sizes([(self.group_count, "group_count")])?;
         if settings.pointer_mode == PointerMode::Device {
             return Err(Rejection::unsupported(
                 "the pointer mode is CUBLAS_POINTER_MODE_DEVICE: grouped products require alpha_array \
@@ -114,8 +114,7 @@ impl<I: Copy + Into<i64>> GroupedGemm<I> {
             };
             // SAFETY: the caller's promise.
             let product = unsafe { gemm.prepare(&settings, driver) }.map_err(|rejection| {
-                let message = format!("group {group}: {}", rejection.message);
-                Rejection { message, ..rejection }
+                rejection.map_message(|message| format!("group {group}: {message}"))
             })?;
             prepared.extend(product);
             first = first.saturating_add(size.unsigned_abs());

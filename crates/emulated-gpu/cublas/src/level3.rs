@@ -60,11 +60,9 @@ impl Gemm {
         driver: &Driver,
     ) -> Result<Option<PreparedProduct>, Rejection> {
         let (m, n, k) = self.sizes;
-        for (value, what) in [(m, "m"), (n, "n"), (k, "k"), (self.batch, "batchCount")] {
-            check_size(value, what)?;
-        }
-        let op_a = MatrixOperation::from_code(self.operations.0, "transa")?;
-        let op_b = MatrixOperation::from_code(self.operations.1, "transb")?;
+        check_sizes([(m, "m"), (n, "n"), (k, "k"), (self.batch, "batchCount")])?;
+        let op_a = MatrixOperation::from_argument(self.operations.0, "transa")?;
+        let op_b = MatrixOperation::from_argument(self.operations.1, "transb")?;
         let (rows, columns) = op_a.sizes((m, k));
         let a = self.a.matrix(rows, columns, self.batch);
         let (rows, columns) = op_b.sizes((k, n));
@@ -76,12 +74,8 @@ impl Gemm {
         self.check_types()?;
         let mode = settings.pointer_mode;
         // SAFETY: the caller's promise.
-        let (alpha, beta) = unsafe {
-            (
-                Scalar::from_pointer(driver, self.scalars.0, mode, self.scale, "alpha")?,
-                Scalar::from_pointer(driver, self.scalars.1, mode, self.scale, "beta")?,
-            )
-        };
+        let (alpha, beta) =
+            unsafe { Scalar::alpha_and_beta(driver, self.scalars, mode, self.scale)? };
         if m == 0 || n == 0 || self.batch == 0 {
             return Ok(None);
         }
@@ -192,12 +186,14 @@ pub(crate) fn launch(
     unsafe { StreamWork { name, accesses, run }.launch(driver, stream) }
 }
 
-/// Checks a size or a count.
-pub(crate) fn check_size(value: i64, what: &str) -> Result<(), Rejection> {
-    if (0..=i64::from(i32::MAX)).contains(&value) {
-        return Ok(());
+/// Checks sizes and counts, given with the names of the arguments.
+pub(crate) fn check_sizes<const N: usize>(values: [(i64, &str); N]) -> Result<(), Rejection> {
+    match values.into_iter().find(|(value, _)| !(0..=i64::from(i32::MAX)).contains(value)) {
+        Some((value, name)) => {
+            Err(Rejection::invalid(format!("{name} is {value}: it must be from 0 to 2147483647")))
+        }
+        None => Ok(()),
     }
-    Err(Rejection::invalid(format!("{what} is {value}: it must be from 0 to 2147483647")))
 }
 
 /// Checks a leading dimension; the message includes the operation and the sizes.
@@ -207,12 +203,10 @@ fn check_ld(
     argument: &str,
     (m, n, k): (i64, i64, i64),
 ) -> Result<(), Rejection> {
-    matrix.check_leading_dimension().map_err(|rejection| Rejection {
-        message: format!(
-            "{} ({argument} is {}, m = {m}, n = {n}, k = {k})",
-            rejection.message,
-            operation.name()
-        ),
-        ..rejection
+    matrix.check_leading_dimension().map_err(|rejection| {
+        let operation = operation.name();
+        rejection.map_message(|message| {
+            format!("{message} ({argument} is {operation}, m = {m}, n = {n}, k = {k})")
+        })
     })
 }

@@ -100,8 +100,7 @@ impl Operand {
             BatchLocation::Array(array) => (array, false),
             BatchLocation::ArrayAnywhere(array) => (array, true),
             BatchLocation::Strided(..) => {
-                matrix.check_address()?;
-                matrix.check_bounds(driver)?;
+                matrix.check_memory(driver)?;
                 return Ok(CheckedOperand { matrix, addresses: Addresses::Strided });
             }
         };
@@ -131,9 +130,8 @@ impl Operand {
         };
         for (index, &address) in addresses.iter().enumerate() {
             let one = Matrix { address, batch: 1, ..matrix.clone() };
-            one.check_address().and_then(|()| one.check_bounds(driver)).map_err(|rejection| {
-                let message = format!("matrix {index} of the batch: {}", rejection.message);
-                Rejection { message, ..rejection }
+            one.check_memory(driver).map_err(|rejection| {
+                rejection.map_message(|message| format!("matrix {index} of the batch: {message}"))
             })?;
         }
         Ok(CheckedOperand { matrix, addresses: Addresses::Known(addresses) })

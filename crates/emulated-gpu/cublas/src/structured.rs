@@ -11,7 +11,7 @@ use emulated_blas::{
 
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, NamedType, SINGLE};
 use crate::handle::{Handle, open};
-use crate::level3::check_size;
+use crate::level3::check_sizes;
 use crate::operand::{BatchLocation, operands};
 
 /// The arguments of `C = alpha · op(A) · B + beta · C`, or of the same with `op(A)` on the right.
@@ -66,10 +66,8 @@ impl StructuredProduct {
         let is_left = is_left(self.side, "side")?;
         let fills = ["CUBLAS_FILL_MODE_LOWER", "CUBLAS_FILL_MODE_UPPER"];
         let is_lower = is_first_of_two(self.uplo, "uplo", fills)?;
-        let operation = MatrixOperation::from_code(self.operation, "trans")?;
-        for (value, what) in [(m, "m"), (n, "n")] {
-            check_size(value, what)?;
-        }
+        let operation = MatrixOperation::from_argument(self.operation, "trans")?;
+        check_sizes([(m, "m"), (n, "n")])?;
         let order = if is_left { m } else { n };
         let place = |(address, _): (u64, i64)| BatchLocation::Strided(address, 0);
         let [a, b, c] = operands(
@@ -96,8 +94,7 @@ impl StructuredProduct {
         let reads = !alpha.is_known_zero();
         let used = [&c, &a, &b];
         for matrix in &used[..if reads { 3 } else { 1 }] {
-            matrix.check_address()?;
-            matrix.check_bounds(driver)?;
+            matrix.check_memory(driver)?;
         }
         let in_place = reads && self.check_aliases(&a, &b, &c)?;
         let [a_view, b_view, c_view] =

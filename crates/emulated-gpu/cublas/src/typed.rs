@@ -10,9 +10,9 @@ use crate::operand::BatchLocation;
 /// Converts the type arguments of `A`, `B` and `C`.
 pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3], Rejection> {
     Ok([
-        DataType::from_code(codes[0], "Atype")?,
-        DataType::from_code(codes[1], "Btype")?,
-        DataType::from_code(codes[2], "Ctype")?,
+        DataType::from_argument(codes[0], "Atype")?,
+        DataType::from_argument(codes[1], "Btype")?,
+        DataType::from_argument(codes[2], "Ctype")?,
     ])
 }
 

@@ -2,7 +2,7 @@
 
 use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, View, reject_if};
 
-use crate::level3::check_size;
+use crate::level3::check_sizes;
 
 /// A vector as the arguments describe it.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ impl Vector {
     /// lowest address.
     pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix, Rejection> {
         let Self { name, inc_name, address, ty, len, inc } = *self;
-        check_size(len, &format!("the length of {name}"))?;
+        check_sizes([(len, &*format!("the length of {name}"))])?;
         reject_if!(inc == 0, invalid, "{inc_name} is 0: it must not be 0");
         let ld = i64::try_from(inc.unsigned_abs())
             .map_err(|_| Rejection::invalid(format!("{inc_name} is {inc}")))?;
@@ -36,8 +36,7 @@ impl Vector {
             batch: 1,
             batch_stride: 0,
         };
-        matrix.check_address()?;
-        matrix.check_bounds(driver)?;
+        matrix.check_memory(driver)?;
         Ok(matrix)
     }
 

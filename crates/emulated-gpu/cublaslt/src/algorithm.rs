@@ -199,9 +199,11 @@ fn check_types(
     types: (c_int, c_int, c_int, c_int),
 ) -> Result<bool, Rejection> {
     let compute = Compute::from_code(compute_type)?;
-    let scale = DataType::from_code(scale, "scaleType")?;
-    let (a, b) = (DataType::from_code(types.0, "Atype")?, DataType::from_code(types.1, "Btype")?);
-    let (c, d) = (DataType::from_code(types.2, "Ctype")?, DataType::from_code(types.3, "Dtype")?);
+    let scale = DataType::from_argument(scale, "scaleType")?;
+    let (a, b) =
+        (DataType::from_argument(types.0, "Atype")?, DataType::from_argument(types.1, "Btype")?);
+    let (c, d) =
+        (DataType::from_argument(types.2, "Ctype")?, DataType::from_argument(types.3, "Dtype")?);
     Ok(scale == scale_type(compute, a) && a == b && c == d && compute.supports(a, c))
 }
 

@@ -65,7 +65,7 @@ impl Layout {
             name,
             ld_name,
             address,
-            ty: DataType::from_code(self.ty, &format!("the type of {name}"))?,
+            ty: DataType::from_argument(self.ty, &format!("the type of {name}"))?,
             rows: size(self.rows, "rows")?,
             columns: size(self.columns, "columns")?,
             ld: self.ld,

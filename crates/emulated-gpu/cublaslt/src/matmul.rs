@@ -125,10 +125,7 @@ export! {
             PointerMode::Device
         };
         let scale = scale_type(problem.compute, problem.a.ty);
-        let scalars = (
-            Scalar::from_pointer(driver, alpha, mode, scale, "alpha")?,
-            Scalar::from_pointer(driver, beta, mode, scale, "beta")?,
-        );
+        let scalars = Scalar::alpha_and_beta(driver, (alpha, beta), mode, scale)?;
         let addresses = Addresses { a: a as u64, b: b as u64, c: c as u64, d: d as u64 };
         let mut operands =
             Operands::check(driver, problem, addresses, scalars, algorithm.as_ref())?;

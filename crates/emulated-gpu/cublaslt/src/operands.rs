@@ -51,8 +51,7 @@ impl Operands {
             used.push(&problem.c);
         }
         for matrix in used {
-            matrix.check_address()?;
-            matrix.check_bounds(driver)?;
+            matrix.check_memory(driver)?;
         }
         check_aliases(&problem, reads_c)?;
         let capability = driver.capability;

@@ -39,8 +39,8 @@ impl Problem {
         let (a, b, c, d) = layouts;
         let problem = Self {
             operations: (
-                MatrixOperation::from_code(descriptor.transa, "CUBLASLT_MATMUL_DESC_TRANSA")?,
-                MatrixOperation::from_code(descriptor.transb, "CUBLASLT_MATMUL_DESC_TRANSB")?,
+                MatrixOperation::from_argument(descriptor.transa, "CUBLASLT_MATMUL_DESC_TRANSA")?,
+                MatrixOperation::from_argument(descriptor.transb, "CUBLASLT_MATMUL_DESC_TRANSB")?,
             ),
             epilogue: Epilogue::from_code(descriptor.epilogue)?,
             compute: Compute::from_code(descriptor.compute_type)?,
@@ -73,7 +73,7 @@ impl Problem {
 
     fn check_descriptor(&self) -> Result<(), Rejection> {
         let descriptor = &self.descriptor;
-        let scale = DataType::from_code(descriptor.scale_type, "the scale type")?;
+        let scale = DataType::from_argument(descriptor.scale_type, "the scale type")?;
         let wanted = scale_type(self.compute, self.a.ty);
         if scale != wanted {
             return Err(Rejection::unsupported(format!(

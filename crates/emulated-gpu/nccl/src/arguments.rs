@@ -41,7 +41,7 @@ pub(crate) fn check_config(config: In<'_, Config>) -> Result {
 /// # Errors
 /// `ncclInvalidArgument` if the number is not a data type.
 pub(crate) fn data_type(number: c_int) -> Result<DataType> {
-    DataType::from_number(number).ok_or_else(|| {
+    DataType::from_code(number).ok_or_else(|| {
         Error::argument(format!("datatype is {number}, which is not an ncclDataType_t"))
     })
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::driver::Context;
-use crate::ffi::{Code, Error, Result};
+use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
 use crate::membership::Membership;
 use crate::reduction::{FIRST_CUSTOM_OP, Factor, Reduction};
@@ -224,7 +224,7 @@ impl Communicator {
 
     /// The line that is printed when work of this rank fails.
     pub(crate) fn describe_error(&self, name: &str, error: &Error) -> String {
-        let code = Code::from_number(error.code as u32);
-        format!("{name}, rank {} of {}: {} ({code:?})", self.rank(), self.ranks(), error.why)
+        let Error { code, why } = error;
+        format!("{name}, rank {} of {}: {why} ({code:?})", self.rank(), self.ranks())
     }
 }

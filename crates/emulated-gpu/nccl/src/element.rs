@@ -1,64 +1,32 @@
 //! Data types and their arithmetic; each step is rounded to the type.
 
+use c_abi::c_enum;
 use half::{bf16, f16};
 
 use crate::fp8::Fp8Format;
 
-/// `ncclDataType_t`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum DataType {
-    Int8 = 0,
-    Uint8 = 1,
-    Int32 = 2,
-    Uint32 = 3,
-    Int64 = 4,
-    Uint64 = 5,
-    Float16 = 6,
-    Float32 = 7,
-    Float64 = 8,
-    Bfloat16 = 9,
-    Float8e4m3 = 10,
-    Float8e5m2 = 11,
+c_enum! {
+    /// `ncclDataType_t`
+    pub(crate) enum DataType: str {
+        Int8 0 "ncclInt8";
+        Uint8 1 "ncclUint8";
+        Int32 2 "ncclInt32";
+        Uint32 3 "ncclUint32";
+        Int64 4 "ncclInt64";
+        Uint64 5 "ncclUint64";
+        Float16 6 "ncclFloat16";
+        Float32 7 "ncclFloat32";
+        Float64 8 "ncclFloat64";
+        Bfloat16 9 "ncclBfloat16";
+        Float8e4m3 10 "ncclFloat8e4m3";
+        Float8e5m2 11 "ncclFloat8e5m2";
+    }
 }
 
 impl DataType {
-    const ALL: [Self; 12] = [
-        Self::Int8,
-        Self::Uint8,
-        Self::Int32,
-        Self::Uint32,
-        Self::Int64,
-        Self::Uint64,
-        Self::Float16,
-        Self::Float32,
-        Self::Float64,
-        Self::Bfloat16,
-        Self::Float8e4m3,
-        Self::Float8e5m2,
-    ];
-
-    /// The type with this `ncclDataType_t` number.
-    pub(crate) fn from_number(number: i32) -> Option<Self> {
-        Self::ALL.get(usize::try_from(number).ok()?).copied()
-    }
-
     /// The type's name in `nccl.h`.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Int8 => "ncclInt8",
-            Self::Uint8 => "ncclUint8",
-            Self::Int32 => "ncclInt32",
-            Self::Uint32 => "ncclUint32",
-            Self::Int64 => "ncclInt64",
-            Self::Uint64 => "ncclUint64",
-            Self::Float16 => "ncclFloat16",
-            Self::Float32 => "ncclFloat32",
-            Self::Float64 => "ncclFloat64",
-            Self::Bfloat16 => "ncclBfloat16",
-            Self::Float8e4m3 => "ncclFloat8e4m3",
-            Self::Float8e5m2 => "ncclFloat8e5m2",
-        }
+        self.texts()[0]
     }
 
     /// The size of an element in bytes.

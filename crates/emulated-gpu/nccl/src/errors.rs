@@ -3,21 +3,18 @@
 use std::ffi::{c_char, c_int};
 
 use crate::communicator::Handle;
-use crate::ffi::last_error;
+use crate::ffi::{Code, last_error};
+
+/// `ncclInProgress`, which is never returned here.
+const IN_PROGRESS: c_int = 7;
 
 /// Describes an error code.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn ncclGetErrorString(code: c_int) -> *const c_char {
-    let text = match code {
-        0 => c"no error",
-        1 => c"unhandled cuda error (details on standard error)",
-        2 => c"unhandled system error (details on standard error)",
-        3 => c"internal error (details on standard error)",
-        4 => c"invalid argument (details on standard error)",
-        5 => c"invalid usage (details on standard error)",
-        6 => c"remote process exited or there was an error on another rank",
-        7 => c"operation in progress",
-        _ => c"unknown result code",
+    let text = match Code::from_code(code) {
+        Some(code) => code.texts()[0],
+        None if code == IN_PROGRESS => c"operation in progress",
+        None => c"unknown result code",
     };
     text.as_ptr()
 }

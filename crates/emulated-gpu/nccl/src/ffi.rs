@@ -1,9 +1,9 @@
 //! The foreign function interface between C and Rust: codes, pointers and error messages.
 
 use std::cell::RefCell;
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 
-use c_abi::Fault;
+use c_abi::{Fault, c_enum};
 use emulated_blas::{Rejection, Status};
 
 /// The return type of the exported functions.
@@ -11,31 +11,16 @@ pub(crate) type ReturnCode = c_int;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
 
-/// `ncclResult_t`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i32)]
-pub(crate) enum Code {
-    Success = 0,
-    UnhandledCuda = 1,
-    System = 2,
-    Internal = 3,
-    InvalidArgument = 4,
-    InvalidUsage = 5,
-    Remote = 6,
-}
-
-impl Code {
-    /// The code with this number; unknown numbers become `Internal`.
-    pub(crate) fn from_number(number: u32) -> Self {
-        match number {
-            0 => Self::Success,
-            1 => Self::UnhandledCuda,
-            2 => Self::System,
-            4 => Self::InvalidArgument,
-            5 => Self::InvalidUsage,
-            6 => Self::Remote,
-            _ => Self::Internal,
-        }
+c_enum! {
+    /// `ncclResult_t`
+    pub(crate) enum Code: CStr {
+        Success 0 c"no error";
+        UnhandledCuda 1 c"unhandled cuda error (details on standard error)";
+        System 2 c"unhandled system error (details on standard error)";
+        Internal 3 c"internal error (details on standard error)";
+        InvalidArgument 4 c"invalid argument (details on standard error)";
+        InvalidUsage 5 c"invalid usage (details on standard error)";
+        Remote 6 c"remote process exited or there was an error on another rank";
     }
 }
 

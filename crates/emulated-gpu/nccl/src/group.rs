@@ -26,7 +26,7 @@ pub(crate) enum GroupCall {
 impl GroupCall {
     fn name(&self) -> &'static str {
         match self {
-            Self::Collective(collective) => collective.parameters.kind.name(),
+            Self::Collective(collective) => collective.parameters.kind.texts()[0],
             Self::Transfer(transfer) => transfer.name(),
         }
     }

@@ -49,7 +49,7 @@ impl Failure {
     /// it.
     fn unpack(packed: u64) -> Option<Self> {
         let rank = |shift: u32| (packed >> shift) as usize % MAX_RANKS;
-        let code = match Code::from_number((packed >> 32) as u32) {
+        let code = match Code::from_code((packed >> 32) as i32).unwrap_or(Code::Internal) {
             Code::Success => Code::Internal,
             code => code,
         };

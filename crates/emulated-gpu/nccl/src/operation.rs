@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use c_abi::c_enum;
+
 use crate::element::DataType;
 use crate::region::Call;
 
@@ -12,14 +14,14 @@ pub(crate) const RECEIVE: u32 = 7;
 /// Describes a call that a rank has published, such as "calls ncclSend of 4 ncclFloat32 to rank 2".
 /// `None` if it has published none.
 pub(crate) fn describe(call: &Call) -> Option<String> {
-    let data_type = DataType::from_number(call.data_type.load(Relaxed) as i32);
+    let data_type = DataType::from_code(call.data_type.load(Relaxed) as i32);
     let data_type = data_type.map_or("elements of another type", DataType::name);
     let (count, other) = (call.count.load(Relaxed), call.root.load(Relaxed));
     let (name, to) = match call.kind.load(Relaxed) {
         SEND => ("ncclSend", format!(" to rank {other}")),
         RECEIVE => ("ncclRecv", format!(" from rank {other}")),
         kind => {
-            let kind = NcclCollective::from_number(kind)?;
+            let kind = NcclCollective::from_code(kind as i32)?;
             let rest = match (kind, call.reduction.load(Relaxed)) {
                 (NcclCollective::Broadcast, _) => format!(" from rank {other}"),
                 (NcclCollective::Reduce, 0) => format!(" to rank {other}"),
@@ -27,39 +29,20 @@ pub(crate) fn describe(call: &Call) -> Option<String> {
                 (NcclCollective::AllGather, _) | (_, 0) => String::new(),
                 (_, by) => format!(" by operation {by}"),
             };
-            (kind.name(), rest)
+            (kind.texts()[0], rest)
         }
     };
     Some(format!("calls {name} of {count} {data_type}{to}"))
 }
 
-/// The kinds of collectives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum NcclCollective {
-    AllReduce = 1,
-    Reduce = 2,
-    Broadcast = 3,
-    AllGather = 4,
-    ReduceScatter = 5,
-}
-
-impl NcclCollective {
-    /// The name of the exported function.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::AllReduce => "ncclAllReduce",
-            Self::Reduce => "ncclReduce",
-            Self::Broadcast => "ncclBroadcast",
-            Self::AllGather => "ncclAllGather",
-            Self::ReduceScatter => "ncclReduceScatter",
-        }
-    }
-
-    fn from_number(number: u32) -> Option<Self> {
-        [Self::AllReduce, Self::Reduce, Self::Broadcast, Self::AllGather, Self::ReduceScatter]
-            .into_iter()
-            .find(|kind| *kind as u32 == number)
+c_enum! {
+    /// The kinds of collectives, with the names of the exported functions.
+    pub(crate) enum NcclCollective: str {
+        AllReduce 1 "ncclAllReduce";
+        Reduce 2 "ncclReduce";
+        Broadcast 3 "ncclBroadcast";
+        AllGather 4 "ncclAllGather";
+        ReduceScatter 5 "ncclReduceScatter";
     }
 }
 
@@ -89,14 +72,13 @@ impl CollectiveParameters {
     pub(crate) fn difference(&self, call: &Call) -> Option<String> {
         let theirs = call.kind.load(Relaxed);
         if theirs != self.kind as u32 {
-            let name = NcclCollective::from_number(theirs)
-                .map_or("another operation", NcclCollective::name);
+            let name = NcclCollective::from_code(theirs as i32)
+                .map_or("another operation", |kind| kind.texts()[0]);
             return Some(format!("calls {name}"));
         }
         let data_type = call.data_type.load(Relaxed);
         if data_type != self.data_type as u32 {
-            let name =
-                DataType::from_number(data_type as i32).map_or("another type", DataType::name);
+            let name = DataType::from_code(data_type as i32).map_or("another type", DataType::name);
             return Some(format!("has elements of {name}, not of {}", self.data_type.name()));
         }
         let count = call.count.load(Relaxed);

@@ -152,7 +152,7 @@ impl Transfer {
             if (count, data_type) != (self.count, self.data_type as u32) {
                 self.publish(own);
                 let theirs =
-                    DataType::from_number(data_type as i32).map_or("another type", DataType::name);
+                    DataType::from_code(data_type as i32).map_or("another type", DataType::name);
                 let why = format!(
                     "rank {peer} sends {count} elements of {theirs}, and rank {rank} receives {} of {}",
                     self.count,

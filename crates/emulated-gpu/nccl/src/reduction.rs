@@ -258,7 +258,7 @@ mod tests {
         let bytes =
             |one: u8, size: usize| (0..size * 3).map(|i| one + (i as u8 % 3)).collect::<Vec<u8>>();
         for number in 0..12 {
-            let data_type = DataType::from_number(number).unwrap();
+            let data_type = DataType::from_code(number).unwrap();
             let ranks = [bytes(1, data_type.size()), bytes(2, data_type.size())];
             for operation in 0..FIRST_CUSTOM_OP {
                 let reduction = Reduction::built_in(operation).unwrap();
@@ -269,6 +269,6 @@ mod tests {
                 }
             }
         }
-        assert!(Reduction::built_in(5).is_err() && DataType::from_number(12).is_none());
+        assert!(Reduction::built_in(5).is_err() && DataType::from_code(12).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_uint};
 
-use c_abi::{Fault, statuses};
+use c_abi::{Fault, c_enum};
 
 /// The code returned to C.
 pub(crate) type ReturnCode = c_uint;
@@ -11,9 +11,9 @@ pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
 
-statuses! {
+c_enum! {
     /// `nvmlReturn_t`
-    pub(crate) enum Status {
+    pub(crate) enum Status: CStr {
     Success 0 c"Success";
     Uninitialized 1 c"Uninitialized";
     InvalidArgument 2 c"Invalid Argument";

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use c_abi::{Fault, statuses};
+use c_abi::{Fault, c_enum};
 
 /// The type that C receives.
 pub(crate) type ReturnCode = c_int;
@@ -12,9 +12,9 @@ pub(crate) type In<'a, T> = c_abi::In<'a, T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
 
-statuses! {
+c_enum! {
     /// `nvrtcResult`; some of these are never returned here.
-    pub(crate) enum Status {
+    pub(crate) enum Status: CStr {
         Success 0 c"NVRTC_SUCCESS";
         OutOfMemory 1 c"NVRTC_ERROR_OUT_OF_MEMORY";
         ProgramCreationFailure 2 c"NVRTC_ERROR_PROGRAM_CREATION_FAILURE";

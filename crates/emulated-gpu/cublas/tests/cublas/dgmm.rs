@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{self, cublasSideMode_t};
 
-use crate::numbers::{Complex, Number, get, put, times, values};
+use crate::numbers::{Number, c64, get, put, values};
 use crate::support::{Blas, Messages};
 
 const LEFT: cublasSideMode_t = cublasSideMode_t::CUBLAS_SIDE_LEFT;
@@ -20,7 +20,7 @@ fn check<T: Number>(call: Call<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;
     let (a, x) = (values::<T>(LDA * n, 1), values::<T>(2 * m, 7));
-    let nines: Vec<Complex> = vec![[9.0, 0.0]; LDA * n];
+    let nines: Vec<c64> = vec![c64::new(9.0, 0.0); LDA * n];
     for (mode, inc) in
         [LEFT, RIGHT].into_iter().flat_map(|mode| [1, 2, -2, 0].map(|inc| (mode, inc)))
     {
@@ -36,7 +36,7 @@ fn check<T: Number>(call: Call<'_>) {
                 let index = if mode == LEFT { row } else { column };
                 let index = if inc < 0 { len - 1 - index } else { index };
                 let place = column * LDA + row;
-                expected[place] = times(x[index * step], a[place]);
+                expected[place] = x[index * step] * a[place];
             }
             assert_eq!(get(&blas, target), expected, "{mode:?} {inc} {in_place}");
         }

@@ -4,9 +4,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 
 use cudarc::cublas::sys::{self, cublasOperation_t};
 
-use crate::numbers::{
-    ALPHA, BETA, Number, OPERATIONS, element, get, put, scaled, sum_of_products, values,
-};
+use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, element, get, put, scaled, values};
 use crate::support::Blas;
 
 /// `m`, `n` and `k`.
@@ -35,7 +33,7 @@ struct Call {
 fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
     let blas = Blas::new();
     let (m, n, k) = SIZES;
-    let scalars = [ALPHA, BETA].map(T::from_parts);
+    let scalars = [ALPHA, BETA].map(T::from_complex);
     for (ta, tb) in (0..3).flat_map(|ta| (0..3).map(move |tb| (ta, tb))) {
         // Leading dimensions larger than necessary.
         let lds = [if ta == 0 { m } else { k } + 1, if tb == 0 { k } else { n } + 2, m + 3];
@@ -46,10 +44,9 @@ fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
         for index in 0..BATCH {
             let (a, b) = (&a[index * lens[0]..], &b[index * lens[1]..]);
             for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
-                let sum =
-                    sum_of_products((0..k).map(|p| {
-                        (element(a, lds[0], ta, row, p), element(b, lds[1], tb, p, column))
-                    }));
+                let product =
+                    |p| element(a, lds[0], ta, row, p) * element(b, lds[1], tb, p, column);
+                let sum = (0..k).map(product).sum();
                 let c = &mut expected[index * lens[2] + column * lds[2] + row];
                 *c = scaled::<T>(sum, *c);
             }

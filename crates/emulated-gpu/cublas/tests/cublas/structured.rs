@@ -5,9 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{self, cublasDiagType_t, cublasFillMode_t, cublasSideMode_t};
 
-use crate::numbers::{
-    ALPHA, BETA, Complex, Number, OPERATIONS, conjugate, get, put, scaled, sum_of_products, values,
-};
+use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, c64, get, put, scaled, values};
 use crate::support::{Blas, Messages};
 
 const SIDES: [cublasSideMode_t; 2] =
@@ -46,36 +44,38 @@ impl Case {
     }
 
     /// Columns with a gap between them; NaN where nothing is stored.
-    fn triangle(&self, values: &[Complex]) -> Vec<Complex> {
+    fn triangle(&self, values: &[c64]) -> Vec<c64> {
         let (order, mut stored) = (self.order(), Vec::new());
         for column in 0..order {
             for row in 0..order + GAP {
                 let inside = row < order && if self.lower { row >= column } else { row <= column };
                 let is_read = inside && !(self.has_unit_diagonal && row == column);
-                stored.push(if is_read { values[column * order + row] } else { [f64::NAN; 2] });
+                stored.push(if is_read {
+                    values[column * order + row]
+                } else {
+                    c64::new(f64::NAN, f64::NAN)
+                });
             }
         }
         stored
     }
 
     /// The reference product `op(A) · B` or `B · op(A)` for a full `A`, in column order.
-    fn product(&self, a: &dyn Fn(usize, usize) -> Complex, b: &[Complex]) -> Vec<Complex> {
+    fn product(&self, a: &dyn Fn(usize, usize) -> c64, b: &[c64]) -> Vec<c64> {
         let (m, n) = SIZES;
         let a = |row: usize, column: usize| match self.operation {
             0 => a(row, column),
             1 => a(column, row),
-            _ => conjugate(a(column, row)),
+            _ => a(column, row).conj(),
         };
         let places = (0..n).flat_map(|column| (0..m).map(move |row| (row, column)));
         places
             .map(|(row, column)| {
-                sum_of_products((0..self.order()).map(|p| {
-                    if self.left {
-                        (a(row, p), b[column * m + p])
-                    } else {
-                        (b[p * m + row], a(p, column))
-                    }
-                }))
+                let product = |p| match self.left {
+                    true => a(row, p) * b[column * m + p],
+                    false => b[p * m + row] * a(p, column),
+                };
+                (0..self.order()).map(product).sum()
             })
             .collect()
     }
@@ -100,22 +100,22 @@ fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) 
         let a = |row: usize, column: usize| {
             let inside = if case.lower { row >= column } else { row <= column };
             match (is_hermitian, inside) {
-                (None, _) if row == column && case.has_unit_diagonal => [1.0, 0.0],
-                (None, false) => [0.0; 2],
-                (Some(true), _) if row == column => [full[column * order + row][0], 0.0],
-                (Some(true), false) => conjugate(full[row * order + column]),
+                (None, _) if row == column && case.has_unit_diagonal => c64::new(1.0, 0.0),
+                (None, false) => c64::default(),
+                (Some(true), _) if row == column => c64::new(full[column * order + row].re, 0.0),
+                (Some(true), false) => full[row * order + column].conj(),
                 (Some(false), false) => full[row * order + column],
                 _ => full[column * order + row],
             }
         };
         let products = case.product(&a, &b).into_iter().zip(&c);
-        let expected: Vec<Complex> = products
-            .map(|(sum, &old)| scaled::<T>(sum, if mirrors { old } else { [0.0; 2] }))
+        let expected: Vec<c64> = products
+            .map(|(sum, &old)| scaled::<T>(sum, if mirrors { old } else { c64::default() }))
             .collect();
         let (a, b) = (put::<T>(&blas, &stored), put::<T>(&blas, &b));
         let c = if in_place { b.clone() } else { put(&blas, &c) };
         let target = if in_place { &b } else { &c };
-        let (alpha, beta) = (T::from_parts(ALPHA), T::from_parts(BETA));
+        let (alpha, beta) = (T::from_complex(ALPHA), T::from_complex(BETA));
         let pointers = [
             (&raw const alpha).cast(),
             blas.address::<_, c_void>(&a).cast_const(),

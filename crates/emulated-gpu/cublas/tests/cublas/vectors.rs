@@ -4,9 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
-use crate::numbers::{
-    ALPHA, BETA, Complex, Number, OPERATIONS, element, get, put, scaled, sum_of_products, values,
-};
+use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, c64, element, get, put, scaled, values};
 use crate::support::Blas;
 
 /// The rows and columns of a matrix, and its leading dimension.
@@ -19,15 +17,12 @@ type Call<'a> = &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c
 fn check<T: Number>(call: Call<'_>) {
     let blas = Blas::new();
     let (m, n, ld) = SHAPE;
-    let scalars = [ALPHA, BETA].map(T::from_parts);
+    let scalars = [ALPHA, BETA].map(T::from_complex);
     for (operation, code) in OPERATIONS.into_iter().enumerate() {
         let (rows, columns) = if operation == 0 { (m, n) } else { (n, m) };
         let (a, x, y) = (values::<T>(ld * n, 1), values::<T>(2 * columns, 2), values::<T>(rows, 3));
-        let sum = |row| {
-            let products = (0..columns).map(|p| (element(&a, ld, operation, row, p), x[2 * p]));
-            sum_of_products(products)
-        };
-        let expected: Vec<Complex> = (0..rows).map(|row| scaled::<T>(sum(row), y[row])).collect();
+        let sum = |row| (0..columns).map(|p| element(&a, ld, operation, row, p) * x[2 * p]).sum();
+        let expected: Vec<c64> = (0..rows).map(|row| scaled::<T>(sum(row), y[row])).collect();
         let memory = [&a, &x, &y].map(|values| put::<T>(&blas, values));
         let addresses = memory.each_ref().map(|slice| blas.address(slice));
         let scalars = scalars.each_ref().map(|scalar| (&raw const *scalar).cast());

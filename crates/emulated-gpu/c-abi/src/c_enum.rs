@@ -1,12 +1,12 @@
-//! Declaration of status enums.
+//! Declaration of enums of C headers.
 
-/// Declares a library's status enum: for each status its name, number, and descriptions.
+/// Declares an enum of a C header: for each member its name, its number, and texts of type `str` or `CStr`.
 #[macro_export]
-macro_rules! statuses {
+macro_rules! c_enum {
     (
         $(#[$meta:meta])*
-        $visibility:vis enum $name:ident {
-            $($(#[$of_one:meta])* $status:ident $code:literal $($text:literal)+;)*
+        $visibility:vis enum $name:ident: $text_type:ty {
+            $($(#[$member_meta:meta])* $member:ident $code:literal $($text:literal)+;)*
         }
     ) => {
         $(#[$meta])*
@@ -14,28 +14,28 @@ macro_rules! statuses {
         #[repr(i32)]
         #[allow(dead_code, reason = "the list is complete, so that every number has its texts")]
         $visibility enum $name {
-            $($(#[$of_one])* $status = $code,)*
+            $($(#[$member_meta])* $member = $code,)*
         }
 
         #[allow(dead_code, reason = "not every library uses all of these functions")]
         impl $name {
-            /// Every status.
-            $visibility const ALL: &[Self] = &[$(Self::$status),*];
+            /// All members.
+            $visibility const ALL: &[Self] = &[$(Self::$member),*];
 
-            /// The status with this number.
+            /// The member with this number.
             #[must_use]
             $visibility fn from_code(code: i32) -> Option<Self> {
                 match code {
-                    $($code => Some(Self::$status),)*
+                    $($code => Some(Self::$member),)*
                     _ => None,
                 }
             }
 
-            /// Its descriptions.
+            /// The texts of the member.
             #[must_use]
-            $visibility fn texts(self) -> &'static [&'static std::ffi::CStr] {
+            $visibility fn texts(self) -> &'static [&'static $text_type] {
                 match self {
-                    $(Self::$status => &[$($text),*],)*
+                    $(Self::$member => &[$($text),*],)*
                 }
             }
         }
@@ -44,15 +44,15 @@ macro_rules! statuses {
 
 #[cfg(test)]
 mod tests {
-    statuses! {
-        enum Status {
+    c_enum! {
+        enum Status: std::ffi::CStr {
             Success 0 c"SUCCESS" c"done";
             Invalid 7 c"INVALID" c"an argument is wrong";
         }
     }
 
     #[test]
-    fn statuses_are_found_by_number() {
+    fn members_are_found_by_number() {
         for &status in Status::ALL {
             assert_eq!(Status::from_code(status as i32), Some(status));
         }

@@ -1,70 +1,15 @@
-//! Products compared with sums computed here in double precision.
-
-#![allow(unsafe_code, reason = "products take addresses")]
-
-#[path = "product/rounding.rs"]
-mod rounding;
+//! Products of real matrices.
 
 use emulated_blas::{
     Compute, DataType, InputRounding, Matrix, MatrixOperation, Order, Product, Real, Scalar, Split,
-    View, load, store,
 };
 use proptest::prelude::*;
 
-/// Values that are not exact in binary, positive and negative.
-fn value(index: usize) -> f64 {
-    (((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0) * 1.7
-}
+use crate::buffer::{self, value};
 
-/// Two words, aligned to 16 bytes.
-#[derive(Clone, Copy)]
-#[repr(align(16))]
-struct Pair([u64; 2]);
-
-/// Memory for a matrix, filled with values rounded to its type.
-struct Buffer {
-    words: Vec<Pair>,
-    matrix: Matrix,
-}
-
-impl Buffer {
-    fn new(ty: DataType, rows: usize, columns: usize, pad: usize, order: Order) -> Self {
-        let beside = if order == Order::Column { rows } else { columns };
-        let apart = if order == Order::Column { columns } else { rows };
-        let ld = beside.max(1) + pad;
-        let elements = ld * apart.max(1);
-        let mut words = vec![Pair([0; 2]); elements.div_ceil(2)];
-        let address = words.as_mut_ptr() as u64;
-        let matrix = Matrix {
-            name: "A",
-            ld_name: "lda",
-            address,
-            ty,
-            rows: rows as u64,
-            columns: columns as u64,
-            ld: ld as i64,
-            order,
-            batch: 1,
-            batch_stride: 0,
-        };
-        for index in 0..elements {
-            // SAFETY: there is space for `elements` elements of up to 8 bytes.
-            unsafe { store(address, ty, index as isize, value(index + rows)) };
-        }
-        Self { words, matrix }
-    }
-
-    fn get(&self, row: usize, column: usize) -> f64 {
-        let (row_stride, column_stride) = self.matrix.strides();
-        let index = row as isize * row_stride + column as isize * column_stride;
-        assert!(index >= 0 && (index as usize) < self.words.iter().map(|pair| pair.0.len()).sum());
-        // SAFETY: the index was just checked.
-        unsafe { load(self.matrix.address, self.matrix.ty, index) }
-    }
-
-    fn view(&self, operation: MatrixOperation) -> View {
-        View::of_matrix(&self.matrix, operation, 0)
-    }
+/// A matrix with these gaps between its lines.
+fn buffer(ty: DataType, sizes: (usize, usize), pad: usize, order: Order) -> buffer::Buffer {
+    buffer::Buffer::new(ty, sizes, pad, order, |index| value(index + sizes.0))
 }
 
 /// The parameters of a product.
@@ -82,6 +27,19 @@ struct Case {
     parts: usize,
 }
 
+/// A case in column order without transposition, split sums or scaling.
+const PLAIN: Case = Case {
+    shape: (0, 0, 0),
+    transposed: (false, false),
+    rows_first: (false, false, false),
+    pad: 0,
+    types: TYPES[0],
+    alpha: 1.0,
+    beta: 0.0,
+    capability: 90,
+    parts: 1,
+};
+
 fn operation(transposed: bool) -> MatrixOperation {
     if transposed { MatrixOperation::Transpose } else { MatrixOperation::None }
 }
@@ -94,12 +52,11 @@ fn check(case: &Case) {
     let (m, n, k) = case.shape;
     let (ta, tb) = case.transposed;
     let (ab, c_type, compute) = case.types;
-    let (rows, columns) = if ta { (k, m) } else { (m, k) };
-    let a = Buffer::new(ab, rows, columns, case.pad, order(case.rows_first.0));
-    let (rows, columns) = if tb { (n, k) } else { (k, n) };
-    let b = Buffer::new(ab, rows, columns, case.pad + 1, order(case.rows_first.1));
-    let c = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
-    let before = Buffer::new(c_type, m, n, 2 * case.pad, order(case.rows_first.2));
+    let stored = |transposed, (rows, columns)| operation(transposed).sizes((rows, columns));
+    let a = buffer(ab, stored(ta, (m, k)), case.pad, order(case.rows_first.0));
+    let b = buffer(ab, stored(tb, (k, n)), case.pad + 1, order(case.rows_first.1));
+    let [c, before] =
+        [(); 2].map(|()| buffer(c_type, (m, n), 2 * case.pad, order(case.rows_first.2)));
     let views = [a.view(operation(ta)), b.view(operation(tb)), c.view(MatrixOperation::None)];
     let product = Product {
         alpha: Scalar::Value(case.alpha),
@@ -142,19 +99,20 @@ fn check(case: &Case) {
         for column in 0..n {
             let (mut sum, mut size) = (0.0, 0.0);
             for depth in 0..k {
-                let left = if ta { a.get(depth, row) } else { a.get(row, depth) };
-                let right = if tb { b.get(column, depth) } else { b.get(depth, column) };
+                let (row_a, column_a) = operation(ta).sizes((row, depth));
+                let (row_b, column_b) = operation(tb).sizes((depth, column));
+                let (left, right) = (a.get(row_a, column_a), b.get(row_b, column_b));
                 sum += input(left) * input(right);
                 size += (input(left) * input(right)).abs();
             }
-            let old = before.get(row, column);
+            let old: f64 = before.get(row, column);
             let expected = case.alpha * sum + case.beta * old;
             let magnitude = case.alpha.abs() * size + (case.beta * old).abs();
             // Below the smallest normal half, the spacing of halves is constant.
             let least = if c_type == DataType::F16 { 2f64.powi(-14) } else { 1e-7 };
             let bound =
                 (k as f64 + 4.0) * 2.5 * unit * magnitude + stored * expected.abs().max(least);
-            let got = c.get(row, column);
+            let got: f64 = c.get(row, column);
             assert!(
                 (got - expected).abs() <= bound,
                 "[{row}, {column}]: {got}, not {expected}: {case:?}"
@@ -168,12 +126,8 @@ fn check(case: &Case) {
     };
     for line in 0..apart {
         for index in beside..ld {
-            let at = (line * ld + index) as isize;
-            // SAFETY: inside both buffers.
-            let pair: (f64, f64) = unsafe {
-                (load(c.matrix.address, c_type, at), load(before.matrix.address, c_type, at))
-            };
-            assert_eq!(pair.0, pair.1, "padding of line {line}: {case:?}");
+            let [now, old]: [f64; 2] = [&c, &before].map(|buffer| buffer.at(line * ld + index));
+            assert_eq!(now, old, "padding of line {line}: {case:?}");
         }
     }
 }
@@ -212,17 +166,7 @@ proptest! {
 #[test]
 fn products_on_several_threads() {
     for types in TYPES {
-        check(&Case {
-            shape: (257, 130, 301),
-            transposed: (true, false),
-            rows_first: (false, false, false),
-            pad: 3,
-            types,
-            alpha: 1.0,
-            beta: 0.0,
-            capability: 90,
-            parts: 1,
-        });
+        check(&Case { shape: (257, 130, 301), transposed: (true, false), pad: 3, types, ..PLAIN });
     }
 }
 
@@ -251,19 +195,8 @@ fn products_of_several_tiles_and_thin_products() {
             for (pad, beta, rows_first) in
                 [(0, 0.0, false), (3, -1.5, false), (1, 0.0, true), (0, 1.0, true)]
             {
-                let rows_first = (false, false, rows_first);
-                let (alpha, capability, parts) = (0.5, 90, 1);
-                check(&Case {
-                    shape,
-                    transposed,
-                    rows_first,
-                    pad,
-                    types,
-                    alpha,
-                    beta,
-                    capability,
-                    parts,
-                });
+                let (rows_first, alpha) = ((false, false, rows_first), 0.5);
+                check(&Case { shape, transposed, rows_first, pad, types, alpha, beta, ..PLAIN });
             }
         }
     }
@@ -282,17 +215,8 @@ fn thin_products_of_several_parts() {
             ((64, 90_001, 3), (false, false)),
             ((90_001, 64, 3), (false, true)),
         ] {
-            check(&Case {
-                shape,
-                transposed,
-                rows_first: (false, false, false),
-                pad: 1,
-                types,
-                alpha: -0.5,
-                beta: 2.0,
-                capability: 90,
-                parts: 1,
-            });
+            let (pad, alpha, beta) = (1, -0.5, 2.0);
+            check(&Case { shape, transposed, pad, types, alpha, beta, ..PLAIN });
         }
     }
 }

@@ -4,7 +4,7 @@ use emulated_blas::{
     Compute, DataType, InputRounding, MatrixOperation, Order, Product, Real, Scalar, View, store,
 };
 
-use super::Buffer;
+use crate::buffer::{Buffer, value};
 
 /// The terms are 2048 and a one in each of the three groups that follow. Half precision has no
 /// number between 2048 and 2050, and ties go to even, so each one is lost if the sum is kept in
@@ -22,7 +22,7 @@ fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
     ] {
         let k = 64;
         let [a, b] = [0, 1].map(|which| {
-            let buffer = Buffer::new(DataType::F16, k, 8, pad, Order::Column);
+            let buffer = Buffer::new(DataType::F16, (k, 8), pad, Order::Column, value);
             for depth in 0..k {
                 let value = match (which, depth) {
                     (0, 0) => 2048.0,
@@ -34,7 +34,7 @@ fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
             }
             buffer
         });
-        let d = Buffer::new(DataType::F16, 1, 1, 0, Order::Column);
+        let d = Buffer::new(DataType::F16, (1, 1), 0, Order::Column, value);
         let views = [
             a.view(MatrixOperation::Transpose),
             b.view(MatrixOperation::None),
@@ -43,7 +43,7 @@ fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
         let product = Product::new([1, 1, k], views, compute, capability);
         // SAFETY: the buffers are alive, large enough, and do not overlap.
         unsafe { product.run(None) }.unwrap();
-        assert_eq!(d.get(0, 0), expected, "{compute:?} on {capability}, {pad} apart");
+        assert_eq!(d.get::<f64>(0, 0), expected, "{compute:?} on {capability}, {pad} apart");
     }
 }
 
@@ -131,9 +131,9 @@ fn sums_match_the_tensor_core_model_of_the_card() {
         (DataType::Bf16, Compute::F32(InputRounding::Full), Format::Bf16),
     ] {
         for capability in [80, 90] {
-            let a = Buffer::new(ab, m, k, 0, Order::Column);
-            let b = Buffer::new(ab, k, n, 0, Order::Column);
-            let d = Buffer::new(DataType::F32, m, n, 0, Order::Column);
+            let a = Buffer::new(ab, (m, k), 0, Order::Column, value);
+            let b = Buffer::new(ab, (k, n), 0, Order::Column, value);
+            let d = Buffer::new(DataType::F32, (m, n), 0, Order::Column, value);
             let views = [&a, &b, &d].map(|buffer| buffer.view(MatrixOperation::None));
             let product = Product::new([m, n, k], views, compute, capability);
             // SAFETY: the buffers are alive, large enough, and do not overlap.
@@ -146,7 +146,7 @@ fn sums_match_the_tensor_core_model_of_the_card() {
                     (0..k).map(|p| (input(a.get(row, p)), input(b.get(p, column)))).collect();
                 factors.resize(k.next_multiple_of(16), (0.0, 0.0));
                 let model = dot(&rules, (format, format), Sum::Single, &factors, 0.0);
-                let got = d.get(row, column);
+                let got: f64 = d.get(row, column);
                 assert!(got == f64::from(model), "{compute:?} on {capability}: {got}, not {model}");
             }
         }
