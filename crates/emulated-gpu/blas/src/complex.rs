@@ -17,10 +17,6 @@ macro_rules! complex {
                 Self::new(x as $part, 0.0)
             }
 
-            fn from_f32(x: f32) -> Self {
-                Self::new(x.into(), 0.0)
-            }
-
             fn from_parts(real: f64, imaginary: f64) -> Self {
                 Self::new(real as $part, imaginary as $part)
             }

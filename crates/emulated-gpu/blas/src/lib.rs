@@ -35,6 +35,7 @@ mod split;
 mod status;
 mod structured;
 pub mod tensor_cores;
+mod thin;
 mod tiles;
 mod vector;
 mod view;

@@ -31,7 +31,9 @@ pub unsafe trait Number:
     /// Converts to the nearest number.
     fn from_f64(x: f64) -> Self;
     /// Converts to the nearest number.
-    fn from_f32(x: f32) -> Self;
+    fn from_f32(x: f32) -> Self {
+        Self::from_f64(x.into())
+    }
     /// The nearest number with these parts; real types ignore `imaginary`.
     fn from_parts(real: f64, imaginary: f64) -> Self;
     /// The real and the imaginary part, which is 0 for real types.
@@ -97,10 +99,6 @@ macro_rules! real {
 
             fn from_f64(x: f64) -> Self {
                 x as Self
-            }
-
-            fn from_f32(x: f32) -> Self {
-                x.into()
             }
 
             fn from_parts(real: f64, _: f64) -> Self {
