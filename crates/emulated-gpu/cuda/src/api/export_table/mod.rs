@@ -31,11 +31,6 @@ struct Word(*const c_void);
 // SAFETY: function addresses and numbers never change.
 unsafe impl Sync for Word {}
 
-/// The first word of a table of `words` words: its size.
-const fn size(words: usize) -> Word {
-    Word(std::ptr::without_provenance(words * size_of::<usize>()))
-}
-
 /// Bytes of an identifier, in memory order.
 type Id = [u8; 16];
 
@@ -50,61 +45,6 @@ struct Table {
     name: &'static str,
     words: &'static [Word],
 }
-
-static TABLES: [Table; 11] = [
-    Table {
-        id: id(0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9),
-        name: "CUDART_INTERFACE",
-        words: &CUDART_INTERFACE,
-    },
-    Table {
-        id: id(0xa094_798c_2e74_2e74_93f2_0800_200c_0a66),
-        name: "TOOLS_RUNTIME_CALLBACK_HOOKS",
-        words: &CALLBACK_HOOKS,
-    },
-    Table {
-        id: id(0x42d8_5a81_23f6_cb47_8298_f6e7_8a3a_ecdc),
-        name: "TOOLS_TLS",
-        words: &TOOLS_TLS,
-    },
-    Table {
-        id: id(0xc693_336e_1121_df11_a8c3_68f3_55d8_9593),
-        name: "CONTEXT_LOCAL_STORAGE_INTERFACE_V0301",
-        words: &LOCAL_STORAGE,
-    },
-    Table {
-        id: id(0x0ca5_0b8c_1004_929a_89a7_d0df_10e7_7286),
-        name: "CTX_CREATE_BYPASS",
-        words: &CREATE_BYPASS,
-    },
-    Table {
-        id: id(0x195b_cbf4_d67d_024a_acc5_1d29_cea6_31ae),
-        name: "HEAP_ACCESS",
-        words: &HEAP_ACCESS,
-    },
-    Table {
-        id: id(0xb105_41e1_f7c7_c74a_9f64_f223_be99_f1e2),
-        name: "DEVICE_EXTENDED_RT",
-        words: &DEVICE_EXTENDED,
-    },
-    Table {
-        id: id(0xd408_2055_bde6_704b_8d34_ba12_3c66_e1f2),
-        name: "INTEGRITY_CHECK",
-        words: &INTEGRITY_CHECK,
-    },
-    Table {
-        id: id(0x263e_8860_7cd2_6143_92f6_bbd5_006d_fa7e),
-        name: "UNKNOWN_CHECKS",
-        words: &CONTEXT_CHECKS,
-    },
-    Table {
-        id: id(0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2),
-        name: "CU_ETID_ToolsContext",
-        words: &TOOLS_CONTEXT,
-    },
-    // NVRTC looks up these tables when it finds a driver, but doesn't need the functions in them.
-    Table { id: id(0xda91_51d3_3ae6_cc41_a5c0_4f26_d533_e328), name: "NVRTC's", words: &EMPTY },
-];
 
 /// Tables that are optional for the callers: NVIDIA's own drivers of CUDA 12.0 don't have all of them.
 const OPTIONAL: [Id; 2] =
@@ -141,12 +81,29 @@ extern "C" fn undescribed<const TABLE: usize, const ENTRY: usize>() -> Code {
     })
 }
 
-/// Words for undescribed entries: `undescribed!(table: entry …)`
-macro_rules! undescribed {
-    ($table:literal: $($entry:literal)*) => {
-        [$(Word(undescribed::<$table, $entry> as *const c_void)),*]
+/// A word of a table: `[n]` for the size of a table of n words, `null`, the number of an undescribed
+/// entry, or a function.
+macro_rules! word {
+    ($table:literal [$words:literal]) => {
+        Word(std::ptr::without_provenance($words * size_of::<usize>()))
     };
-    ($table:literal[$entry:literal]) => { Word(undescribed::<$table, $entry> as *const c_void) };
+    ($table:literal null) => {
+        Word(std::ptr::null())
+    };
+    ($table:literal $entry:literal) => {
+        Word(undescribed::<$table, $entry> as *const c_void)
+    };
+    ($table:literal $function:ident) => {
+        Word($function as *const c_void)
+    };
+}
+
+/// Declares tables: number, variable, name, identifier, and a [`word`] for each word.
+macro_rules! tables {
+    ($($number:literal $table:ident $name:literal $id:literal [$($word:tt)*])*) => {
+        $(static $table: &[Word] = &[$(word!($number $word)),*];)*
+        static TABLES: &[Table] = &[$(Table { id: id($id), name: $name, words: $table }),*];
+    };
 }
 
 /// Entries: functions like the exported ones, but without an exported symbol.
@@ -225,8 +182,8 @@ entries! {
     /// plus the number of the question; `seconds` counts from 1970.
     fn identify(version: u32, seconds: u64, answer: Out<[u64; 2]>) {
         let addresses = TableAddresses {
-            runtime: (&raw const CUDART_INTERFACE).addr(),
-            identity: (&raw const INTEGRITY_CHECK).addr(),
+            runtime: CUDART_INTERFACE.as_ptr().addr(),
+            identity: INTEGRITY_CHECK.as_ptr().addr(),
             function: INTEGRITY_CHECK[1].0.addr(),
         };
         answer.set(identity::answer(version, seconds, &addresses)?)
@@ -254,70 +211,37 @@ extern "C" fn extra_hooks(out: Out<*const AtomicU32>, words: Out<usize>) {
     set_buffer(&EXTRA_HOOKS, out, words);
 }
 
-static EMPTY: [Word; 1] = [size(1)];
-
-static CUDART_INTERFACE: [Word; 13] = [
-    size(13),
-    Word(register_module as *const c_void),
-    Word(primary_context as *const c_void),
-    undescribed!(0[3]),
-    undescribed!(0[4]),
-    undescribed!(0[5]),
-    Word(register_module_extended as *const c_void),
-    Word(unregister_module as *const c_void),
-    Word(load_fatbin as *const c_void),
-    undescribed!(0[9]),
-    undescribed!(0[10]),
-    undescribed!(0[11]),
-    Word(load_compilers as *const c_void),
-];
-
-static CALLBACK_HOOKS: [Word; 7] = [
-    size(7),
-    undescribed!(1[1]),
-    Word(hooks as *const c_void),
-    undescribed!(1[3]),
-    undescribed!(1[4]),
-    undescribed!(1[5]),
-    Word(extra_hooks as *const c_void),
-];
-
-static TOOLS_TLS: [Word; 4] = [size(4), undescribed!(2[1]), undescribed!(2[2]), undescribed!(2[3])];
-
-/// This table doesn't begin with its size; it ends with a null word.
-static LOCAL_STORAGE: [Word; 4] = [
-    Word(storage_put as *const c_void),
-    Word(storage_delete as *const c_void),
-    Word(storage_get as *const c_void),
-    Word(std::ptr::null()),
-];
-
-static CREATE_BYPASS: [Word; 2] = [size(2), Word(cuCtxCreate_v2 as *const c_void)];
-
-static HEAP_ACCESS: [Word; 3] = [size(3), undescribed!(5[1]), undescribed!(5[2])];
-
-static DEVICE_EXTENDED: [Word; 26] =
-    with_size(undescribed!(6: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25));
-
-static INTEGRITY_CHECK: [Word; 3] = [size(3), Word(identify as *const c_void), undescribed!(7[2])];
-
-static CONTEXT_CHECKS: [Word; 4] = [
-    size(4),
-    undescribed!(8[1]),
-    Word(context_check as *const c_void),
-    Word(no_check as *const c_void),
-];
-
-static TOOLS_CONTEXT: [Word; 95] = with_size(undescribed!(9:
-    0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36
-    37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70
-    71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94
-));
-
-/// Stores the table's size in its first word.
-const fn with_size<const N: usize>(mut words: [Word; N]) -> [Word; N] {
-    words[0] = size(N);
-    words
+tables! {
+    0 CUDART_INTERFACE "CUDART_INTERFACE" 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9 [
+        [13] register_module primary_context 3 4 5 register_module_extended unregister_module load_fatbin
+        9 10 11 load_compilers
+    ]
+    1 CALLBACK_HOOKS "TOOLS_RUNTIME_CALLBACK_HOOKS" 0xa094_798c_2e74_2e74_93f2_0800_200c_0a66 [
+        [7] 1 hooks 3 4 5 extra_hooks
+    ]
+    2 TOOLS_TLS "TOOLS_TLS" 0x42d8_5a81_23f6_cb47_8298_f6e7_8a3a_ecdc [[4] 1 2 3]
+    // This table doesn't begin with its size; it ends with a null word.
+    3 LOCAL_STORAGE "CONTEXT_LOCAL_STORAGE_INTERFACE_V0301" 0xc693_336e_1121_df11_a8c3_68f3_55d8_9593 [
+        storage_put storage_delete storage_get null
+    ]
+    4 CREATE_BYPASS "CTX_CREATE_BYPASS" 0x0ca5_0b8c_1004_929a_89a7_d0df_10e7_7286 [[2] cuCtxCreate_v2]
+    5 HEAP_ACCESS "HEAP_ACCESS" 0x195b_cbf4_d67d_024a_acc5_1d29_cea6_31ae [[3] 1 2]
+    6 DEVICE_EXTENDED "DEVICE_EXTENDED_RT" 0xb105_41e1_f7c7_c74a_9f64_f223_be99_f1e2 [
+        [26]
+        1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25
+    ]
+    7 INTEGRITY_CHECK "INTEGRITY_CHECK" 0xd408_2055_bde6_704b_8d34_ba12_3c66_e1f2 [[3] identify 2]
+    8 CONTEXT_CHECKS "UNKNOWN_CHECKS" 0x263e_8860_7cd2_6143_92f6_bbd5_006d_fa7e [
+        [4] 1 context_check no_check
+    ]
+    9 TOOLS_CONTEXT "CU_ETID_ToolsContext" 0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2 [
+        [95]
+        1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38
+        39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+        74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94
+    ]
+    // NVRTC looks up these tables when it finds a driver, but doesn't need the functions in them.
+    10 NVRTC_TABLE "NVRTC's" 0xda91_51d3_3ae6_cc41_a5c0_4f26_d533_e328 [[1]]
 }
 
 export! {
