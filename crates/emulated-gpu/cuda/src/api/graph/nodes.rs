@@ -194,9 +194,14 @@ unsafe fn kernel_v1(parameters: In<KernelNodeV1>) -> Result<Operation> {
     kernel(&parameters.get()?)
 }
 
-/// Describes a node's work with `describe`, which returns `None` if the work is of another type.
-fn described<T>(node: Handle, describe: impl FnOnce(&Operation) -> Option<T>) -> Result<T> {
-    with_node(node, |node| node.operation().and_then(describe).ok_or_else(wrong_type))
+/// The parameters of a node's work, if the work matches a pattern.
+macro_rules! parameters_if {
+    ($node:ident, $pattern:pat => $parameters:expr) => {
+        with_node($node, |node| match node.operation() {
+            Some($pattern) => Ok($parameters),
+            _ => Err(wrong_type()),
+        })
+    };
 }
 
 /// Declares, for each type of node, the functions that add a node, return its parameters, and change them in a graph
@@ -245,34 +250,19 @@ nodes! {
         |node| parameters_of_v2(node);
     10000 cuGraphAddMemcpyNode, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams;
         10020 cuGraphExecMemcpyNodeSetParams: In<Copy3d>, Copy3d, _context; copy;
-        |node| described(node, |work| match work {
-            Operation::Copy(transfer) => Some(description_of(transfer)),
-            _ => None,
-        });
+        |node| parameters_if!(node, Operation::Copy(transfer) => description_of(transfer));
     10000 cuGraphAddMemsetNode, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeSetParams;
         10020 cuGraphExecMemsetNodeSetParams: In<SetNode>, SetNode, _context; fill;
-        |node| described(node, |work| match work {
-            Operation::Fill(fill) => Some(description_of_fill(fill)),
-            _ => None,
-        });
+        |node| parameters_if!(node, Operation::Fill(fill) => description_of_fill(fill));
     10000 cuGraphAddHostNode, cuGraphHostNodeGetParams, cuGraphHostNodeSetParams;
         10020 cuGraphExecHostNodeSetParams: In<HostNode>, HostNode; host;
-        |node| described(node, |work| match *work {
-            Operation::Host { function, data } => Some(HostNode { function, data }),
-            _ => None,
-        });
+        |node| parameters_if!(node, &Operation::Host { function, data } => HostNode { function, data });
     11010 cuGraphAddEventRecordNode, cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeSetEvent;
         11010 cuGraphExecEventRecordNodeSetEvent: Handle, Handle; record;
-        |node| described(node, |work| match work {
-            Operation::Record(event) => Some(event.handle),
-            _ => None,
-        });
+        |node| parameters_if!(node, Operation::Record(event) => event.handle);
     11010 cuGraphAddEventWaitNode, cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeSetEvent;
         11010 cuGraphExecEventWaitNodeSetEvent: Handle, Handle; wait;
-        |node| described(node, |work| match work {
-            Operation::WaitForEvent(event) => Some(event.handle),
-            _ => None,
-        });
+        |node| parameters_if!(node, Operation::WaitForEvent(event) => event.handle);
 
     others:
     10000 fn cuGraphAddChildGraphNode(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::abi::copy::{Copy2d, Copy3d, Side3d};
 use crate::abi::error::{Code, Result, fail_if};
-use crate::abi::ffi::{export, is_per_thread};
+use crate::abi::ffi::is_per_thread;
 use crate::abi::{Handle, In, List, Out, Pointer};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
@@ -233,20 +233,20 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
 macro_rules! copies {
     (
         $(
-            $since:literal $name:ident, $own:ident, $in_stream:ident, $own_in_stream:ident
+            $since:literal $name:ident, $per_thread:ident, $in_stream:ident, $per_thread_in_stream:ident
             ($($argument:ident: $type:ty),*) |$stream:ident, $call:ident| $copy:expr;
         )*
         others: $($others:tt)*
     ) => {
-        export! {
+        $crate::abi::ffi::export! {
             $(
-                $since fn $name($($argument: $type),*) also $own {
-                    let ($stream, $call) = (0, CallKind::Synchronous);
+                $since fn $name($($argument: $type),*) also $per_thread {
+                    let ($stream, $call) = (0, $crate::api::memory::copy::CallKind::Synchronous);
                     $copy
                 }
 
-                $since fn $in_stream($($argument: $type,)* $stream: Handle) also $own_in_stream {
-                    let $call = CallKind::Asynchronous;
+                $since fn $in_stream($($argument: $type,)* $stream: Handle) also $per_thread_in_stream {
+                    let $call = $crate::api::memory::copy::CallKind::Asynchronous;
                     $copy
                 }
             )*
@@ -254,6 +254,8 @@ macro_rules! copies {
         }
     };
 }
+pub(crate) use copies;
+
 copies! {
     4000 cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz(to: Pointer, from: Pointer, size: usize)
         |stream, call| copy_linear(place_of(to)?, place_of(from)?, size, stream, call);

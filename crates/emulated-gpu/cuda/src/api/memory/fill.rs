@@ -45,26 +45,26 @@ fn rows(
 /// variant (`_ptds` or `_ptsz`) whose stream 0 is the per-thread default stream.
 macro_rules! fills {
     ($(
-        $value:ident: $row:ident, $row_own:ident, $row_in:ident, $row_in_own:ident,
-        $rows:ident, $rows_own:ident, $rows_in:ident, $rows_in_own:ident;
+        $value:ident: $row:ident, $row_per_thread:ident, $row_in_stream:ident, $row_in_stream_per_thread:ident,
+        $rows:ident, $rows_per_thread:ident, $rows_in_stream:ident, $rows_in_stream_per_thread:ident;
     )*) => {
         export! {$(
-            3020 fn $row(to: Pointer, value: $value, count: usize) also $row_own {
+            3020 fn $row(to: Pointer, value: $value, count: usize) also $row_per_thread {
                 row(to, u32::from(value), size_of::<$value>() as u64, count, None)
             }
 
-            3020 fn $row_in(to: Pointer, value: $value, count: usize, stream: Handle) also $row_in_own {
+            3020 fn $row_in_stream(to: Pointer, value: $value, count: usize, stream: Handle) also $row_in_stream_per_thread {
                 row(to, u32::from(value), size_of::<$value>() as u64, count, Some(stream))
             }
 
             3020 fn $rows(to: Pointer, pitch: usize, value: $value, width: usize, height: usize)
-            also $rows_own {
+            also $rows_per_thread {
                 rows(to, pitch, (u32::from(value), size_of::<$value>() as u64), (width, height), None)
             }
 
-            3020 fn $rows_in(
+            3020 fn $rows_in_stream(
                 to: Pointer, pitch: usize, value: $value, width: usize, height: usize, stream: Handle
-            ) also $rows_in_own {
+            ) also $rows_in_stream_per_thread {
                 rows(to, pitch, (u32::from(value), size_of::<$value>() as u64), (width, height), Some(stream))
             }
         )*}

@@ -12,12 +12,20 @@ use crate::abi::{
 use crate::api::calling_thread;
 use crate::api::device;
 use crate::api::driver::driver;
+use crate::context::hardware::Hardware;
 use crate::memory::virtual_memory::{DESCRIPTOR, check_supported, map_error};
 
 /// The maximum alignment of reserved addresses that a program may request.
 const MAX_ALIGNMENT: usize = 1 << 40;
 /// The host's page size in bytes.
 const PAGE: usize = 4096;
+
+/// The hardware, if it supports virtual memory management.
+fn hardware() -> Result<&'static Hardware> {
+    let hardware = &driver()?.hardware;
+    check_supported(hardware.memory())?;
+    Ok(hardware)
+}
 
 /// Checks the properties, and returns the device on which the memory is to be created.
 fn check_properties(properties: &AllocationProperties) -> Result<u32> {
@@ -108,7 +116,7 @@ export! {
     10020 fn cuMemGetAllocationGranularity(
         granularity as required: Out<usize>, properties: In<AllocationProperties>, option: u32,
     ) {
-        check_supported(driver()?.hardware.memory())?;
+        hardware()?;
         check_properties(&properties.get()?)?;
         // CU_MEM_ALLOC_GRANULARITY_MINIMUM, …_RECOMMENDED
         fail_if!(option > 1, INVALID_VALUE, "there is no granularity {option}");
@@ -118,7 +126,7 @@ export! {
     10020 fn cuMemAddressReserve(
         out as required: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
     ) {
-        check_supported(driver()?.hardware.memory())?;
+        let memory = hardware()?.memory();
         check_no_flags(flags)?;
         if size == 0 || !size.is_multiple_of(PAGE) || !hint.is_multiple_of(PAGE as u64) {
             return Err(Code::INVALID_VALUE.because(format!(
@@ -130,20 +138,18 @@ export! {
             return Err(Code::INVALID_VALUE
                 .because(format!("the alignment {alignment} is neither 0 nor a power of two up to {MAX_ALIGNMENT}")));
         }
-        let memory = driver()?.hardware.memory();
         let reserved = memory.reserve_addresses(size as u64, alignment as u64, hint);
         out.set(reserved.map_err(map_error)?)
     }
 
     10020 fn cuMemAddressFree(address: Pointer, size: usize) {
-        check_supported(driver()?.hardware.memory())?;
-        driver()?.hardware.memory().release_addresses(address, size as u64).map_err(map_error)
+        hardware()?.memory().release_addresses(address, size as u64).map_err(map_error)
     }
 
     10020 fn cuMemCreate(
         out as required: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
     ) {
-        check_supported(driver()?.hardware.memory())?;
+        let hardware = hardware()?;
         check_no_flags(flags)?;
         let properties = properties.get()?;
         let device = check_properties(&properties)?;
@@ -152,50 +158,44 @@ export! {
             return Err(Code::INVALID_VALUE
                 .because(format!("the size {size} must be a positive multiple of {GRANULARITY} (cuMemGetAllocationGranularity)")));
         }
-        let driver = driver()?;
         let exported = properties.handle_types != 0;
-        let made = driver.hardware.allocations.physical(size, device, exported)?;
-        out.set(driver.hardware.handles.insert(made, properties.handle_types))
+        let memory = hardware.allocations.physical(size, device, exported)?;
+        out.set(hardware.handles.insert(memory, properties.handle_types))
     }
 
     10020 fn cuMemRelease(handle: Handle) {
-        check_supported(driver()?.hardware.memory())?;
-        driver()?.hardware.handles.release(handle)
+        hardware()?.handles.release(handle)
     }
 
     11000 fn cuMemRetainAllocationHandle(out as required: Out<Handle>, address: In<u8>) {
-        check_supported(driver()?.hardware.memory())?;
-        let (driver, at) = (driver()?, address.address() as u64);
-        let mapping = driver.hardware.memory().mapping(at);
-        let known = mapping.and_then(|mapping| driver.hardware.handles.find(&mapping.physical));
-        let known = known.ok_or_else(|| {
+        let (hardware, at) = (hardware()?, address.address() as u64);
+        let mapping = hardware.memory().mapping(at);
+        let physical = mapping.and_then(|mapping| hardware.handles.find(&mapping.physical));
+        let physical = physical.ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("no memory is mapped at {at:#x} (cuMemMap)"))
         })?;
-        driver.hardware.handles.retain(&known);
-        out.set(known.handle)
+        hardware.handles.retain(&physical);
+        out.set(physical.handle)
     }
 
     10020 fn cuMemMap(address: Pointer, size: usize, offset: usize, handle: Handle, flags: u64) {
-        check_supported(driver()?.hardware.memory())?;
+        let hardware = hardware()?;
         check_no_flags(flags)?;
         fail_if!(offset != 0, INVALID_VALUE, "memory can only be mapped from its beginning; the offset must be 0");
-        let driver = driver()?;
-        let known = driver.hardware.handles.get(handle)?;
-        driver.hardware.allocations.map(address, size as u64, &known)
+        let physical = hardware.handles.get(handle)?;
+        hardware.allocations.map(address, size as u64, &physical)
     }
 
     10020 fn cuMemUnmap(address: Pointer, size: usize) {
-        check_supported(driver()?.hardware.memory())?;
-        driver()?.hardware.allocations.unmap(address, size as u64)
+        hardware()?.allocations.unmap(address, size as u64)
     }
 
     10020 fn cuMemSetAccess(
         address: Pointer, size: usize, descriptions: In<AccessDescription>, count: usize,
     ) {
-        check_supported(driver()?.hardware.memory())?;
+        let memory = hardware()?.memory();
         let list = descriptions.list(count)?.into_iter().map(access).collect::<Result<Vec<_>>>()?;
         fail_if!(list.is_empty(), INVALID_VALUE, "there must be at least one access description");
-        let memory = driver()?.hardware.memory();
         for (device, read, write) in list {
             memory.set_access((address, size as u64), device, read, write).map_err(map_error)?;
         }
@@ -203,10 +203,10 @@ export! {
     }
 
     10020 fn cuMemGetAccess(flags as required: Out<u64>, location: In<Location>, address: Pointer) {
-        check_supported(driver()?.hardware.memory())?;
+        let memory = hardware()?.memory();
         let location = location.get()?;
         let (device, ..) = access(AccessDescription { location, flags: 0 })?;
-        let mapping = driver()?.hardware.memory().mapping(address).ok_or_else(|| {
+        let mapping = memory.mapping(address).ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("no memory is mapped at {address:#x} (cuMemMap)"))
         })?;
         flags.set(u64::from(access_of(&mapping, device)))
@@ -215,44 +215,42 @@ export! {
     10020 fn cuMemGetAllocationPropertiesFromHandle(
         out as required: Out<AllocationProperties>, handle: Handle,
     ) {
-        check_supported(driver()?.hardware.memory())?;
-        let known = driver()?.hardware.handles.get(handle)?;
-        out.set(AllocationProperties::pinned_on(known.memory.device(), known.types))
+        let physical = hardware()?.handles.get(handle)?;
+        out.set(AllocationProperties::pinned_on(physical.memory.device(), physical.types))
     }
 
     10020 fn cuMemExportToShareableHandle(out as required: Out<i32>, handle: Handle, kind: i32, flags: u64) {
-        check_supported(driver()?.hardware.memory())?;
+        let hardware = hardware()?;
         check_no_flags(flags)?;
         check_handle_type(kind)?;
-        let known = driver()?.hardware.handles.get(handle)?;
-        if known.types & kind == 0 {
+        let physical = hardware.handles.get(handle)?;
+        if physical.types & kind == 0 {
             return Err(Code::INVALID_VALUE
                 .because("this memory can't be exported as this type of handle; request the type in cuMemCreate"));
         }
-        let file = known.memory.export().ok_or_else(|| {
+        let file = physical.memory.export().ok_or_else(|| {
             Code::OPERATING_SYSTEM.because("this process has too many open files")
         })?;
         out.set(OwnedFd::from(file).into_raw_fd())
     }
 
     10020 fn cuMemImportFromShareableHandle(out as required: Out<Handle>, descriptor: usize, kind: i32) {
-        check_supported(driver()?.hardware.memory())?;
+        let hardware = hardware()?;
         check_handle_type(kind)?;
-        let (driver, wrong) = (driver()?, |why: &str| {
-            Code::INVALID_VALUE.because(format!("the file descriptor {descriptor}: {why}"))
-        });
+        let wrong =
+            |why: &str| Code::INVALID_VALUE.because(format!("the file descriptor {descriptor}: {why}"));
         let number = i32::try_from(descriptor).map_err(|_| wrong("it is out of range"))?;
-        let memory = driver.hardware.memory().import_physical(number);
+        let memory = hardware.memory().import_physical(number);
         let memory = memory.ok_or_else(|| {
             wrong("it is not open, or it is not memory that an emulated driver exported")
         })?;
         device::check(memory.device() as i32)?;
-        let handle = match driver.hardware.handles.same_as(&memory) {
-            Some(known) => {
-                driver.hardware.handles.retain(&known);
-                known.handle
+        let handle = match hardware.handles.same_as(&memory) {
+            Some(physical) => {
+                hardware.handles.retain(&physical);
+                physical.handle
             }
-            None => driver.hardware.handles.insert(memory, DESCRIPTOR),
+            None => hardware.handles.insert(memory, DESCRIPTOR),
         };
         out.set(handle)
     }

@@ -1,14 +1,13 @@
 //! CUDA arrays, and the one-dimensional copies from and to them.
 
 use crate::abi::error::{Code, Result};
-use crate::abi::ffi::export;
 use crate::abi::texture::{Array3dDescription, ArrayDescription};
 use crate::abi::{Device, Handle, In, Out, Pointer};
 use crate::api::calling_thread;
 use crate::api::context::synchronize_users;
 use crate::api::device;
 use crate::api::driver::driver;
-use crate::api::memory::copy::{CallKind, copy, place_of};
+use crate::api::memory::copy::{CallKind, copies, copy, place_of};
 use crate::device::texture_limits::LINEAR;
 use crate::memory::copy::{CopyMemory, End, Transfer};
 use crate::stream::capture;
@@ -70,7 +69,15 @@ fn out_of_array(
     copy(transfer(from, contiguous(to, shape), shape), stream, call)
 }
 
-export! {
+copies! {
+    3020 cuMemcpyHtoA_v2, cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz
+        (to: Handle, offset: usize, from: In<u8>, size: usize)
+        |stream, call| into_array((to, offset), place_of(from.address() as u64)?, size, (stream, call));
+    3020 cuMemcpyAtoH_v2, cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync_v2_ptsz
+        (to: Out<u8>, from: Handle, offset: usize, size: usize)
+        |stream, call| out_of_array(place_of(to.address() as u64)?, (from, offset), size, (stream, call));
+
+    others:
     3020 fn cuArrayCreate_v2(out: Out<Handle>, description: In<ArrayDescription>) {
         let ArrayDescription { width, height, format, channels } = description.get()?;
         let (depth, flags) = (0, 0);
@@ -101,32 +108,6 @@ export! {
         }
         synchronize_users(Some(array.context))?;
         arrays.destroy(&array)
-    }
-
-    3020 fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: In<u8>, size: usize)
-    also cuMemcpyHtoA_v2_ptds {
-        let from = place_of(from.address() as u64)?;
-        into_array((to, offset), from, size, (0, CallKind::Synchronous))
-    }
-
-    3020 fn cuMemcpyHtoAAsync_v2(
-        to: Handle, offset: usize, from: In<u8>, size: usize, stream: Handle,
-    ) also cuMemcpyHtoAAsync_v2_ptsz {
-        let from = place_of(from.address() as u64)?;
-        into_array((to, offset), from, size, (stream, CallKind::Asynchronous))
-    }
-
-    3020 fn cuMemcpyAtoH_v2(to: Out<u8>, from: Handle, offset: usize, size: usize)
-    also cuMemcpyAtoH_v2_ptds {
-        let to = place_of(to.address() as u64)?;
-        out_of_array(to, (from, offset), size, (0, CallKind::Synchronous))
-    }
-
-    3020 fn cuMemcpyAtoHAsync_v2(
-        to: Out<u8>, from: Handle, offset: usize, size: usize, stream: Handle,
-    ) also cuMemcpyAtoHAsync_v2_ptsz {
-        let to = place_of(to.address() as u64)?;
-        out_of_array(to, (from, offset), size, (stream, CallKind::Asynchronous))
     }
 
     3020 fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: Pointer, size: usize)
