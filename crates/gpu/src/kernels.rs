@@ -12,7 +12,7 @@ pub struct Kernel {
     pub ptx: &'static str,
 }
 
-macro_rules! kernels {
+macro_rules! files {
     ($($name:literal)*) => {
         &[$(Kernel {
             name: $name,
@@ -23,7 +23,7 @@ macro_rules! kernels {
 }
 
 /// Every kernel of the folder `kernels`, in the order of a training step.
-pub const KERNELS: &[Kernel] = kernels! {
+pub const KERNELS: &[Kernel] = files! {
     "matmul_a_bt" "add_bias" "relu" "softmax" "sigmoid"
     "cross_entropy" "bce" "squared_error"
     "output_gradient" "output_gradient_of_share" "matmul_at_b" "sum_batch" "matmul_a_b" "relu_backward"
@@ -33,7 +33,7 @@ pub const KERNELS: &[Kernel] = kernels! {
 
 /// Every file of the folder `kernels/products`, the simplest first. Each has the three products
 /// `matmul_a_bt`, `matmul_at_b` and `matmul_a_b`.
-pub const PRODUCTS: &[Kernel] = kernels! {
+pub const PRODUCTS: &[Kernel] = files! {
     "products/coalesced" "products/shared_tile" "products/register_tile" "products/vectorised"
     "products/wmma"
 };
