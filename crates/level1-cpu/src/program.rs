@@ -1,7 +1,5 @@
 //! Level 1 as a program: its name, its option, its device.
 
-use std::fmt;
-
 use clap::{Args, ValueEnum};
 use tensor::Network;
 use training::{Level, Result};
@@ -16,12 +14,6 @@ pub enum Form {
     /// Fused, on all cores; the results differ only by rounding.
     #[default]
     Fast,
-}
-
-impl fmt::Display for Form {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        host::write_value(self, f)
-    }
 }
 
 /// The options that only this level has.

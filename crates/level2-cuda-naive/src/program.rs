@@ -1,6 +1,5 @@
 //! Level 2 as a program: its name, its options, its device.
 
-use std::fmt;
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
@@ -20,12 +19,6 @@ pub enum Kernels {
     PerOperation,
     /// A thread for each sample, which computes the forward and the backward pass of that sample.
     PerSample,
-}
-
-impl fmt::Display for Kernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        host::write_value(self, f)
-    }
 }
 
 /// The options that only this level has.
