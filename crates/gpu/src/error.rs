@@ -124,6 +124,9 @@ pub enum GpuError {
         /// The shape's elements; `usize::MAX` if that overflows.
         expected: usize,
     },
+    /// A library of CUDA, such as cuBLAS, rejected a call.
+    #[error("{0}")]
+    Library(String),
     /// The size of a buffer in bytes overflows.
     #[error(
         "a buffer of {elements} elements has more bytes than can be addressed: make the layers or the \

@@ -44,6 +44,12 @@ pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
     }
 }
 
+/// `columns` times `rows` blocks of `threads` threads.
+#[must_use]
+pub const fn grid(columns: u32, rows: u32, threads: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (columns, rows, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
+}
+
 /// The number of a loss in kernels.
 #[must_use]
 pub const fn loss_code(loss: Loss) -> u32 {

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
-use tensor::{Network, Tensor, TensorName};
 
 use crate::{Buffer, Function, Gpu, GpuError, Profiler, Result, View, Work, size};
 
@@ -99,22 +98,5 @@ impl Launcher {
         })?;
         self.stream.synchronize()?;
         Ok(read)
-    }
-
-    /// Reads the named tensor of a batch of `batch` samples from a buffer that may be larger than needed.
-    /// Waits for everything that was launched.
-    ///
-    /// # Errors
-    /// As [`read`](Self::read).
-    pub fn tensor(
-        &self,
-        from: &View<'_>,
-        network: &Network,
-        name: TensorName,
-        batch: usize,
-    ) -> training::Result<Option<Tensor>> {
-        let shape = network.shape(name, batch).unwrap_or_default();
-        let data = self.read(from, shape.iter().product())?;
-        Tensor::new(shape, data).map(Some).map_err(training::Error::level)
     }
 }

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
-use tensor::TensorName;
-use training::Parameters;
 
 use crate::memory::{Buffer, buffer, zeros};
-use crate::{Launcher, Result, size};
+use crate::{Result, size};
 
 // ANCHOR: layer
 /// One layer, `n` units on `m` inputs.
@@ -43,19 +41,11 @@ pub struct Layer {
 
 impl Layer {
     /// A layer with all parameters 0. Buffers with a row for each sample have one element until a batch is
-    /// loaded.
+    /// loaded; without `gradients`, so have `dw` and `db`.
     ///
     /// # Errors
     /// The driver's error.
-    pub fn new(stream: &Arc<CudaStream>, inputs: usize, outputs: usize) -> Result<Self> {
-        Self::allocate(stream, inputs, outputs, true)
-    }
-
-    /// As [`new`](Self::new); without `gradients`, `dw` and `db` have one element too.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn allocate(
+    pub fn new(
         stream: &Arc<CudaStream>,
         inputs: usize,
         outputs: usize,
@@ -74,41 +64,6 @@ impl Layer {
             dz: buffer(stream, 1)?,
             dw: gradient(weights)?,
             db: gradient(outputs)?,
-        })
-    }
-
-    /// Replaces the parameters of all layers.
-    ///
-    /// # Errors
-    /// [`GpuError::Shape`](crate::GpuError::Shape) if a layer has fewer parameters; the driver's error.
-    pub fn set_parameters(
-        layers: &mut [Self],
-        on: &Launcher,
-        parameters: &Parameters,
-    ) -> Result<()> {
-        for (layer, given) in layers.iter_mut().zip(&parameters.layers) {
-            on.write(given.w.data(), &mut layer.w)?;
-            on.write(given.b.data(), &mut layer.b)?;
-        }
-        Ok(())
-    }
-
-    /// The buffer of a tensor, which may be larger than the loaded batch needs. `None` for tensors that don't
-    /// belong to a layer (`x`, `y`, `p`, the loss), and for the updated parameters: the update is in place.
-    #[must_use]
-    pub fn find(layers: &[Self], name: TensorName) -> Option<&Buffer> {
-        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
-        let layer = |l: usize| &layers[l - 1];
-        Some(match name {
-            W(l) => &layer(l).w,
-            B(l) => &layer(l).b,
-            Z(l) => &layer(l).z,
-            A(l) => &layer(l).a,
-            Da(l) => &layer(l).da,
-            Dz(l) => &layer(l).dz,
-            Dw(l) => &layer(l).dw,
-            Db(l) => &layer(l).db,
-            X | Y | P | Loss | WNext(_) | BNext(_) => return None,
         })
     }
 }

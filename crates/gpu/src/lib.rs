@@ -18,7 +18,7 @@
 //!    |
 //! compiler ── compile ── nvrtc, ptx_version, library      otherwise compiles the source
 //!
-//! layer ── memory          buffers
+//! state ── layer ── memory      the buffers of a training step
 //! function ── launcher ── launch       kernels, their launches into a stream, and grid sizes
 //!    |
 //! profiler ── timing, work, nvtx      passes launches to a recorder, such as the crate `profile`
@@ -55,10 +55,12 @@ pub mod library;
 pub mod memory;
 mod nvrtc;
 mod nvtx;
+pub mod phases;
 mod probe;
 mod profiler;
 pub mod ptx_version;
 pub mod source;
+mod state;
 mod timing;
 pub mod transfer;
 mod work;
@@ -79,5 +81,6 @@ pub use memory::{AsView, Buffer, View};
 pub use nvtx::{Nvtx, Range};
 pub use probe::{DetectedGpu, Unusable};
 pub use profiler::{ActivityKind, Profiler, Recorder};
+pub use state::State;
 pub use timing::Stretch;
 pub use work::{Length, Size, Work, size};

@@ -78,19 +78,6 @@ impl Profiler {
         self.0.as_ref()?.range(name)
     }
 
-    /// Records a launch, given the events before and after it.
-    ///
-    /// # Errors
-    /// The driver's error.
-    pub fn launched(&self, work: Work, events: Option<(CudaEvent, CudaEvent)>) -> Result<()> {
-        match (&self.0, events) {
-            (Some(recorder), Some((start, end))) => {
-                recorder.record(work, ActivityKind::Kernel, Stretch::between(start, end))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Records a collective, given the events before and after it.
     ///
     /// # Errors
@@ -111,10 +98,25 @@ impl Profiler {
         bytes: usize,
         copy: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
-        let Some(recorder) = &self.0 else { return copy() };
-        let _range = recorder.range(name);
-        let stretch = Stretch::record(stream, copy)?;
-        recorder.record(Work { operation: name, bytes, flops: 0 }, ActivityKind::Copy, stretch)
+        let work = Work { operation: name, bytes, flops: 0 };
+        self.activity(work, ActivityKind::Copy, stream, copy)
+    }
+
+    /// Runs `launch`, which puts an activity into a stream, and records it.
+    ///
+    /// # Errors
+    /// The error of `launch`; the driver's error.
+    pub fn activity(
+        &self,
+        work: Work,
+        kind: ActivityKind,
+        stream: &CudaStream,
+        launch: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(recorder) = &self.0 else { return launch() };
+        let _range = recorder.range(work.operation);
+        let stretch = Stretch::record(stream, launch)?;
+        recorder.record(work, kind, stretch)
     }
 
     /// Launches a kernel, and records it. The host does not wait. If `cooperative`, all blocks are on the
@@ -141,6 +143,11 @@ impl Profiler {
         let events = unsafe {
             if cooperative { launch.launch_cooperative(shape) } else { launch.launch(shape) }
         }?;
-        self.launched(work, events)
+        match (&self.0, events) {
+            (Some(recorder), Some((start, end))) => {
+                recorder.record(work, ActivityKind::Kernel, Stretch::between(start, end))
+            }
+            _ => Ok(()),
+        }
     }
 }

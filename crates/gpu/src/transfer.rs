@@ -13,12 +13,14 @@ use crate::{Buffer, Gpu, Launcher, Profiler, Result, View};
 
 mod double_buffered;
 mod explicit;
+mod fixed;
 mod pinned;
 mod resident;
 mod unified;
 
 use double_buffered::DoubleBuffered;
 use explicit::Explicit;
+pub use fixed::Fixed;
 use pinned::Pinned;
 pub use resident::{Resident, SamplesOnDevice};
 use unified::Unified;
@@ -81,11 +83,20 @@ pub trait Transfer {
     /// The driver's error.
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()>;
 
-    /// `x`, `[B, n0]`.
-    fn x(&self) -> View<'_>;
+    /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, of the loaded batch.
+    fn views(&self) -> [View<'_>; 2];
 
-    /// `y`, `[B, C]`, one-hot.
-    fn y(&self) -> View<'_>;
+    /// `x` of the loaded batch.
+    fn x(&self) -> View<'_> {
+        let [x, _] = self.views();
+        x
+    }
+
+    /// `y` of the loaded batch.
+    fn y(&self) -> View<'_> {
+        let [_, y] = self.views();
+        y
+    }
 }
 
 /// `x` and `y` of a batch in the device's memory, in buffers that may be larger than needed.
@@ -132,12 +143,8 @@ impl Inputs {
         Ok(())
     }
 
-    fn x(&self) -> View<'_> {
-        self.x.slice(..self.len.0)
-    }
-
-    fn y(&self) -> View<'_> {
-        self.y.slice(..self.len.1)
+    fn views(&self) -> [View<'_>; 2] {
+        [self.x.slice(..self.len.0), self.y.slice(..self.len.1)]
     }
 }
 

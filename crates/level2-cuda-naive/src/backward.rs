@@ -1,9 +1,8 @@
 //! The backward pass: `dzL dwL dbL da(L-1) … dz1 dw1 db1`.
 
-use gpu::Result;
+use gpu::{Result, State};
 
 use crate::operations::Operations;
-use crate::state::State;
 
 // ANCHOR: backward
 /// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the

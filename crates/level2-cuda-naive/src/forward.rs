@@ -1,10 +1,9 @@
 //! The forward pass: `z1 a1 … zL p`.
 
-use gpu::Result;
+use gpu::{Result, State};
 use tensor::Loss;
 
 use crate::operations::Operations;
-use crate::state::State;
 
 /// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {

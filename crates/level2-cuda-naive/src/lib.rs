@@ -1,8 +1,8 @@
 //! Level 2: level 1 translated kernel by kernel. One operation is one kernel, and one element of
 //! its result is one thread; parameters, activations and gradients stay on the device.
 //!
-//! `forward`, `backward`, `update` and `state` are those of level 1, line by line. [`operations`]
-//! launches the kernels of the folder `kernels`; [`mod@gpu::launch`] chooses the grids, and
+//! `forward`, `backward` and `update` are those of level 1, line by line, on the buffers of [`State`].
+//! [`operations`] launches the kernels of the folder `kernels`; [`mod@gpu::launch`] chooses the grids, and
 //! [`gpu::transfer`] copies the batches to the device, in one of five ways.
 //!
 //! [`PerSample`] is the same network in two kernels, in which one thread trains one sample.
@@ -14,26 +14,25 @@ pub mod operations;
 mod per_sample;
 mod products;
 mod program;
-mod state;
 mod update;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, Layer, transfer};
+use gpu::{Gpu, State, transfer};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters, Result};
 
+use loss::Losses;
 use operations::Operations;
 pub use per_sample::PerSample;
 pub use products::Products;
 pub use program::{Kernels, Options, Program};
-use state::State;
 
 /// The network on the GPU.
 pub struct Level2 {
-    network: Network,
     on: Operations,
     state: State,
+    losses: Losses,
     profile: Profile,
 }
 
@@ -50,8 +49,10 @@ impl Level2 {
         profile: Profile,
     ) -> gpu::Result<Self> {
         let on = Operations::with_products(gpu, &profile.profiler, products)?;
-        let state = State::new(on.stream(), network, transfer.start(gpu, &on.launcher)?)?;
-        Ok(Self { network: network.clone(), on, state, profile })
+        let input = transfer.start(gpu, &on.launcher)?;
+        let state = State::new(on.stream(), network, input, |_| true)?;
+        let losses = Losses::new(on.stream(), network)?;
+        Ok(Self { on, state, losses, profile })
     }
 }
 
@@ -77,19 +78,19 @@ impl Level for Level2 {
     }
 
     fn loss(&mut self) -> Result<f32> {
-        Ok(self.state.loss(&self.on)?)
+        let Self { on, state, losses, .. } = self;
+        Ok(losses.mean(on, state.logits())?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        Ok(Layer::set_parameters(&mut self.state.layers, &self.on.launcher, parameters)?)
+        Ok(self.state.set_parameters(&self.on.launcher, parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
         if name == TensorName::Loss {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
-        let Some(buffer) = self.state.view(name) else { return Ok(None) };
-        self.on.launcher.tensor(&buffer, &self.network, name, self.state.batch)
+        self.state.tensor(&self.on.launcher, name)
     }
 
     fn report(&mut self) -> Result<Vec<String>> {

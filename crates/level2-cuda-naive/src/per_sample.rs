@@ -5,12 +5,12 @@
 //! of all gradients for each sample, and threads whose accesses are far apart in memory.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
-use cudarc::driver::{CudaSlice, LaunchConfig};
+use cudarc::driver::CudaSlice;
 use data::{Batch, Dataset};
-use gpu::launch::line;
+use gpu::launch::{grid, line};
 use gpu::memory::{buffer, grow, zeros};
 use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Function, Gpu, GpuError, Launcher, Read, Write, launch, loss_code};
+use gpu::{Buffer, Function, Gpu, Launcher, Read, Write, launch, loss_code};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
@@ -83,7 +83,7 @@ impl PerSample {
             z: empty()?,
             a: empty()?,
             dz: empty()?,
-            losses: Losses::new(stream, 1)?,
+            losses: Losses::new(stream, network)?,
             on,
             profile,
         })
@@ -110,11 +110,7 @@ impl PerSample {
         let gradients = backward.then_some(&mut self.gradients);
         // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
-        let shape = LaunchConfig {
-            grid_dim: (u32::try_from(batch.div_ceil(32)).unwrap_or(u32::MAX), 1, 1),
-            block_dim: (32, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let shape = grid(u32::try_from(batch.div_ceil(32)).unwrap_or(u32::MAX), 1, 32);
         launch!(kernels.train_step, shape, flops[2 * passes * batch * count],
             read sizes[(layers + 1)], layers, loss, batch, read x[batch * inputs], read y[batch * classes],
             read parameters[count], count, write z[batch * units], write a[batch * units],
@@ -168,7 +164,6 @@ impl Level for PerSample {
         for held in [&mut self.z, &mut self.a, &mut self.dz] {
             grow(stream, held, batch.len() * units)?;
         }
-        self.losses.make_room(stream, batch.len())?;
         self.batch = batch.len();
         Ok(())
     }
@@ -195,14 +190,8 @@ impl Level for PerSample {
     }
 
     fn loss(&mut self) -> Result<f32> {
-        let (batch, classes) = (self.batch, self.network.outputs());
-        if batch == 0 {
-            return Err(GpuError::NoBatch { operation: "loss" }.into());
-        }
-        let start = batch * self.units(self.network.layers() - 1);
-        let z = self.z.slice(start..start + batch * classes);
-        let logits = (&z, &self.input.y());
-        Ok(self.losses.mean(&self.on, self.network.loss, logits, batch, classes)?)
+        let z = self.z.slice(self.batch * self.units(self.network.layers() - 1)..);
+        Ok(self.losses.mean(&self.on, (&z, self.input.y(), self.batch))?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {

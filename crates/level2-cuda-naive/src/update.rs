@@ -1,9 +1,8 @@
 //! The update: plain stochastic gradient descent.
 
-use gpu::Result;
+use gpu::{Result, State};
 
 use crate::operations::Operations;
-use crate::state::State;
 
 /// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer. This has to come last,
 /// because all gradients need the old weights.

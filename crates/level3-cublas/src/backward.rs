@@ -1,8 +1,8 @@
 //! The backward pass: `dzL dwL dbL da(L-1) … dz1 dw1 db1`.
 
 use data_parallel::Finished;
+use training::Result;
 
-use crate::error::Result;
 use crate::operations::Operations;
 use crate::state::State;
 
@@ -10,8 +10,9 @@ use crate::state::State;
 /// layer before, `da = dz · w` and `dz = da` where its `z` was positive. Calls `finished` once the launches
 /// that make a layer's gradients are in the stream.
 pub(crate) fn backward(on: &Operations, state: &mut State, finished: Finished<'_>) -> Result<()> {
-    state.is_loaded("backward")?;
-    let State { layers, masks, plans, batch, whole, input, p, .. } = state;
+    let State { buffers, plans, whole, .. } = state;
+    buffers.is_loaded("backward")?;
+    let gpu::State { layers, batch, input, p, .. } = buffers;
     let (plans, batch, last) = (&plans[batch], *batch, layers.len() - 1);
     let classes = layers[last].outputs;
     on.output_gradient(p, &input.y(), &mut layers[last].dz, (batch, *whole), classes)?;
@@ -25,7 +26,7 @@ pub(crate) fn backward(on: &Operations, state: &mut State, finished: Finished<'_
         on.sum_batch(plan, layer, batch)?;
         finished(l, rest)?;
         if let Some(previous) = before.last_mut() {
-            on.matmul_a_b(plan, &rest[0], previous, &masks[l - 1])?;
+            on.matmul_a_b(plan, &rest[0], previous)?;
             on.relu_backward(plan, previous, batch)?;
         }
         // ANCHOR_END: layer

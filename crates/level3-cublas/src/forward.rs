@@ -1,15 +1,16 @@
 //! The forward pass: `z1 a1 … zL p`.
 
+use gpu::Result;
 use tensor::Loss;
 
-use crate::error::Result;
 use crate::operations::Operations;
 use crate::state::State;
 
 /// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
-    state.is_loaded("forward")?;
-    let State { layers, masks, plans, loss, batch, input, p, .. } = state;
+    let State { buffers, plans, .. } = state;
+    buffers.is_loaded("forward")?;
+    let gpu::State { layers, loss, batch, input, p, .. } = buffers;
     let (plans, batch, last) = (&plans[batch], *batch, layers.len() - 1);
     for (l, plan) in plans.iter().enumerate() {
         let (before, rest) = layers.split_at_mut(l);
@@ -17,7 +18,7 @@ pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
 
         // ANCHOR: layer
-        on.matmul_a_bt(plan, &a_prev, layer, &masks[l])?;
+        on.matmul_a_bt(plan, &a_prev, layer)?;
         on.add_bias(plan, layer, batch)?;
         if l < last {
             on.relu(plan, layer, batch)?;
@@ -26,9 +27,8 @@ pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     }
     let (z, classes) = (&layers[last].z, layers[last].outputs);
     match loss {
-        Loss::CrossEntropy => on.kernels.softmax(z, p, batch, classes)?,
-        Loss::Bce => on.kernels.sigmoid(z, p, batch * classes)?,
-        Loss::SquaredError => on.kernels.copy(z, p, batch * classes)?,
+        Loss::CrossEntropy => on.kernels.softmax(z, p, batch, classes),
+        Loss::Bce => on.kernels.sigmoid(z, p, batch * classes),
+        Loss::SquaredError => on.kernels.copy(z, p, batch * classes),
     }
-    Ok(())
 }

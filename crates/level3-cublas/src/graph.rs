@@ -1,4 +1,4 @@
-//! CUDA graphs: the launches of a phase, captured once and replayed as one.
+//! CUDA graphs: the launches of some phases, captured once and replayed as one.
 //!
 //! A launch costs the host a few microseconds, and a training step of a small network is a dozen
 //! launches of kernels that take no longer than that. A graph holds them all, with their arguments,
@@ -13,23 +13,12 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{CudaGraph, CudaStream, DriverError};
+use gpu::phases::Phases;
+use gpu::{GpuError, Result};
 
-use crate::error::Result;
-
-/// The part of a step that is replayed as one. A graph also captures the learning rate, so it is part of
-/// the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Phase {
-    Forward,
-    Backward,
-    /// The update, with the bits of the learning rate.
-    Update(u32),
-    /// All three phases, with the bits of the learning rate.
-    Step(u32),
-}
-
-/// A phase, the size of the batch, and the size of the larger batch if it is a share of one.
-pub(crate) type Key = (Phase, usize, Option<usize>);
+/// The phases; the bits of the learning rate, because a graph also captures that; the size of the batch, and the
+/// size of the larger batch if it is a share of one.
+pub(crate) type Key = (Phases, u32, usize, Option<usize>);
 
 /// The captured graphs.
 #[derive(Default)]
@@ -58,15 +47,16 @@ impl Graphs {
         &mut self,
         stream: &Arc<CudaStream>,
         key: Key,
-        launch: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+        launch: impl FnOnce() -> training::Result<()>,
+    ) -> training::Result<()> {
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).map_err(GpuError::from)?;
         let launched = launch();
         // Has to be called even when a launch failed, or the stream would capture forever.
-        let graph = stream.end_capture(CUgraphInstantiate_flags(0));
+        let graph = stream.end_capture(CUgraphInstantiate_flags(0)).map_err(GpuError::from);
         launched?;
-        let graph = graph?.ok_or(DriverError(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED))?;
-        self.graphs.insert(key, graph);
+        let invalid = || GpuError::from(DriverError(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));
+        self.graphs.insert(key, graph?.ok_or_else(invalid)?);
         Ok(())
     }
     // ANCHOR_END: capture

@@ -5,15 +5,11 @@
 
 use std::sync::Arc;
 
+use cublas::{Blas, Cublas, CublasLt, library::Library};
 use cudarc::driver::{CudaContext, CudaStream};
-use gpu::{Buffer, Gpu, GpuError, Layer, Profiler, View};
+use gpu::{Buffer, Gpu, Layer, Profiler, Result, View};
 use level2_cuda_naive::operations::Operations as Kernels;
 
-use crate::cublas::Cublas;
-use crate::cublaslt::CublasLt;
-use crate::epilogue::{EpilogueBuffers, Mask};
-use crate::error::Result;
-use crate::library::Library;
 use crate::plan::LayerPlan;
 use crate::{Gemm, Setup};
 
@@ -21,7 +17,7 @@ use crate::{Gemm, Setup};
 pub(crate) struct Operations {
     /// The kernels, launched in this level's own stream.
     pub(crate) kernels: Kernels,
-    pub(crate) library: Box<dyn Library>,
+    pub(crate) blas: Blas,
 }
 
 impl Operations {
@@ -29,7 +25,7 @@ impl Operations {
     pub(crate) fn new(gpu: &Gpu, setup: &Setup, profiler: &Profiler) -> Result<Self> {
         // A second handle to the same context, for this level's stream only, so that cudarc still orders
         // the caller's streams.
-        let context = CudaContext::new(gpu.context().ordinal()).map_err(GpuError::from)?;
+        let context = CudaContext::new(gpu.context().ordinal())?;
         // SAFETY: with this off, cudarc orders nothing between streams. This level uses all of its memory in
         // this one stream, except for level 2's transfers, which order their copies themselves. If it were
         // on, the first stream would wait for the whole context, which is forbidden while another
@@ -41,7 +37,9 @@ impl Operations {
             Gemm::Cublas => Box::new(Cublas::new(gpu, &stream, setup.tf32)?),
             Gemm::Cublaslt => Box::new(CublasLt::new(gpu, &stream, setup.tf32, setup.autotune)?),
         };
-        Ok(Self { kernels: Kernels::new(gpu, profiler)?.in_stream(stream), library })
+        let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
+        let blas = Blas { library, launcher: kernels.launcher.clone() };
+        Ok(Self { kernels, blas })
     }
 
     pub(crate) const fn stream(&self) -> &Arc<CudaStream> {
@@ -55,26 +53,28 @@ impl Operations {
         plan: &LayerPlan,
         a_prev: &View<'_>,
         Layer { w, b, z, a, .. }: &mut Layer,
-        mask: &Mask,
     ) -> Result<()> {
-        let c = if plan.makes_a() { a } else { z };
-        self.run(&plan.z, a_prev, &w.as_view(), c, EpilogueBuffers { bias: b, mask: Some(mask) })
+        self.blas.run(&plan.z, a_prev, w, if plan.makes_a() { a } else { z }, b)
     }
 
     /// `z += b` for each sample. No-op if the product has added it.
-    pub(crate) fn add_bias(&self, plan: &LayerPlan, layer: &mut Layer, batch: usize) -> Result<()> {
-        if plan.adds_b() {
-            return Ok(());
-        }
-        Ok(self.kernels.add_bias(&mut layer.z, &layer.b, batch, layer.outputs)?)
+    pub(crate) fn add_bias(
+        &self,
+        plan: &LayerPlan,
+        Layer { z, b, outputs, .. }: &mut Layer,
+        batch: usize,
+    ) -> Result<()> {
+        if plan.adds_b() { Ok(()) } else { self.kernels.add_bias(z, b, batch, *outputs) }
     }
 
     /// `a = relu(z)`. No-op if the product has made it.
-    pub(crate) fn relu(&self, plan: &LayerPlan, layer: &mut Layer, batch: usize) -> Result<()> {
-        if plan.makes_a() {
-            return Ok(());
-        }
-        Ok(self.kernels.relu(&layer.z, &mut layer.a, batch * layer.outputs)?)
+    pub(crate) fn relu(
+        &self,
+        plan: &LayerPlan,
+        Layer { z, a, outputs, .. }: &mut Layer,
+        batch: usize,
+    ) -> Result<()> {
+        if plan.makes_a() { Ok(()) } else { self.kernels.relu(z, a, batch * *outputs) }
     }
 
     /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. `B` is `whole` if
@@ -87,11 +87,10 @@ impl Operations {
         (batch, whole): (usize, Option<usize>),
         classes: usize,
     ) -> Result<()> {
-        let made = match whole {
+        match whole {
             None => self.kernels.output_gradient(p, y, dz, batch, classes),
             Some(b) => self.kernels.output_gradient_of_share(p, y, dz, batch, classes, b),
-        };
-        Ok(made?)
+        }
     }
 
     /// `dw = dzᵀ · a_prev`. The epilogue `BGRADB` also writes `db = Σ_batch dz`.
@@ -101,21 +100,17 @@ impl Operations {
         Layer { dz, dw, db, .. }: &mut Layer,
         a_prev: &View<'_>,
     ) -> Result<()> {
-        let buffers = EpilogueBuffers { bias: db, mask: None };
-        self.run(&plan.dw, &dz.as_view(), a_prev, dw, buffers)
+        self.blas.run(&plan.dw, dz, a_prev, dw, db)
     }
 
     /// `db = Σ_batch dz`. No-op if a product has made it: this layer's `dw`, or `da` of the layer after it.
     pub(crate) fn sum_batch(
         &self,
         plan: &LayerPlan,
-        layer: &mut Layer,
+        Layer { dz, db, outputs, .. }: &mut Layer,
         batch: usize,
     ) -> Result<()> {
-        if plan.makes_db {
-            return Ok(());
-        }
-        Ok(self.kernels.sum_batch(&layer.dz, &mut layer.db, batch, layer.outputs)?)
+        if plan.makes_db { Ok(()) } else { self.kernels.sum_batch(dz, db, batch, *outputs) }
     }
 
     /// `da = dz · w`, of the layer before. The epilogue `DRELU_BGRAD` writes that layer's `dz` and
@@ -125,12 +120,9 @@ impl Operations {
         plan: &LayerPlan,
         layer: &Layer,
         Layer { da, dz, db, .. }: &mut Layer,
-        mask: &Mask,
     ) -> Result<()> {
         let Some(product) = &plan.da else { return Ok(()) };
-        let c = if plan.makes_dz() { dz } else { da };
-        let buffers = EpilogueBuffers { bias: db, mask: Some(mask) };
-        self.run(product, &layer.dz.as_view(), &layer.w.as_view(), c, buffers)
+        self.blas.run(product, &layer.dz, &layer.w, if plan.makes_dz() { dz } else { da }, db)
     }
 
     /// `dz = da` where `z` was positive. No-op if the product has made it. Reads `a`, because `z` may never
@@ -142,8 +134,9 @@ impl Operations {
         batch: usize,
     ) -> Result<()> {
         if plan.makes_dz() {
-            return Ok(());
+            Ok(())
+        } else {
+            self.kernels.relu_backward(da, a, dz, batch * *outputs)
         }
-        Ok(self.kernels.relu_backward(da, a, dz, batch * *outputs)?)
     }
 }

@@ -1,13 +1,14 @@
 //! The plan of a step for batches of one size: which product or kernel makes each tensor.
 
-use gpu::Layer;
+use std::rc::Rc;
+
+use cublas::column_major::Matmul;
+use cublas::epilogue::{Epilogue, Mask};
+use cublas::{ALLOCATED, Product};
+use gpu::{Layer, Result};
 use tensor::{Loss, TensorName};
 
-use crate::column_major::Matmul;
-use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
-use crate::error::Result;
 use crate::operations::Operations;
-use crate::product::{ALLOCATED, Product};
 
 /// The products of one layer.
 pub(crate) struct LayerPlan {
@@ -26,35 +27,32 @@ pub(crate) struct LayerPlan {
 impl LayerPlan {
     /// Whether the product `z` adds `b`.
     pub(crate) fn adds_b(&self) -> bool {
-        self.z.problem.epilogue != Epilogue::None
+        self.z.problem().epilogue != Epilogue::None
     }
 
     /// Whether the product `z` makes `a`, and `z` itself is never written.
     pub(crate) fn makes_a(&self) -> bool {
-        self.z.problem.epilogue == Epilogue::ReluAuxBias
+        self.z.problem().epilogue == Epilogue::ReluAuxBias
     }
 
     /// Whether the product `da` makes `dz` of the layer before, and `da` itself is never written.
     pub(crate) fn makes_dz(&self) -> bool {
-        self.da.as_ref().is_some_and(|da| da.problem.epilogue == Epilogue::DreluBgrad)
+        self.da.as_ref().is_some_and(|da| da.problem().epilogue == Epilogue::DreluBgrad)
     }
 
-    /// Plans all layers of a network.
-    pub(crate) fn all(
-        on: &Operations,
-        layers: &[Layer],
-        masks: &[Mask],
-        batch: usize,
-    ) -> Result<Vec<Self>> {
+    /// Plans all layers of a network for batches of this size.
+    pub(crate) fn all(on: &Operations, layers: &[Layer], batch: usize) -> Result<Vec<Self>> {
         let last = layers.len() - 1;
+        let mask = |layer: &Layer| Mask::new(on.stream(), batch, layer.outputs).map(Rc::new);
+        let masks: Vec<_> = layers[..last].iter().map(mask).collect::<Result<_>>()?;
         // If the training set is on the device, `x` is a part of it that may begin at any row.
         let x = ALLOCATED.min(1 << (layers[0].inputs * size_of::<f32>()).trailing_zeros().min(31));
         let a_prev = |l| if l == 0 { x } else { ALLOCATED };
         let forward = |(l, layer): (usize, &Layer)| {
             let epilogue = if l < last { Epilogue::ReluAuxBias } else { Epilogue::Bias };
-            let buffers = EpilogueBuffers { bias: &layer.b, mask: Some(&masks[l]) };
-            let shape = [batch, layer.outputs, layer.inputs];
-            on.plan(Matmul::ABt, shape, [a_prev(l), ALLOCATED], epilogue, buffers)
+            let (shape, alignments) =
+                ([batch, layer.outputs, layer.inputs], [a_prev(l), ALLOCATED]);
+            on.blas.plan(Matmul::ABt, shape, alignments, epilogue, &layer.b, masks.get(l))
         };
         let mut forward: Vec<_> = layers.iter().enumerate().map(forward).collect::<Result<_>>()?;
         // Gradients are made from the last layer to the first.
@@ -65,19 +63,18 @@ impl LayerPlan {
             // The next layer's product that makes this layer's `dz` makes its `db`, too.
             let has_db = plans.last().is_some_and(Self::makes_dz);
             let epilogue = if has_db { Epilogue::None } else { Epilogue::Bgradb };
-            let buffers = EpilogueBuffers { bias: &layers[l].db, mask: None };
-            let alignments = [ALLOCATED, a_prev(l)];
-            let dw = on.plan(Matmul::AtB, [n, m, batch], alignments, epilogue, buffers)?;
+            let (shape, alignments) = ([n, m, batch], [ALLOCATED, a_prev(l)]);
+            let dw = on.blas.plan(Matmul::AtB, shape, alignments, epilogue, &layers[l].db, None)?;
             let da = |previous: &Product| {
                 // The mask only exists if the forward product wrote it.
-                let masked = previous.problem.epilogue == Epilogue::ReluAuxBias;
+                let masked = previous.problem().epilogue == Epilogue::ReluAuxBias;
                 let epilogue = if masked { Epilogue::DreluBgrad } else { Epilogue::None };
-                let buffers =
-                    EpilogueBuffers { bias: &layers[l - 1].db, mask: Some(&masks[l - 1]) };
-                on.plan(Matmul::AB, [batch, m, n], [ALLOCATED, ALLOCATED], epilogue, buffers)
+                let (shape, alignments) = ([batch, m, n], [ALLOCATED; 2]);
+                let (db, mask) = (&layers[l - 1].db, &masks[l - 1]);
+                on.blas.plan(Matmul::AB, shape, alignments, epilogue, db, Some(mask))
             };
             let da = forward.last().map(da).transpose()?;
-            let makes_db = has_db || dw.problem.epilogue == Epilogue::Bgradb;
+            let makes_db = has_db || dw.problem().epilogue == Epilogue::Bgradb;
             plans.push(Self { z, dw, da, makes_db });
         }
         plans.reverse();
@@ -90,7 +87,7 @@ impl LayerPlan {
 pub(crate) fn table(plans: &[LayerPlan], loss: Loss) -> Vec<(TensorName, String)> {
     use TensorName::{A, Da, Db, Dw, Dz, P, Z};
     let kernel = |name: &str| format!("kernel {name}");
-    let product = |product: &Product| product.problem.to_string();
+    let product = |product: &Product| product.problem().to_string();
     let unless_fused =
         |fused: bool, text: String| if fused { "never written".into() } else { text };
     let mut rows = Vec::new();
@@ -113,7 +110,7 @@ pub(crate) fn table(plans: &[LayerPlan], loss: Loss) -> Vec<(TensorName, String)
         let next_da = plans.get(l).and_then(|next| next.da.as_ref());
         let db = match next_da {
             _ if !plan.makes_db => kernel("sum_batch"),
-            Some(da) if plan.dw.problem.epilogue == Epilogue::None => product(da),
+            Some(da) if plan.dw.problem().epilogue == Epilogue::None => product(da),
             _ => product(&plan.dw),
         };
         rows.push((Db(l), db));

@@ -1,8 +1,8 @@
 //! The update: plain stochastic gradient descent.
 
-use crate::error::Result;
+use gpu::{Result, State};
+
 use crate::operations::Operations;
-use crate::state::State;
 
 /// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer, only now that no
 /// gradient needs the old weights any more.

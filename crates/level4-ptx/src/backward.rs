@@ -1,15 +1,14 @@
 //! The backward pass: `dzL dwL dbL … dz1 dw1 db1`.
 
-use gpu::Result;
-use gpu::transfer::Transfer;
+use gpu::transfer::{Resident, Transfer};
+use gpu::{Result, State};
 
-use crate::state::State;
 use crate::tiled::Tiled;
 
 /// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
 /// layer before, `da = dz · w` and `dz = da` where its `z` was positive. `dzL` has been computed already:
 /// `output` had all its inputs in registers.
-pub(crate) fn backward(on: &Tiled, state: &mut State) -> Result<()> {
+pub(crate) fn backward(on: &Tiled, state: &mut State<Resident>) -> Result<()> {
     let batch = state.batch as u32;
     for l in (0..state.layers.len()).rev() {
         let (before, rest) = state.layers.split_at_mut(l);

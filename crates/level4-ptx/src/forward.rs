@@ -9,12 +9,12 @@ use crate::tiled::Tiled;
 /// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead, together with
 /// the loss of each sample and `dzL`.
 pub(crate) fn forward(on: &Tiled, state: &mut State) -> Result<()> {
-    let batch = state.batch as u32;
-    let last = state.layers.len() - 1;
+    let State { buffers: gpu::State { layers, loss, batch, input, p, .. }, losses, .. } = state;
+    let (batch, last) = (*batch as u32, layers.len() - 1);
     for l in 0..=last {
-        let (before, rest) = state.layers.split_at_mut(l);
+        let (before, rest) = layers.split_at_mut(l);
         let layer = &mut rest[0];
-        let a_prev = before.last().map_or(state.input.x(), |previous| previous.a.as_view());
+        let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
         let (m, n) = (layer.inputs as u32, layer.outputs as u32);
 
         let hidden = l < last;
@@ -22,7 +22,6 @@ pub(crate) fn forward(on: &Tiled, state: &mut State) -> Result<()> {
         let relu = u32::from(hidden);
         on.matmul_a_bt_add_bias(&a_prev, &layer.w, &layer.b, out, batch, m, n, relu)?;
     }
-    let State { layers, input, p, losses, loss, .. } = state;
     let (layer, loss) = (&mut layers[last], loss_code(*loss));
     let classes = layer.outputs as u32;
     on.output(&layer.z, &input.y(), p, &mut layer.dz, losses, batch, classes, loss)

@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaModule};
+use gpu::launch::grid;
 use gpu::{Function, Gpu, Launcher, Profiler, Result, kernels};
 
 use crate::Rung;
@@ -76,9 +77,4 @@ impl Update {
         // SAFETY: the kernel has these parameters in every file, and stays within both buffers.
         unsafe { Self::load(from.launcher.clone(), elements_per_thread, |name| from.find(name)) }
     }
-}
-
-/// `columns` times `rows` blocks of `threads` threads.
-pub(crate) const fn grid(columns: u32, rows: u32, threads: u32) -> LaunchConfig {
-    LaunchConfig { grid_dim: (columns, rows, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }

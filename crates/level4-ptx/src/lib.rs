@@ -1,17 +1,17 @@
 //! Level 4: the network in PTX written by hand, in eight rungs of a ladder.
 //!
-//! `forward`, `backward`, `update` and `state` can be read next to those of the other levels. [`Rung`] has a
+//! `forward`, `backward` and `update` can be read next to those of the other levels. [`Rung`] has a
 //! row for each rung. Four modules launch the kernels of the rungs, and run the phases of a step as fused as
 //! the rung allows: `thread_per_sample`, `tiled` (also for the products on tensor cores and from register
 //! tiles), `one_launch` and `whole_epoch`. The kernels are in the folder `ptx`, and `kernels` loads them.
-//! `choice` decides which rungs a device can run.
+//! `auto` decides which rungs a device can run, and which one `--kernels auto` takes.
 //!
 //! A kernel that processes all layers gets a table of them in the device's memory ([`Record`]). If the
 //! blocks of a launch wait for each other, all of them must fit onto the device at once: [`Plan`] splits the
 //! work accordingly.
 
+mod auto;
 mod backward;
-mod choice;
 mod cooperative;
 mod forward;
 mod kernels;
@@ -30,7 +30,8 @@ mod whole_epoch;
 use std::mem::swap;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, Launcher, Layer, Profiler};
+use gpu::phases::{BACKWARD, FORWARD, STEP, UPDATE};
+use gpu::{Gpu, Launcher, Profiler};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, MultiStep, Parameters, Result};
@@ -40,13 +41,12 @@ pub use plan::Plan;
 pub use program::{Options, Program};
 pub use rung::{Rung, RungRow};
 use state::State;
-use step::{BACKWARD, FORWARD, Launches, STEP, UPDATE};
+use step::Launches;
 pub use table::Record;
 
 /// The network on the GPU.
 pub struct Level4 {
     gpu: Gpu,
-    network: Network,
     rung: Rung,
     /// Whether the first batch decides on the rung: `--kernels auto`.
     is_undecided: bool,
@@ -90,23 +90,25 @@ impl Level4 {
         ptx: &str,
         profile: Profile,
     ) -> Result<Self> {
-        choice::check_network(gpu, network, rung)?;
+        auto::check_network(gpu, network, rung)?;
         let loader = Loader::new(gpu, rung, ptx, &profile.profiler)?;
         let launches = (rung.row().load)(&loader)?;
         let on = loader.launcher;
         let state = State::new(&on, network, rung)?;
-        let (gpu, network) = (gpu.clone(), network.clone());
-        Ok(Self { gpu, network, rung, is_undecided: false, launches, on, state, profile })
+        let gpu = gpu.clone();
+        Ok(Self { gpu, rung, is_undecided: false, launches, on, state, profile })
     }
 
     /// Changes to the rung that `--kernels auto` takes for batches of this size. The training set and the
     /// parameters stay on the device.
     fn choose_rung(&mut self, batch: usize) -> Result<()> {
-        let rung = choice::choose(&self.gpu, &self.network, batch)?;
+        let network = &self.state.buffers.network;
+        let rung = auto::choose(&self.gpu, network, batch)?;
         host::complain(format_args!("note: --kernels auto takes {rung}"));
-        let mut chosen = Self::new(&self.gpu, &self.network, rung, self.profile.clone())?;
-        swap(&mut chosen.state.input, &mut self.state.input);
-        for (new, old) in chosen.state.layers.iter_mut().zip(&mut self.state.layers) {
+        let mut chosen = Self::new(&self.gpu, network, rung, self.profile.clone())?;
+        let (new, old) = (&mut chosen.state.buffers, &mut self.state.buffers);
+        swap(&mut new.input, &mut old.input);
+        for (new, old) in new.layers.iter_mut().zip(&mut old.layers) {
             swap(&mut new.w, &mut old.w);
             swap(&mut new.b, &mut old.b);
         }
@@ -117,16 +119,17 @@ impl Level4 {
 
 impl Level for Level4 {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
-        Ok(self.state.dataset(set)?)
+        Ok(self.state.buffers.dataset(set)?)
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         if self.is_undecided {
             self.choose_rung(batch.len())?;
         }
-        let Self { network, launches, state, .. } = self;
-        choice::check_batch(network, batch.len())?;
-        Ok(state.load(batch, launches.plan(network, batch.len())?)?)
+        let Self { launches, state, .. } = self;
+        auto::check_batch(&state.buffers.network, batch.len())?;
+        let plan = launches.plan(&state.buffers.network, batch.len())?;
+        Ok(state.load(batch, plan)?)
     }
 
     fn forward(&mut self) -> Result<()> {
@@ -147,26 +150,25 @@ impl Level for Level4 {
 
     /// The mean of the losses that the kernels stored for each sample.
     fn loss(&mut self) -> Result<f32> {
-        self.state.is_loaded("loss")?;
-        let State { losses, losses_from, batch, .. } = &self.state;
-        let losses = self.on.read(&losses.slice(*losses_from..losses_from + batch), *batch)?;
-        Ok(losses.iter().sum::<f32>() / *batch as f32)
+        let State { buffers, losses, losses_from, .. } = &self.state;
+        buffers.is_loaded("loss")?;
+        let losses = self.on.read(&losses.slice(*losses_from..), buffers.batch)?;
+        Ok(losses.iter().sum::<f32>() / buffers.batch as f32)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
         let unrecorded = Launcher { profiler: Profiler::off(), ..self.on.clone() };
-        Ok(Layer::set_parameters(&mut self.state.layers, &unrecorded, parameters)?)
+        Ok(self.state.buffers.set_parameters(&unrecorded, parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        if !self.rung.materialises(name, self.network.layers()) {
+        if !self.rung.materialises(name, self.state.buffers.layers.len()) {
             return Ok(None);
         }
         if name == TensorName::Loss {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
-        let Some(buffer) = self.state.view(name) else { return Ok(None) };
-        self.on.tensor(&buffer, &self.network, name, self.state.batch)
+        self.state.buffers.tensor(&self.on, name)
     }
 
     fn report(&mut self) -> Result<Vec<String>> {
@@ -185,9 +187,10 @@ impl MultiStep for Level4 {
             && before.iter().all(|batch| batch.len() == first.len())
             && last.len() <= first.len()
         {
-            let Self { network, launches, state, .. } = self;
-            choice::check_batch(network, first.len())?;
-            state.make_room(first.len(), launches.plan(network, first.len())?)?;
+            let Self { launches, state, .. } = self;
+            auto::check_batch(&state.buffers.network, first.len())?;
+            let plan = launches.plan(&state.buffers.network, first.len())?;
+            state.make_room(first.len(), plan)?;
             if launches.steps(state, batches, learning_rate)? {
                 // The contract of `steps`: afterwards, the last batch is the loaded one.
                 self.load(last, None)?;

@@ -1,5 +1,6 @@
 //! The third rung: the one launch of `ptx/one_launch.ptx`.
 
+use gpu::phases::{BACKWARD, FORWARD, Phases};
 use gpu::transfer::Transfer;
 use gpu::{Read, Result, Write, launch};
 use tensor::Network;
@@ -8,7 +9,7 @@ use training::Error;
 use crate::cooperative::{Cooperative, shape};
 use crate::kernels::Loader;
 use crate::state::{AllLayers, State};
-use crate::step::{self, BACKWARD, FORWARD, Launches, Phases};
+use crate::step::{self, Launches};
 use crate::{Plan, Record};
 
 /// The parameters of `step`: the table, the number of layers, the loss, `x`, `y`, `p`, the losses, the
@@ -31,10 +32,10 @@ impl Launches for OneLaunch {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
             state.all_layers(name)?;
         let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
-        let plan = self.0.planned(state.batch, name)?;
+        let plan = self.0.planned(state.buffers.batch, name)?;
         let (chunks, groups) = (plan.chunks as u32, plan.groups as u32);
         let on_chip = u32::from(plan.on_chip);
-        let State { input, table, p, losses, .. } = state;
+        let State { buffers: gpu::State { input, p, .. }, table, losses, .. } = state;
         let (x, y, on, barrier) =
             (&input.x(), &input.y(), self.0.kernel.renamed(name), &mut self.0.barrier);
         launch!(cooperative on.function, shape(&plan), flops[flops * weights * batch] bytes[4 * numbers],

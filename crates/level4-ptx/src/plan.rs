@@ -1,6 +1,7 @@
 //! Plans: how a training step is split into blocks on the rungs whose blocks wait for each other.
 
-use gpu::Layer;
+use std::iter::successors;
+
 use tensor::Network;
 
 /// Samples in a chunk, unless the device can't hold that number of blocks.
@@ -43,13 +44,15 @@ impl Plan {
         resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
         let widest = Self::groups_of_four(network);
+        let all = successors(Some(batch.div_ceil(CHUNK)), |n| (*n > 1).then(|| n.div_ceil(2)));
+        let is_countable = |chunks: &usize| {
+            let mut layers = network.sizes.windows(2);
+            *chunks <= 1 || layers.all(|n| partial_sums(*chunks, n[0], n[1]) <= MAX_PARTIAL_SUMS)
+        };
+        let chunks: Vec<usize> = all.filter(is_countable).collect();
         // Prefer weights on chip; then many chunks; then small groups.
         for on_chip in [true, false] {
-            let mut chunks = batch.div_ceil(CHUNK);
-            while chunks > 1 && partial_sums(network, chunks) > MAX_PARTIAL_SUMS {
-                chunks = chunks.div_ceil(2);
-            }
-            loop {
+            for &chunks in &chunks {
                 for fours in 1..=widest {
                     let groups = widest.div_ceil(fours);
                     let plan = Self::cut(network, batch, chunks, groups, on_chip);
@@ -57,10 +60,6 @@ impl Plan {
                         return Some(plan);
                     }
                 }
-                if chunks <= 1 {
-                    break;
-                }
-                chunks = chunks.div_ceil(2);
             }
         }
         None
@@ -106,11 +105,6 @@ impl Plan {
         Self { chunks, groups, per, on_chip, shared }
     }
 
-    /// The number of elements of a layer's sums over the chunks of a batch.
-    pub(crate) const fn partial_sums(&self, layer: &Layer) -> usize {
-        self.chunks * layer.outputs * (layer.inputs + 1)
-    }
-
     /// Blocks of the grid.
     #[must_use]
     pub const fn blocks(&self) -> usize {
@@ -118,9 +112,7 @@ impl Plan {
     }
 }
 
-/// The number of elements of `[chunks, n, m]` and `[chunks, n]`, of the layer where it is largest.
-fn partial_sums(network: &Network, chunks: usize) -> usize {
-    let layers = network.sizes.windows(2);
-    let each = layers.map(|size| size[1].saturating_mul(size[0] + 1).saturating_mul(chunks));
-    each.max().unwrap_or_default()
+/// The number of elements of a layer's sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
+pub(crate) const fn partial_sums(chunks: usize, m: usize, n: usize) -> usize {
+    n.saturating_mul(m + 1).saturating_mul(chunks)
 }

@@ -8,7 +8,7 @@ use profile::ProfileArgs;
 use tensor::{Dtype, Network};
 use training::{Level, Multi, Preset, Result, Runner};
 
-use crate::{Level4, Rung, choice};
+use crate::{Level4, Rung, auto};
 
 /// A rung, or `None` for `auto`. With this name, clap doesn't take it for an optional option.
 type RungOrAuto = Option<Rung>;
@@ -20,7 +20,7 @@ pub struct Options {
     #[command(flatten)]
     device: DeviceArgs,
     /// Which PTX a training step runs: the rung of the ladder.
-    #[arg(long, value_name = "RUNG", value_parser = choice::parser(),
+    #[arg(long, value_name = "RUNG", value_parser = auto::parser(),
           default_value = Rung::default().row().name)]
     kernels: RungOrAuto,
     #[command(flatten)]
@@ -53,7 +53,7 @@ impl training::Program for Program {
     const PLANS: bool = true;
 
     fn plan(options: &Options, preset: &Preset) -> Result<Vec<String>> {
-        choice::plan(&options.device.open()?, &preset.network, preset.batch_size)
+        auto::plan(&options.device.open()?, &preset.network, preset.batch_size)
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {

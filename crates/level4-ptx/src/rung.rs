@@ -84,23 +84,15 @@ const REST: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]
 static ROWS: [RungRow; Rung::ALL.len()] = [
-    row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, never, ThreadPerSample::boxed),
-    row!("tiled", "tiled", F32, (5, 2), None, SIX, always, |from| Tiled::boxed(from, Tiles::new(256, 32, 32))),
-    row!("one-launch", "one_launch", F32, (5, 2), None, None, always, OneLaunch::boxed),
-    row!("register-tiles", "register_tiles", F32, (8, 0), REST, SIX, fills_tiles, |from| Tiled::boxed(from, Tiles::new(64, 64, 64))),
+    row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, |_, _| false, ThreadPerSample::boxed),
+    row!("tiled", "tiled", F32, (5, 2), None, SIX, |_, _| true, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 32 })),
+    row!("one-launch", "one_launch", F32, (5, 2), None, None, |_, _| true, OneLaunch::boxed),
+    row!("register-tiles", "register_tiles", F32, (8, 0), REST, SIX, fills_tiles, |from| Tiled::boxed(from, Tiles { threads: 64, side: 64, inputs: 64 })),
     row!("whole-epoch", "whole_epoch", F32, (5, 2), None, None, is_small, WholeEpoch::boxed),
-    row!("tensor-cores", "tensor_cores", Tf32, (8, 0), REST, SIX, never, |from| Tiled::boxed(from, Tiles::new(256, 32, 64))),
-    row!("bf16", "bf16", Bf16, (8, 0), REST, SIX, never, |from| Tiled::boxed(from, Tiles::new(256, 32, 64))),
-    row!("three-tf32", "three_tf32", F32, (8, 0), REST, SIX, never, |from| Tiled::boxed(from, Tiles::new(256, 32, 64))),
+    row!("tensor-cores", "tensor_cores", Tf32, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
+    row!("bf16", "bf16", Bf16, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
+    row!("three-tf32", "three_tf32", F32, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
 ];
-
-const fn never(_: &Network, _: usize) -> bool {
-    false
-}
-
-const fn always(_: &Network, _: usize) -> bool {
-    true
-}
 
 /// Whether the products fill tiles of 64 by 64 results: with smaller products, tiles are mostly padding.
 fn fills_tiles(network: &Network, batch: usize) -> bool {

@@ -2,18 +2,11 @@
 
 use data::Batch;
 use gpu::Result;
+use gpu::phases::{BACKWARD, FORWARD, Phases, UPDATE};
 use tensor::Network;
 
 use crate::Plan;
 use crate::state::State;
-
-/// Phases of a training step, as a bit mask. Kernels that can run several phases take this number.
-pub(crate) type Phases = u32;
-
-pub(crate) const FORWARD: Phases = 1;
-pub(crate) const BACKWARD: Phases = 2;
-pub(crate) const UPDATE: Phases = 4;
-pub(crate) const STEP: Phases = FORWARD | BACKWARD | UPDATE;
 
 /// The name of phases that run together.
 pub(crate) const fn name(phases: Phases) -> &'static str {

@@ -1,13 +1,15 @@
 //! The first rung: launches of the kernels of `ptx/thread_per_sample.ptx`.
 
 use cudarc::driver::LaunchConfig;
+use gpu::launch::grid;
+use gpu::phases::{BACKWARD, FORWARD, Phases, UPDATE};
 use gpu::transfer::Transfer;
 use gpu::{Read, Result, Write, launch};
 
 use crate::Record;
-use crate::kernels::{Kernel, Loader, Update, grid};
+use crate::kernels::{Kernel, Loader, Update};
 use crate::state::{AllLayers, State};
-use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
+use crate::step::Launches;
 use crate::update::update;
 
 /// The parameters of `forward` and `forward_backward`: the table, the number of layers, the loss, `x`, `y`,
@@ -39,7 +41,7 @@ impl ThreadPerSample {
     fn forward(on: &Kernel<Forward>, products: usize, state: &mut State) -> Result<()> {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
             state.all_layers(on.function.name())?;
-        let State { input, table, p, losses, .. } = state;
+        let State { buffers: gpu::State { input, p, .. }, table, losses, .. } = state;
         let (x, y) = (&input.x(), &input.y());
         launch!(on.function, samples(batch), flops[2 * products * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
@@ -51,7 +53,7 @@ impl ThreadPerSample {
         let AllLayers { layers, batch, n0, classes, weights, numbers, .. } =
             state.all_layers("backward")?;
         zero_gradients(state, on)?;
-        let State { input, table, p, .. } = state;
+        let State { buffers: gpu::State { input, p, .. }, table, .. } = state;
         let (x, y) = (&input.x(), &input.y());
         launch!(on.function, samples(batch), flops[4 * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, read x[batch * n0],
@@ -64,12 +66,12 @@ impl Launches for ThreadPerSample {
         match phases {
             FORWARD => Self::forward(&self.forward, 1, state),
             BACKWARD => Self::backward(&self.backward, state),
-            UPDATE => update(&self.update, state, learning_rate),
+            UPDATE => update(&self.update, &mut state.buffers, learning_rate),
             _ => {
-                state.is_loaded("forward_backward")?;
+                state.buffers.is_loaded("forward_backward")?;
                 zero_gradients(state, &self.forward_backward)?;
                 Self::forward(&self.forward_backward, 3, state)?;
-                update(&self.update, state, learning_rate)
+                update(&self.update, &mut state.buffers, learning_rate)
             }
         }
     }
@@ -77,7 +79,7 @@ impl Launches for ThreadPerSample {
 
 /// Sets the gradients to 0, because the threads of `on` add to them.
 fn zero_gradients<P>(state: &mut State, on: &Kernel<P>) -> Result<()> {
-    for layer in &mut state.layers {
+    for layer in &mut state.buffers.layers {
         on.launcher.stream.memset_zeros(&mut layer.dw)?;
         on.launcher.stream.memset_zeros(&mut layer.db)?;
     }

@@ -3,38 +3,32 @@
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use cudarc::driver::LaunchConfig;
+use gpu::launch::grid;
+use gpu::phases::{BACKWARD, FORWARD, Phases, UPDATE};
 use gpu::{Result, kernels};
 
 use crate::backward::backward;
 use crate::forward::forward;
-use crate::kernels::{Loader, Update, grid};
+use crate::kernels::{Loader, Update};
 use crate::state::State;
-use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
+use crate::step::Launches;
 use crate::update::update;
 
-/// The columns and rows of the tile that a block computes, for each product.
+/// The tile that a block computes.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiles {
     /// Threads in a block.
-    threads: u32,
-    /// For `forward_layer`: units, samples.
-    forward: (u32, u32),
-    /// For `gradient`: inputs, units.
-    gradient: (u32, u32),
-    /// For `backward_layer`: inputs, samples.
-    backward: (u32, u32),
+    pub(crate) threads: u32,
+    /// Rows of each product's tile, which are samples or units; and columns of `forward_layer`'s, which are units.
+    pub(crate) side: u32,
+    /// Columns of `backward_layer`'s tile, which are inputs.
+    pub(crate) inputs: u32,
 }
 
 impl Tiles {
-    /// Blocks of `threads` threads, with tiles of `side` units or samples; a block of `backward_layer` computes the
-    /// gradients of `inputs` inputs.
-    pub(crate) const fn new(threads: u32, side: u32, inputs: u32) -> Self {
-        Self { threads, forward: (side, side), gradient: (64, side), backward: (inputs, side) }
-    }
-
-    /// The grid of a product with a result of `columns` by `rows`.
-    const fn grid(self, columns: u32, rows: u32, tile: (u32, u32)) -> LaunchConfig {
-        grid(columns.div_ceil(tile.0), rows.div_ceil(tile.1), self.threads)
+    /// The grid of a product with a result of `columns` by `rows`, for tiles of `width` columns.
+    const fn grid(self, columns: u32, rows: u32, width: u32) -> LaunchConfig {
+        grid(columns.div_ceil(width), rows.div_ceil(self.side), self.threads)
     }
 }
 
@@ -48,7 +42,7 @@ kernels! {
     /// `out = a_prev · wᵀ + b`; if `relu` is 1, ReLU of that.
     matmul_a_bt_add_bias = "forward_layer"(read a_prev[batch * m], read w[n * m], read b[n],
         write out[batch * n], batch: u32, m: u32, n: u32, relu: u32)
-        in on.tiles.grid(n, batch, on.tiles.forward), flops[2 * batch * n * m];
+        in on.tiles.grid(n, batch, on.tiles.side), flops[2 * batch * n * m];
 
     /// `p`, the loss of each sample, and `dz = (p − y) / B`. Each sample has a warp, and a block four warps.
     output = "output"(read z[batch * n], read y[batch * n], write p[batch * n], write dz[batch * n],
@@ -58,7 +52,7 @@ kernels! {
     /// `dw = dzᵀ · a_prev`.
     matmul_at_b = "gradient"(read dz[batch * n], read a_prev[batch * m], write dw[n * m],
         batch: u32, m: u32, n: u32)
-        in on.tiles.grid(m, n, on.tiles.gradient), flops[2 * batch * n * m];
+        in on.tiles.grid(m, n, 64), flops[2 * batch * n * m];
 
     /// `db = Σ_batch dz`. A block has 32 units.
     sum_batch = "sum_batch"(read dz[batch * n], write db[n], batch: u32, n: u32)
@@ -67,7 +61,7 @@ kernels! {
     /// `dz_prev = dz · w` where `a_prev` is positive, 0 elsewhere.
     matmul_a_b_relu_backward = "backward_layer"(read dz[batch * n], read w[n * m],
         read a_prev[batch * m], write dz_prev[batch * m], batch: u32, m: u32, n: u32)
-        in on.tiles.grid(m, batch, on.tiles.backward), flops[2 * batch * n * m];
+        in on.tiles.grid(m, batch, on.tiles.inputs), flops[2 * batch * n * m];
 }
 
 impl Tiled {
@@ -88,11 +82,11 @@ impl Launches for Tiled {
         if phases & BACKWARD != 0 {
             // Without this check, the launch for `dw` would succeed even if no batch is loaded: its buffer has the
             // size of the weights.
-            state.is_loaded("backward")?;
-            backward(self, state)?;
+            state.buffers.is_loaded("backward")?;
+            backward(self, &mut state.buffers)?;
         }
         if phases & UPDATE != 0 {
-            update(&self.update, state, learning_rate)?;
+            update(&self.update, &mut state.buffers, learning_rate)?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use cudarc::driver::CudaSlice;
 use data::Batch;
+use gpu::phases::{BACKWARD, FORWARD, Phases, STEP};
 use gpu::transfer::{SamplesOnDevice, Transfer};
 use gpu::{Read, Result, Write, launch};
 use tensor::Network;
@@ -10,7 +11,7 @@ use training::Error;
 use crate::cooperative::{Cooperative, shape};
 use crate::kernels::Loader;
 use crate::state::{AllLayers, State};
-use crate::step::{self, BACKWARD, FORWARD, Launches, Phases, STEP};
+use crate::step::{self, Launches};
 use crate::{Plan, Record};
 
 /// The parameters of `steps`: the table, the number of layers, the loss, `x`, `y`, `p`, the losses, the
@@ -49,20 +50,14 @@ impl WholeEpoch {
         let name = if phases == STEP { "steps" } else { step::name(phases) };
         let AllLayers { layers, loss, batch, n0, classes, weights, units, .. } =
             state.all_layers(name)?;
-        let plan = self.cooperative.planned(state.batch, name)?;
-        let State { input, table, p, losses, .. } = state;
-        let samples = match batches {
-            [] => batch,
-            _ => batches.iter().map(Batch::len).sum::<usize>() as u32,
+        let plan = self.cooperative.planned(state.buffers.batch, name)?;
+        let State { buffers: gpu::State { input, p, .. }, table, losses, .. } = state;
+        let (x, y, rows) = (input.x(), input.y(), batch as usize);
+        let (samples, found) = match batches {
+            [] => (batch, Some(SamplesOnDevice { x, y, rows, order: None })),
+            _ => (batches.iter().map(Batch::len).sum::<usize>() as u32, input.find(batches)),
         };
-        let found = match batches {
-            [] => SamplesOnDevice { x: input.x(), y: input.y(), rows: batch as usize, order: None },
-            _ => match input.find(batches) {
-                Some(found) => found,
-                None => return Ok(false),
-            },
-        };
-        let SamplesOnDevice { x, y, rows, order } = &found;
+        let Some(SamplesOnDevice { x, y, rows, order }) = &found else { return Ok(false) };
         if let Some(order) = order {
             let stream = &self.cooperative.kernel.launcher.stream;
             if self.order.len() < order.len() {

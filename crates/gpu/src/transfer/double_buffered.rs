@@ -57,7 +57,7 @@ impl Transfer for DoubleBuffered {
         if !slot.holds(batch) {
             slot.start(batch, &self.copies, &self.compute)?;
         }
-        self.compute.wait(slot.staging.copied())?;
+        self.compute.wait(&slot.staging.copied)?;
         match next {
             Some(next) => other.start(next, &self.copies, &self.compute),
             None => Ok(()),
@@ -65,12 +65,8 @@ impl Transfer for DoubleBuffered {
     }
     // ANCHOR_END: load
 
-    fn x(&self) -> View<'_> {
-        self.slots[self.current].inputs.x()
-    }
-
-    fn y(&self) -> View<'_> {
-        self.slots[self.current].inputs.y()
+    fn views(&self) -> [View<'_>; 2] {
+        self.slots[self.current].inputs.views()
     }
 }
 

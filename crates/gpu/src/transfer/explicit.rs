@@ -47,11 +47,7 @@ impl Transfer for Explicit {
     }
     // ANCHOR_END: load
 
-    fn x(&self) -> View<'_> {
-        self.inputs.x()
-    }
-
-    fn y(&self) -> View<'_> {
-        self.inputs.y()
+    fn views(&self) -> [View<'_>; 2] {
+        self.inputs.views()
     }
 }

@@ -32,12 +32,8 @@ impl Transfer for Pinned {
         self.staging.copy(&self.stream, &mut self.inputs)
     }
 
-    fn x(&self) -> View<'_> {
-        self.inputs.x()
-    }
-
-    fn y(&self) -> View<'_> {
-        self.inputs.y()
+    fn views(&self) -> [View<'_>; 2] {
+        self.inputs.views()
     }
 }
 
@@ -46,7 +42,7 @@ pub(super) struct Staging {
     x: PinnedHostSlice<f32>,
     y: PinnedHostSlice<f32>,
     /// Recorded after the copy to the device.
-    copied: CudaEvent,
+    pub(super) copied: CudaEvent,
 }
 
 impl Staging {
@@ -78,11 +74,6 @@ impl Staging {
         Ok(self.copied.record(stream)?)
     }
     // ANCHOR_END: staging
-
-    /// The event recorded after the copy of the batch.
-    pub(super) const fn copied(&self) -> &CudaEvent {
-        &self.copied
-    }
 }
 
 impl Drop for Staging {

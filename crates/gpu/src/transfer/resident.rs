@@ -74,11 +74,12 @@ impl Resident {
         let start = *rows.first()?;
         let in_order = start..start + rows.len();
         if rows.iter().copied().eq(in_order.clone()) {
-            let (x, y) = (set.x(&in_order), set.y(&in_order));
+            let [x, y] = set.views(&in_order);
             return Some(SamplesOnDevice { x, y, rows: rows.len(), order: None });
         }
         let (all, order) = (0..set.host.len(), rows.into_iter().map(|row| row as u32).collect());
-        Some(SamplesOnDevice { x: set.x(&all), y: set.y(&all), rows: all.end, order: Some(order) })
+        let [x, y] = set.views(&all);
+        Some(SamplesOnDevice { x, y, rows: all.end, order: Some(order) })
     }
 }
 
@@ -114,19 +115,11 @@ impl Transfer for Resident {
     }
     // ANCHOR_END: load
 
-    fn x(&self) -> View<'_> {
+    fn views(&self) -> [View<'_>; 2] {
         match (&self.place, &self.set) {
-            (Place::Rows(rows), Some(set)) => set.x(rows),
-            (Place::Gathered, _) => self.gathered.x(),
-            _ => self.others.x(),
-        }
-    }
-
-    fn y(&self) -> View<'_> {
-        match (&self.place, &self.set) {
-            (Place::Rows(rows), Some(set)) => set.y(rows),
-            (Place::Gathered, _) => self.gathered.y(),
-            _ => self.others.y(),
+            (Place::Rows(rows), Some(set)) => set.views(rows),
+            (Place::Gathered, _) => self.gathered.views(),
+            _ => self.others.views(),
         }
     }
 }
@@ -158,16 +151,11 @@ impl OnDevice {
         std::ptr::eq(self.host.x(), batch.dataset().x())
     }
 
-    /// `x` of these rows of the set, `[rows, n0]`.
-    fn x(&self, rows: &Range<usize>) -> View<'_> {
-        let features = self.host.features();
-        self.device.x.slice(rows.start * features..rows.end * features)
-    }
-
-    /// `y` of these rows, `[rows, C]`, one-hot.
-    fn y(&self, rows: &Range<usize>) -> View<'_> {
-        let classes = self.host.classes();
-        self.device.y.slice(rows.start * classes..rows.end * classes)
+    /// `x`, `[rows, n0]`, and `y`, `[rows, C]`, one-hot, of these rows of the set.
+    fn views(&self, rows: &Range<usize>) -> [View<'_>; 2] {
+        let Self { host, device } = self;
+        [(&device.x, host.features()), (&device.y, host.classes())]
+            .map(|(of, width)| of.slice(rows.start * width..rows.end * width))
     }
 }
 

@@ -50,12 +50,8 @@ impl Transfer for Unified {
     }
     // ANCHOR_END: load
 
-    fn x(&self) -> View<'_> {
-        self.x.seen.slice(..self.len.0)
-    }
-
-    fn y(&self) -> View<'_> {
-        self.y.seen.slice(..self.len.1)
+    fn views(&self) -> [View<'_>; 2] {
+        [self.x.seen.slice(..self.len.0), self.y.seen.slice(..self.len.1)]
     }
 }
 

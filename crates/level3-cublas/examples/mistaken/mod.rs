@@ -1,9 +1,9 @@
 //! Level 3 with a mistake in the description of each product that the library gets.
 #![allow(unsafe_code, reason = "a library with mistakes breaks the contract of its trait")]
 
-use gpu::Gpu;
+use gpu::{Gpu, Result};
 use level3_cublas::library::{Library, Problem, Routine};
-use level3_cublas::{Level3, Result, Setup};
+use level3_cublas::{Level3, Setup};
 use profile::Profile;
 use tensor::Network;
 

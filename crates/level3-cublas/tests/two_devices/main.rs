@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use data::Epoch;
 use data_parallel::{DataParallel, DeviceLevel, Rank, on_gpus};
-use gpu::{Choice, Gpu};
+use gpu::{Choice, Gpu, Result};
 use level3_cublas::library::{EpiloguePointers, Library, Problem, Routine};
-use level3_cublas::{Level3, Result, Setup};
+use level3_cublas::{Level3, Setup};
 use profile::Profile;
 use training::dump::Inputs;
 use training::{Level, Preset};

@@ -20,24 +20,21 @@ use cudarc::cublaslt::sys::{
     cublasLtMatrixLayout_t, cublasStatus_t, cudaDataType,
 };
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
-use gpu::Gpu;
 use gpu::memory::buffer;
+use gpu::{Gpu, GpuError, Result};
 
+use crate::autotune::{Autotune, MAX_CANDIDATES};
+use crate::blas::ALLOCATED;
 use crate::column_major::Operand;
 use crate::cublas::operation;
-use crate::cublaslt::autotune::Autotune;
 use crate::epilogue::Epilogue;
-use crate::error::{Error, Result, rejected};
-use crate::library::{EpiloguePointers, Library, Problem, Routine, workspace};
-use crate::product::ALLOCATED;
-
-mod autotune;
+use crate::library::{EpiloguePointers, Library, Owned, Problem, Routine, rejected, workspace};
 
 /// The type of every matrix here.
 const MATRIX_TYPE: cudaDataType = cudaDataType::CUDA_R_32F;
 
 /// cuBLASLt, for one stream.
-pub(crate) struct CublasLt {
+pub struct CublasLt {
     shared: Rc<Shared>,
     compute: cublasComputeType_t,
     autotune: Option<Autotune>,
@@ -46,42 +43,35 @@ pub(crate) struct CublasLt {
 }
 
 /// The handle, the stream and the workspace, which all products share.
-struct Shared {
-    handle: Owned<cublasLtHandle_t>,
-    stream: Arc<CudaStream>,
+pub(crate) struct Shared {
+    handle: Lt<cublasLtHandle_t>,
+    pub(crate) stream: Arc<CudaStream>,
     /// Memory that algorithms may compute in. One is enough: products in one stream run one after
     /// the other.
     workspace: CudaSlice<u8>,
 }
 
 /// A planned product.
-struct PlannedMatmul {
-    shared: Rc<Shared>,
-    problem: Problem,
-    descriptor: Owned<cublasLtMatmulDesc_t>,
+pub(crate) struct PlannedMatmul {
+    pub(crate) shared: Rc<Shared>,
+    pub(crate) problem: Problem,
+    descriptor: Lt<cublasLtMatmulDesc_t>,
     /// The column-major shapes of the first operand, the second, and the result.
-    layouts: [Owned<cublasLtMatrixLayout_t>; 3],
-    algorithm: cublasLtMatmulAlgo_t,
+    layouts: [Lt<cublasLtMatrixLayout_t>; 3],
+    pub(crate) algorithm: cublasLtMatmulAlgo_t,
 }
 
-/// One of the library's objects, and the function that destroys it.
-struct Owned<T: Copy>(T, unsafe fn(T) -> std::result::Result<(), CublasError>);
+/// An object of this library.
+type Lt<T> = Owned<T, CublasError>;
 
-impl<T: Copy> Drop for Owned<T> {
-    fn drop(&mut self) {
-        // SAFETY: the library made the object, and it is dropped once. A failure can't be handled here.
-        let _ = unsafe { (self.1)(self.0) };
-    }
-}
-
-impl<T: Copy> Owned<T> {
+impl<T: Copy> Lt<T> {
     /// Sets an attribute whose type in C has the size of `V`; `set` is the library's function for that.
     fn set<A, V>(
         &self,
-        set: unsafe fn(T, A, *const c_void, usize) -> std::result::Result<(), CublasError>,
+        set: unsafe fn(T, A, *const c_void, usize) -> Result<(), CublasError>,
         attribute: A,
         value: &V,
-    ) -> std::result::Result<(), CublasError> {
+    ) -> Result<(), CublasError> {
         // SAFETY: the object lives. The library copies the value's bytes, or returns an error if the
         // attribute has another size.
         unsafe { set(self.0, attribute, from_ref(value).cast(), size_of::<V>()) }
@@ -89,12 +79,12 @@ impl<T: Copy> Owned<T> {
 }
 
 impl CublasLt {
-    pub(crate) fn new(
-        gpu: &Gpu,
-        stream: &Arc<CudaStream>,
-        tf32: bool,
-        autotune: bool,
-    ) -> Result<Self> {
+    /// Loads the library for a stream. With `tf32`, tensor cores round the factors to TF32; with `autotune`, each
+    /// plan measures several algorithms and prints the results.
+    ///
+    /// # Errors
+    /// If the library can't be loaded; the driver's error.
+    pub fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool, autotune: bool) -> Result<Self> {
         // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
         unsafe { gpu.install_library("cublasLt", emulated_cublaslt::library_path()) }?;
         let compute = match tf32 {
@@ -113,9 +103,8 @@ impl CublasLt {
 
     /// Prints a note to standard error, unless this level has printed it before.
     fn print_once(&self, note: String) {
-        if !self.printed.borrow().contains(&note) {
-            host::complain(&note);
-            self.printed.borrow_mut().insert(note);
+        if self.printed.borrow_mut().insert(note.clone()) {
+            host::complain(note);
         }
     }
 
@@ -160,7 +149,7 @@ impl CublasLt {
         wanted: usize,
     ) -> Result<Vec<cublasLtMatmulHeuristicResult_t>> {
         let failed = |call| rejected(call, &planned.problem);
-        let preference: Owned<cublasLtMatmulPreference_t> = Owned(
+        let preference: Lt<cublasLtMatmulPreference_t> = Owned(
             result::create_matmul_pref().map_err(failed("cublasLtMatmulPreferenceCreate"))?,
             result::destroy_matmul_pref,
         );
@@ -214,7 +203,7 @@ impl CublasLt {
 impl Library for CublasLt {
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>> {
         let mut planned = self.describe(problem)?;
-        let wanted = if self.autotune.is_some() { autotune::MAX_CANDIDATES } else { 1 };
+        let wanted = if self.autotune.is_some() { MAX_CANDIDATES } else { 1 };
         let candidates = self.candidates(&planned, wanted)?;
         let Some(first) = candidates.first() else {
             if problem.epilogue != Epilogue::None {
@@ -259,7 +248,7 @@ impl Routine for PlannedMatmul {
         let epilogue = [pointers.bias, pointers.aux].map(|address| (address, ALLOCATED));
         for (address, alignment) in operands.chain(epilogue) {
             if !address.is_multiple_of(alignment.into()) {
-                return Err(Error::Library(format!(
+                return Err(GpuError::Library(format!(
                     "{problem}: planned for a buffer at a multiple of {alignment} bytes, but it is at \
                      {address:#x}"
                 )));

@@ -4,18 +4,17 @@
 use std::fmt;
 
 use cudarc::driver::sys::CUdevice_attribute;
-use gpu::Gpu;
+use gpu::{Gpu, GpuError, Result};
 
 use crate::column_major::{ColumnMajor, Matmul, ProductShape};
 use crate::epilogue::Epilogue;
-use crate::error::Result;
 
 /// A library that multiplies matrices in one stream.
 pub trait Library {
     /// Plans a product; `None` if the library has no algorithm for it.
     ///
     /// # Errors
-    /// If the library rejects the product.
+    /// [`GpuError::Library`] if the library rejects the product.
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>>;
 }
 
@@ -27,7 +26,8 @@ pub trait Routine {
     /// The matrices and the epilogue's buffers have the sizes for which the product was planned.
     ///
     /// # Errors
-    /// If an address has a smaller alignment than planned, or the library rejects the call.
+    /// [`GpuError::Library`] if an address has a smaller alignment than planned, or the library rejects the
+    /// call.
     unsafe fn run(&self, addresses: [u64; 3], pointers: EpiloguePointers) -> Result<()>;
 }
 
@@ -71,6 +71,29 @@ pub struct EpiloguePointers {
     pub bias: u64,
     /// `CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER`: the mask.
     pub aux: u64,
+}
+
+/// Converts the status that a library's function returned for a product: `map_err(rejected(call, product))`.
+pub(crate) fn rejected<S: fmt::Display>(
+    call: &str,
+    product: &impl fmt::Display,
+) -> impl Fn(S) -> GpuError {
+    move |status| {
+        GpuError::Library(format!(
+            "{call} returned {status} for {product}; on the emulated GPU (--device emulated) a line on \
+             standard error names the argument at fault"
+        ))
+    }
+}
+
+/// One of a library's objects, and the function that destroys it.
+pub(crate) struct Owned<T: Copy, E>(pub(crate) T, pub(crate) unsafe fn(T) -> Result<(), E>);
+
+impl<T: Copy, E> Drop for Owned<T, E> {
+    fn drop(&mut self) {
+        // SAFETY: the library made the object, and it is dropped once. A failure can't be handled here.
+        let _ = unsafe { (self.1)(self.0) };
+    }
 }
 
 /// The size of a library's workspace in bytes: NVIDIA recommends 32 MiB from compute capability 9.0 on, and

@@ -10,22 +10,21 @@ use cudarc::cublaslt::sys::{
     self, cublasLtMatmulAlgo_t, cublasLtMatmulAlgoConfigAttributes_t as Config,
     cublasLtMatmulHeuristicResult_t,
 };
-use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
+use cudarc::driver::sys::CUdevice_attribute;
 use cudarc::driver::{CudaSlice, DevicePtr};
-use gpu::{Gpu, GpuError};
+use gpu::{Gpu, Result, Stretch};
 
-use super::PlannedMatmul;
 use crate::column_major::Operand;
-use crate::error::{Result, rejected};
-use crate::library::Routine;
+use crate::cublaslt::PlannedMatmul;
+use crate::library::{Routine, rejected};
 
 /// The most candidates that the heuristic is asked for.
-pub(super) const MAX_CANDIDATES: usize = 8;
+pub(crate) const MAX_CANDIDATES: usize = 8;
 /// Timed runs of a candidate, after one that isn't timed.
 const RUNS: usize = 20;
 
 /// How candidates are measured.
-pub(super) struct Autotune {
+pub(crate) struct Autotune {
     /// Whether the GPU is emulated, so that candidates are compared by counts instead of times.
     emulated: bool,
     multiprocessors: usize,
@@ -48,14 +47,14 @@ struct Cost {
 }
 
 impl Autotune {
-    pub(super) fn new(gpu: &Gpu) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = usize::try_from(gpu.context().attribute(attribute)?).unwrap_or(1);
         Ok(Self { emulated: gpu.is_emulated(), multiprocessors: multiprocessors.max(1) })
     }
 
     /// Selects the best candidate for a product. Returns a table with a line for each.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         &self,
         planned: &mut PlannedMatmul,
         answers: &[cublasLtMatmulHeuristicResult_t],
@@ -92,7 +91,7 @@ fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Co
     let (call, pointers) = (planned.problem.call, planned.problem.pointers);
     let stream = planned.shared.stream.clone();
     let zeros = |operand: &Operand| -> Result<CudaSlice<f32>> {
-        Ok(stream.alloc_zeros(operand.ld * operand.columns).map_err(GpuError::from)?)
+        Ok(stream.alloc_zeros(operand.ld * operand.columns)?)
     };
     let operands = [zeros(&call.first)?, zeros(&call.second)?, zeros(&call.result)?];
     let addresses = operands.each_ref().map(|operand| operand.device_ptr(&stream).0);
@@ -101,17 +100,13 @@ fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Co
         planned.algorithm = candidate.algorithm;
         // SAFETY: the operands have the sizes of the call, and live until the stream is synchronised.
         let run = || unsafe { planned.run(addresses, pointers) };
-        let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         // The library may reject a candidate.
         if run().is_err() {
             costs.push(Cost::unknown());
             continue;
         }
-        let start = event()?;
-        for _ in 0..RUNS {
-            run()?;
-        }
-        let order = 1e3 * f64::from(start.elapsed_ms(&event()?)?) / RUNS as f64;
+        let timed = Stretch::record(&stream, || (0..RUNS).try_for_each(|_| run()))?;
+        let order = 1e6 * timed.elapsed()?.as_secs_f64() / RUNS as f64;
         costs.push(Cost { order, text: format!("{order:>12.2} us") });
     }
     stream.synchronize()?;

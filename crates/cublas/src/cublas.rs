@@ -7,46 +7,43 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cudarc::cublas::result;
+use cudarc::cublas::result::{self, CublasError};
 use cudarc::cublas::sys::{
     cublasHandle_t, cublasMath_t, cublasOperation_t, cublasSetMathMode, cublasSetWorkspace_v2,
 };
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
-use gpu::Gpu;
 use gpu::memory::buffer;
+use gpu::{Gpu, GpuError, Result};
 
 use crate::column_major::Operand;
 use crate::epilogue::Epilogue;
-use crate::error::{Error, Result, rejected};
-use crate::library::{EpiloguePointers, Library, Problem, Routine, workspace};
+use crate::library::{EpiloguePointers, Library, Owned, Problem, Routine, rejected, workspace};
 
 /// cuBLAS for one stream.
-pub(crate) struct Cublas(Rc<Handle>);
+pub struct Cublas(Rc<Handle>);
 
-/// A handle, destroyed when it is dropped.
+/// A handle, destroyed before its workspace is freed.
 struct Handle {
-    cublas: cublasHandle_t,
+    cublas: Owned<cublasHandle_t, CublasError>,
     /// Memory that the library computes in. Without it, the library would allocate some while it computes,
     /// which is forbidden while a graph is captured.
     _workspace: CudaSlice<u8>,
 }
 
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // SAFETY: made by `Cublas::new`, and dropped once. A failure can't be handled here.
-        let _ = unsafe { result::destroy_handle(self.cublas) };
-    }
-}
-
 impl Cublas {
-    pub(crate) fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool) -> Result<Self> {
+    /// Loads the library for a stream. With `tf32`, tensor cores round the factors to TF32.
+    ///
+    /// # Errors
+    /// If the library can't be loaded, or rejects a setting; the driver's error.
+    pub fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool) -> Result<Self> {
         // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
         unsafe { gpu.install_library("cublas", emulated_cublas::library_path()) }?;
         let failed = |call| rejected(call, &"a handle");
         let workspace: CudaSlice<u8> = buffer(stream, workspace(gpu)?)?;
         let (address, bytes) = (workspace.device_ptr(stream).0, workspace.len());
         let cublas = result::create_handle().map_err(failed("cublasCreate"))?;
-        let handle = Handle { cublas, _workspace: workspace };
+        let owned = Owned(cublas, result::destroy_handle as _);
+        let handle = Handle { cublas: owned, _workspace: workspace };
         let mode = match tf32 {
             true => cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH,
             false => cublasMath_t::CUBLAS_DEFAULT_MATH,
@@ -87,7 +84,7 @@ impl Routine for Sgemm {
                     "{product}: cuBLAS counts in 32 bits, and {size} is more; use --gemm cublaslt"
                 )
             };
-            i32::try_from(size).map_err(|_| Error::Library(reason()))
+            i32::try_from(size).map_err(|_| GpuError::Library(reason()))
         };
         // ANCHOR: sgemm
         let (m, n, k) = (int(call.result.rows)?, int(call.result.columns)?, int(call.k)?);
@@ -95,7 +92,7 @@ impl Routine for Sgemm {
         // SAFETY: as the caller promises.
         let done = unsafe {
             result::sgemm(
-                self.handle.cublas,
+                self.handle.cublas.0,
                 operation(&call.first),
                 operation(&call.second),
                 m,

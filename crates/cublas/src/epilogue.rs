@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cudarc::cublaslt::sys::cublasLtEpilogue_t as Code;
 use cudarc::driver::{CudaSlice, CudaStream};
+use gpu::Result;
 use gpu::memory::buffer;
-use gpu::{Buffer, Result};
 
 use crate::column_major::Matmul;
 
@@ -52,18 +52,9 @@ impl Epilogue {
     }
 }
 
-/// The buffers that a product's epilogue may use. The product ignores those that its epilogue doesn't.
-#[derive(Clone, Copy)]
-pub(crate) struct EpilogueBuffers<'a> {
-    /// `b`, which the forward pass adds, or `db`, which the backward pass writes.
-    pub(crate) bias: &'a Buffer,
-    /// Written by the forward pass, read by the backward pass.
-    pub(crate) mask: Option<&'a Mask>,
-}
-
 /// A bit for each element of `a`, `[B, n]`: all that the backward pass needs to know of `z`. Each
 /// sample's bits begin at a multiple of [`MASK_PADDING`].
-pub(crate) struct Mask {
+pub struct Mask {
     pub(crate) bits: CudaSlice<u8>,
     /// The leading dimension: bits from one sample to the next.
     pub(crate) ld: usize,
@@ -82,17 +73,12 @@ pub const fn mask_ld(n: usize) -> usize {
 // ANCHOR_END: mask
 
 impl Mask {
-    /// A mask for `n` units and one sample.
-    pub(crate) fn new(stream: &Arc<CudaStream>, n: usize) -> Result<Self> {
+    /// An uninitialised mask for a batch and `n` units.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn new(stream: &Arc<CudaStream>, batch: usize, n: usize) -> Result<Self> {
         let ld = mask_ld(n);
-        Ok(Self { bits: buffer(stream, ld / 8)?, ld })
-    }
-
-    /// Makes room for a number of samples.
-    pub(crate) fn grow(&mut self, stream: &Arc<CudaStream>, samples: usize) -> Result<()> {
-        if self.bits.len() * 8 < samples * self.ld {
-            self.bits = buffer(stream, (samples * self.ld).div_ceil(8))?;
-        }
-        Ok(())
+        Ok(Self { bits: buffer(stream, batch * ld / 8)?, ld })
     }
 }

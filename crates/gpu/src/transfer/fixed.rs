@@ -1,0 +1,44 @@
+//! A wrapper that brings each batch to the same place, for CUDA graphs.
+
+use data::{Batch, Dataset};
+
+use super::{Inputs, Transfer};
+use crate::{Launcher, Result, View};
+
+/// A transfer that copies each batch to the same place: a graph replays addresses, and most transfers
+/// bring batches to several.
+pub struct Fixed {
+    transfer: Box<dyn Transfer>,
+    inputs: Inputs,
+}
+
+impl Fixed {
+    /// Wraps a transfer.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn new(transfer: Box<dyn Transfer>, on: &Launcher) -> Result<Self> {
+        Ok(Self { transfer, inputs: Inputs::new(on)? })
+    }
+}
+
+impl Transfer for Fixed {
+    fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.transfer.dataset(set)
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+        let Self { transfer, inputs } = self;
+        transfer.load(batch, next)?;
+        inputs.fit(batch)?;
+        let Inputs { stream, x, y, .. } = inputs;
+        for (from, to) in transfer.views().into_iter().zip([x, y]) {
+            stream.memcpy_dtod(&from, &mut to.slice_mut(..from.len()))?;
+        }
+        Ok(())
+    }
+
+    fn views(&self) -> [View<'_>; 2] {
+        self.inputs.views()
+    }
+}
