@@ -1,5 +1,5 @@
 // The editor, based on CodeMirror: the source of `codemirror.js`, which `scripts/book.sh` builds with esbuild.
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, setDiagnostics } from "@codemirror/lint";
 import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
@@ -45,7 +45,7 @@ globalThis.fourLevels.codemirror = (parent, { text, label, isCuda, onchange }) =
       doc: text,
       extensions: [
         gutter({ class: "fl-cost", markers: (view) => view.state.field(costs) }), costs,
-        lineNumbers(), history(), keymap.of([...defaultKeymap, ...historyKeymap]),
+        lineNumbers(), history(), keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
         StreamLanguage.define(isCuda ? cudaC : ptx), syntaxHighlighting(style),
         EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
         EditorView.updateListener.of((update) => { if (update.docChanged) onchange(update.state.doc.toString()); }),

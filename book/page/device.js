@@ -19,14 +19,14 @@
     }
 
     self.onmessage = async ({ data }) => {
-      if (data.module) {
-        const instance = await WebAssembly.instantiate(data.module, {});
-        exports = instance.exports;
-        await useFma();
-        self.postMessage({ ready: true });
-        return;
-      }
       try {
+        if (data.module) {
+          const instance = await WebAssembly.instantiate(data.module, {});
+          exports = instance.exports;
+          await useFma();
+          self.postMessage({ ready: true });
+          return;
+        }
         const request = encoder.encode(data.request);
         const address = exports.room(request.length);
         if (address === 0) throw new Error("out of memory: the text is too long");
@@ -40,17 +40,45 @@
     };
   }
 
-  let compiled = null;
-  function compile() {
-    compiled ??= (async () => {
-      const binary = atob(fourLevels.module);
-      fourLevels.module = null;
-      const bytes = new Uint8Array(binary.length);
-      for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
-      return WebAssembly.compile(bytes);
-    })();
-    return compiled;
+  /** A module with one vector instruction, to ask whether the browser has them. */
+  const VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
+
+  /** The bytes of the emulator. Pages from a server get them as they are, with the progress; a page from a folder may only load scripts. */
+  async function bytes(progress) {
+    if (location.protocol === "file:") {
+      await fourLevels.load("module.js");
+      return Uint8Array.from(atob(fourLevels.module), (character) => character.charCodeAt(0));
+    }
+    const response = await fetch(fourLevels.beside("module.wasm"));
+    if (!response.ok) throw new Error(`module.wasm can't be loaded (status ${response.status})`);
+    const [reader, parts] = [response.body.getReader(), []];
+    const megabytes = (length) => (length / 1e6).toFixed(1);
+    let length = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
+      parts.push(value);
+      length += value.length;
+      progress(`loading the emulator: ${megabytes(length)} of ${megabytes(fourLevels.moduleBytes)} MB`);
+    }
   }
+
+  let compiled = null;
+  /** Loads and compiles the emulator, once; if that failed, again. */
+  fourLevels.compile = (progress = () => {}) => {
+    compiled ??= (async () => {
+      if (typeof WebAssembly !== "object") throw new Error("this browser has WebAssembly switched off, which the emulator needs");
+      if (!WebAssembly.validate(VECTORS)) throw new Error("this browser has no vector instructions in WebAssembly, which the emulator needs; use a newer one");
+      const module = await WebAssembly.compile(await bytes(progress));
+      fourLevels.module = null;
+      return module;
+    })().catch((error) => {
+      compiled = null;
+      fourLevels.forget("module.js");
+      throw error;
+    });
+    return compiled;
+  };
 
   /** Makes a device with its own state, such as a network that it trains. */
   fourLevels.device = () => {
@@ -58,55 +86,74 @@
     const waiting = new Map();
     let count = 0;
 
+    /** Ends the worker, and with it all requests, with a reason. */
     function end(why) {
-      running?.then((worker) => worker.terminate(), () => {});
+      running?.end(new Error(why));
       running = null;
       for (const { reject } of waiting.values()) reject(new Error(why));
       waiting.clear();
     }
 
+    function answer({ data }) {
+      const asked = waiting.get(data.number);
+      if (!asked) return;
+      waiting.delete(data.number);
+      if (data.broken !== undefined) {
+        // A trap leaves the module in an inconsistent state, so it is not used again.
+        end("the device was restarted");
+        asked.reject(new Error(`the emulator stopped (${data.broken}): most likely it is out of memory`));
+        return;
+      }
+      const answer = JSON.parse(data.answer);
+      if (answer.refused !== undefined) asked.reject(new Error(answer.refused));
+      else asked.resolve(answer);
+    }
+
+    /** The worker that runs or starts: `ready` is the worker, and `end` stops it, even while it starts. */
     function start() {
-      running ??= (async () => {
-        const module = await compile();
-        const address = URL.createObjectURL(new Blob([`(${worker})()`], { type: "text/javascript" }));
-        const made = new Worker(address);
-        URL.revokeObjectURL(address);
-        await new Promise((resolve, reject) => {
-          made.onmessage = resolve;
-          made.onerror = (event) => reject(new Error(event.message ?? "the browser can't start a worker"));
-          made.postMessage({ module });
-        });
-        made.onmessage = ({ data }) => {
-          const asked = waiting.get(data.number);
-          if (!asked) return;
-          waiting.delete(data.number);
-          if (data.broken !== undefined) {
-            // A trap leaves the module in an inconsistent state, so it is not used again.
-            end("the device was restarted");
-            asked.reject(new Error(`the emulator stopped (${data.broken}): most likely it is out of memory`));
-            return;
-          }
-          const answer = JSON.parse(data.answer);
-          if (answer.refused !== undefined) asked.reject(new Error(answer.refused));
-          else asked.resolve(answer);
+      if (running) return running;
+      const made = { worker: null, ready: null, end: null };
+      running = made;
+      const ended = new Promise((_, reject) => {
+        made.end = (error) => {
+          made.worker?.terminate();
+          reject(error);
         };
-        return made;
+      });
+      const started = (async () => {
+        const module = await fourLevels.compile();
+        if (running !== made) throw new Error("stopped");
+        const address = URL.createObjectURL(new Blob([`(${worker})()`], { type: "text/javascript" }));
+        const own = new Worker(address);
+        URL.revokeObjectURL(address);
+        made.worker = own;
+        await new Promise((resolve, reject) => {
+          own.onmessage = ({ data }) => (data.ready ? resolve() : reject(new Error(`the emulator doesn't start: ${data.broken}`)));
+          own.onerror = (event) => reject(new Error(event.message ?? "the browser can't start a worker"));
+          own.postMessage({ module });
+        });
+        own.onmessage = answer;
+        own.onerror = (event) => { if (running === made) end(`the emulator stopped (${event.message ?? "without a reason"}); run it again`); };
+        return own;
       })();
-      return running;
+      made.ready = Promise.race([started, ended]).catch((error) => {
+        made.worker?.terminate();
+        if (running === made) running = null;
+        throw error;
+      });
+      return made;
     }
 
     return {
       /** Sends a request. A refusal is thrown as an error. */
       async ask(request) {
-        const worker = await start();
+        const worker = await start().ready;
         const number = ++count;
         return new Promise((resolve, reject) => {
           waiting.set(number, { resolve, reject });
           worker.postMessage({ number, request: JSON.stringify(request) });
         });
       },
-      /** Whether a request is in flight. */
-      busy: () => waiting.size > 0,
       /** Stops the running request. */
       stop: () => end("stopped"),
     };

@@ -5,6 +5,36 @@
 (() => {
   const { element } = fourLevels;
 
+  /**
+   * What the browser keeps under a name: an object of objects, by key. It is read anew each time, because another tab may
+   * have changed it. Without storage, it lasts until the page is left.
+   */
+  fourLevels.memory = (name) => {
+    let known = {};
+    function read() {
+      try {
+        known = JSON.parse(localStorage.getItem(name)) ?? {};
+      } catch {
+        // No storage, or something else in it.
+      }
+      return known;
+    }
+    function write() {
+      try {
+        localStorage.setItem(name, JSON.stringify(known));
+      } catch {
+        // No storage, or it is full.
+      }
+    }
+    return {
+      get: (key) => read()[key] ?? {},
+      set(key, change) { read()[key] = { ...known[key], ...change }; write(); },
+      remove(key) { delete read()[key]; write(); },
+      /** Calls `changed` when another tab has changed it. */
+      watch: (changed) => addEventListener("storage", (event) => { if (event.key === name) changed(); }),
+    };
+  };
+
   /** The plain field, with diagnostics and costs in lists below it. */
   function plain(parent, { text, label, onchange }) {
     const field = element("textarea", { class: "fl-field", "aria-label": label, spellcheck: "false", wrap: "off", rows: Math.min(30, text.split("\n").length + 1) });
@@ -30,6 +60,14 @@
       },
     };
   }
+
+  /** Has Ctrl+Enter (⌘+Enter) in an editor's place call `run`. */
+  fourLevels.runKey = (place, run) => place.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run();
+  }, true);
 
   /** Makes an editor in `parent`, which calls `onchange` after each edit. */
   fourLevels.editor = (parent, options) => {

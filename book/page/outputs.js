@@ -50,7 +50,7 @@
       rows.push(element("tr", {}, element("th", { scope: "row" }, String(at)), ...shown.slice(at, at + wide).map((value) => element("td", {}, String(value)))));
     }
     const left = values.length - shown.length;
-    return element("div", { class: "fl-scroll", tabindex: "0", role: "region", "aria-label": "The elements" }, element("table", { class: "fl-table" }, ...rows),
+    return element("div", { class: "fl-scroll", tabindex: "0", role: "group", "aria-label": "The elements" }, element("table", { class: "fl-table" }, ...rows),
       left > 0 ? element("p", {}, `… and ${left} more`) : null);
   }
 
@@ -70,8 +70,8 @@
 
   const place = ([x, y, z]) => `(${x}, ${y}, ${z})`;
 
-  /** A fault, with buttons that lead to its lines. */
-  function fault(found, isCuda, select) {
+  /** A fault, with buttons that lead to its lines, and to the warp (`look`). */
+  function fault(found, { isCuda, select, look }) {
     const line = (ptx, cuda) => (isCuda ? cuda : ptx);
     const where = (ptx, cuda) => {
       const number = line(ptx, cuda);
@@ -82,7 +82,8 @@
       element("strong", {}, found.kind), `: ${found.message} `,
       element("div", {}, where(found.line, found.cudaLine), ` ${who(found.block, found.thread)}`, found.address ? `, address ${found.address}` : ""),
       found.other ? element("div", {}, `${found.other.wrote ? "written" : "read"} before: `, where(found.other.line, found.other.cudaLine), ` ${who(found.other.block, found.other.thread)}`) : null,
-      ...found.notes.map((note) => element("div", {}, note)));
+      ...found.notes.map((note) => element("div", {}, note)),
+      look ? element("div", {}, element("button", { type: "button", class: "fl-look-into", onclick: look }, "look into it"), " the warp at this instruction") : null);
   }
 
   /** The counts of each line, for the margin. */
@@ -104,10 +105,11 @@
   };
 
   /** Shows the answer to a command. */
-  fourLevels.showOutcome = (parent, answer, { isCuda, select }) => {
+  fourLevels.showOutcome = (parent, answer, options) => {
     parent.replaceChildren();
-    if (answer.fault) parent.append(fault(answer.fault, isCuda, select));
-    parent.append(element("pre", { class: "fl-text", tabindex: "0", "aria-label": "Output of the command" }, element("code", {}, answer.text)));
+    const text = element("pre", { class: "fl-text", tabindex: "0", "aria-label": "Output of the command" }, element("code", {}, answer.text));
+    if (answer.fault) parent.append(fault(answer.fault, options), element("details", {}, element("summary", {}, "as a terminal shows it"), text));
+    else parent.append(text);
     if (answer.buffers) parent.append(...answer.buffers.map(buffer));
   };
 })();

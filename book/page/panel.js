@@ -26,8 +26,13 @@
     return kept.join(" ");
   }
 
-  fourLevels.panel = async ({ file, lines, place }, choice) => {
+  /** The limit of a warp's instructions for commands without `--limit`: some seconds, after which an endless loop is named. */
+  const LIMIT = 100_000_000;
+  const limited = (line) => (/--limit\b/.test(line) || /^\s*check\b/.test(line) ? line : `${line} --limit ${LIMIT}`);
+
+  fourLevels.panel = ({ file, lines, place }, choice) => {
     const device = fourLevels.common();
+    const kept = fourLevels.memory("four-levels-kernels");
     const original = fourLevels.kernels[file];
     const known = [...new Set([...lines, ...(fourLevels.commands[file] ?? [])])];
     const isCuda = file.endsWith(".cu");
@@ -42,15 +47,12 @@
     const stop = button("■ stop", () => device.stop(), "Stop the running command");
     stop.disabled = true;
 
-    const boxes = CHECKS.map((name) => {
-      const box = element("input", { type: "checkbox", onchange: () => {
-        const rest = words(command.value).filter((word) => word !== name);
-        command.value = [...rest, ...(box.checked ? [name] : [])].join(" ");
-      } });
-      return element("label", {}, box, ` ${name.slice(2)}`);
-    });
-    const readBoxes = () => boxes.forEach((label, at) => { label.firstChild.checked = words(command.value).includes(CHECKS[at]); });
-    command.addEventListener("input", readBoxes);
+    // On at first, since they find what a result hides. Only the button that runs the kernel adds them to the command.
+    const boxes = CHECKS.map((name) => element("input", { type: "checkbox", checked: true, value: name }));
+    const checked = (line) => {
+      const rest = words(line).filter((word) => !CHECKS.includes(word));
+      return [...rest, ...boxes.filter((box) => box.checked).map((box) => box.value)].join(" ");
+    };
 
     const files = () => ({ ...fourLevels.kernels, [file]: editor.get() });
     const used = () => { const name = fileOf(command.value) ?? file; return { [name]: files()[name] }; };
@@ -77,18 +79,18 @@
 
     const execute = (verb) => {
       if (verb) command.value = withVerb(command.value, verb);
-      readBoxes();
-      return during("running …", { do: "command", line: command.value, files: used() }, (answer) => {
+      if (verb === "run") command.value = checked(command.value);
+      return during("running …", { do: "command", line: limited(command.value), files: used() }, (answer) => {
         editor.costs(new Map());
         if (answer.diagnostics) editor.diagnose(answer.diagnostics);
         if (answer.counts?.length && !isCuda) editor.costs(fourLevels.costs(answer.counts));
-        fourLevels.showOutcome(outcome, answer, { isCuda, select: editor.select });
+        fourLevels.showOutcome(outcome, answer, { isCuda, select: editor.select, look: answer.fault?.block && (() => look(answer.fault.block)) });
       });
     };
 
-    const look = (at = [0, 0, 0], first) => during("recording …",
-      { do: "record", line: withVerb(command.value.startsWith("check") ? `run ${file}` : command.value, "run"), files: used(), block: at, most: 20000 },
-      (record) => fourLevels.warpView(outcome, record, { again: look, first }));
+    const look = (at = [0, 0, 0]) => during("recording …",
+      { do: "record", line: limited(withVerb(command.value.startsWith("check") ? `run ${file}` : command.value, "run")), files: used(), block: at, most: 20000 },
+      (record) => fourLevels.warpView(outcome, record, { again: look }));
 
     async function share() {
       await fourLevels.load("share.js");
@@ -111,12 +113,13 @@
         button("profile", () => execute("profile"), "Show what each line costs"),
         button("look into a warp", () => look(), "Step through the lanes of a warp"),
         button("do as written", () => execute(null), "Run the command as it is written"),
-        stop, ...boxes,
-        button("reset", () => { editor.set(original); command.value = line; readBoxes(); outcome.replaceChildren(); editor.costs(new Map()); }, "Restore the book's text"),
+        stop, ...boxes.map((box) => element("label", {}, box, ` ${box.value.slice(2)}`)),
+        button("reset", () => { choose({ text: original, line }); outcome.replaceChildren(); }, "Restore the book's text"),
         button("share", share, "Copy a link to this kernel"), status),
       outcome);
     // In the book, arrow keys turn pages.
     box.addEventListener("keydown", (event) => event.stopPropagation());
+    fourLevels.runKey(text, () => execute(null));
     place.append(box);
 
     // The text is checked while the reader types, but not after each letter, and not while a kernel runs.
@@ -130,13 +133,24 @@
         // Stopped: the next edit starts another check.
       }
     };
+    const earlier = choice ? {} : kept.get(file);
     const editor = fourLevels.editor(text, {
-      text: choice?.text ?? original, label: `The text of ${file}`, isCuda,
-      onchange() { clearTimeout(timer); timer = setTimeout(check, 250); editor.costs(new Map()); },
+      text: choice?.text ?? earlier.text ?? original, label: `The text of ${file}`, isCuda,
+      onchange(text) {
+        clearTimeout(timer);
+        timer = setTimeout(check, 250);
+        editor.costs(new Map());
+        if (text === original) kept.remove(file); else kept.set(file, { text });
+      },
     });
+    function choose({ text, line }) {
+      editor.set(text ?? original);
+      command.value = line;
+      editor.costs(new Map());
+    }
+    if (earlier.text !== undefined) status.textContent = "your text from before; reset restores the book's";
     command.addEventListener("keydown", (event) => { if (event.key === "Enter") execute(null); });
-    readBoxes();
     check();
-    return { element: box, focus: () => box.querySelector(".fl-bar button").focus(), editor, execute, look };
+    return { element: box, focus: () => box.querySelector(".fl-bar button").focus(), choose, execute, look };
   };
 })();

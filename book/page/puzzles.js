@@ -3,28 +3,8 @@
 
 (() => {
   const { element } = fourLevels;
-  const KEPT = "four-levels-puzzles";
-
-  /** Progress in the browser's storage: texts and solved puzzles, by `name.extension`. */
-  function memory() {
-    let known = {};
-    try {
-      known = JSON.parse(localStorage.getItem(KEPT)) ?? {};
-    } catch {
-      // No storage, or no progress in it: progress is lost when the page is left.
-    }
-    return {
-      get: (key) => known[key] ?? {},
-      set(key, change) {
-        known[key] = { ...known[key], ...change };
-        try {
-          localStorage.setItem(KEPT, JSON.stringify(known));
-        } catch {
-          // As above.
-        }
-      },
-    };
-  }
+  /** The reader's texts and solved puzzles, by `name.extension`. They are only stored in the browser. */
+  const progress = () => fourLevels.memory("four-levels-puzzles");
 
   /** Renders the subset of Markdown in tasks and hints: paragraphs, lists, blocks, code, emphasis, links. */
   function prose(text) {
@@ -64,15 +44,21 @@
       const shown = [...Array(wrong.got.length).keys()].filter((at) => Math.abs(at - first) <= 8 && at < wrong.got.length);
       parent.append(element("p", {}, `${wrong.buffer}: expected, got, and which are wrong`),
         element("div", { class: "fl-units fl-wrong" }, fourLevels.heatMap(wrong.expected, columns, `${wrong.buffer}, as expected`), fourLevels.heatMap(wrong.got.map((value) => value ?? NaN), columns, `${wrong.buffer}, as it is`), fourLevels.heatMap(wrong.wrong.map(Number), columns, `${wrong.buffer}, where it is wrong`)),
-        element("div", { class: "fl-scroll", tabindex: "0", role: "region", "aria-label": "Elements near the first wrong one" }, element("table", { class: "fl-table" }, ...[["element", (at) => at], ["expected", (at) => wrong.expected[at]], ["got", (at) => wrong.got[at] ?? "NaN"]].map(([name, of]) =>
+        element("div", { class: "fl-scroll", tabindex: "0", role: "group", "aria-label": "Elements near the first wrong one" }, element("table", { class: "fl-table" }, ...[["element", (at) => at], ["expected", (at) => wrong.expected[at]], ["got", (at) => wrong.got[at] ?? "NaN"]].map(([name, of]) =>
           element("tr", {}, element("th", { scope: "row" }, name), ...shown.map((at) => element("td", { class: wrong.wrong[at] ? "fl-off-by" : "" }, String(of(at)))))))));
     }
     if (printed) parent.append(element("pre", { class: "fl-text", tabindex: "0" }, printed));
     return marks.map(({ warning, ...mark }) => ({ severity: warning ? "warning" : "error", ...mark }));
   }
 
-  /** Elements to write and check an attempt; they have to be in the page before `begin` is called. */
-  function desk({ device, puzzle, source, text, onchange, onsolved, more = [] }) {
+  /**
+   * Elements to write and check an attempt; they have to be in the page before `begin` is called. The editor shows one of
+   * three texts: the reader's own, which is kept in the browser, the frame, and the solution. The last two are there to
+   * be read and tried; edits of them are dropped.
+   */
+  function desk({ device, kept, puzzle, source, shown = "own", onsolved, more = [] }) {
+    const own = () => kept.get(key(puzzle, source)).text ?? source.frame;
+    const texts = { own: ["your kernel", own], frame: ["the frame", () => source.frame], solution: ["the solution", () => source.solution] };
     const outcome = element("div", { class: "fl-outcome" });
     const status = element("span", { class: "fl-status", role: "status" });
     const hints = element("div", { class: "fl-hints", "aria-live": "polite" });
@@ -90,7 +76,10 @@
         const answer = await device.ask({ do: "attempt", puzzle: puzzle.name, language: source.language, text: editor.get() });
         status.textContent = "";
         editor.diagnose(verdict(outcome, answer, editor.select));
-        if (answer.solved) onsolved?.();
+        if (answer.solved && shown === "own") {
+          kept.set(key(puzzle, source), { solved: true });
+          onsolved?.();
+        }
       } catch (error) {
         status.textContent = error.message === "stopped" ? "stopped" : "";
         if (error.message !== "stopped") outcome.replaceChildren(element("div", { class: "fl-fault", role: "alert" }, error.message));
@@ -99,6 +88,42 @@
       stop.disabled = true;
       outcome.dataset.done = String(Number(outcome.dataset.done ?? 0) + 1);
     }
+    /** Shows another text in a new editor, so that undoing an edit doesn't bring back another text. */
+    function show(name) {
+      shown = name;
+      field.replaceChildren();
+      begin().focus();
+    }
+    const choices = Object.fromEntries(Object.entries(texts).map(([name, [label]]) => [name, element("button", { type: "button", onclick: () => show(name) }, label)]));
+    const mark = () => Object.entries(choices).forEach(([name, button]) => button.setAttribute("aria-pressed", String(name === shown)));
+    // The text is checked while the reader types, but not after each letter, and not while it is tried.
+    let timer = 0;
+    async function check() {
+      if (busy) return;
+      try {
+        const { diagnostics } = await device.ask({ do: "check", name: `${puzzle.name}.${source.extension}`, text: editor.get() });
+        if (!busy) editor.diagnose(diagnostics);
+      } catch {
+        // Stopped: the next edit starts another check.
+      }
+    }
+    function begin() {
+      editor = fourLevels.editor(field, {
+        text: texts[shown][1](), label: `${puzzle.title}: ${texts[shown][0]}`, isCuda: source.language === "cuda-c",
+        onchange(text) {
+          if (shown === "own") kept.set(key(puzzle, source), { text });
+          else status.textContent = "edits of this text are not kept";
+          editor.diagnose([]);
+          clearTimeout(timer);
+          timer = setTimeout(check, 250);
+        },
+      });
+      status.textContent = "";
+      mark();
+      return editor;
+    }
+    fourLevels.runKey(field, attempt);
+    const again = element("button", { type: "button", title: "Your kernel becomes the frame again; undo brings it back", onclick: () => { if (shown !== "own") show("own"); editor.set(source.frame); } }, "start over");
     const hint = element("button", { type: "button", onclick() {
       const next = hints.children.length;
       if (next < puzzle.hints.length) hints.append(element("div", {}, element("strong", {}, `Hint ${next + 1}. `), ...prose(puzzle.hints[next])));
@@ -108,16 +133,21 @@
       elements: [
         field,
         element("div", { class: "fl-bar" }, element("button", { type: "button", class: "fl-try", onclick: attempt }, "▶ try it"), stop, hint,
-          element("button", { type: "button", onclick: () => editor.set(source.frame) }, "the frame again"),
-          element("button", { type: "button", onclick: () => editor.set(source.solution) }, "the solution"),
-          ...more, status),
+          element("span", { role: "group", class: "fl-texts", "aria-label": "The text in the editor" }, ...Object.values(choices)), again, ...more, status),
         hints, outcome,
       ],
       begin() {
         editor = fourLevels.editor(field, {
-          text, label: `Your kernel for ${puzzle.title}`, isCuda: source.language === "cuda-c",
-          onchange(text) { onchange?.(text); editor?.diagnose([]); },
+          text: texts[shown][1](), label: `Your kernel for ${puzzle.title}`, isCuda: source.language === "cuda-c",
+          onchange(text) {
+            if (shown === "own" && text !== own()) kept.set(key(puzzle, source), { text });
+            editor?.diagnose([]);
+            clearTimeout(timer);
+            timer = setTimeout(check, 250);
+          },
         });
+        fourLevels.runKey(field, attempt);
+        mark();
         return editor;
       },
     };
@@ -128,18 +158,11 @@
   /** The panel for a puzzle's frame or solution on a page of the book; `text` is `frame.cu`, …. */
   fourLevels.attempt = async (place, name, text) => {
     const device = fourLevels.common();
-    const kept = memory();
     const puzzle = (await device.ask({ do: "puzzles" })).find((one) => one.name === name);
     const [which, extension] = text.split(".");
     const source = puzzle.sources.find((source) => source.extension === extension);
-    // An edited frame is stored, as on the page of all puzzles.
-    const own = which === "frame";
-    const { elements, begin } = desk({
-      device, puzzle, source,
-      text: own ? kept.get(key(puzzle, source)).text ?? source.frame : source[which],
-      onchange: own ? (text) => kept.set(key(puzzle, source), { text }) : null,
-      onsolved: own ? () => kept.set(key(puzzle, source), { solved: true }) : null,
-    });
+    // In place of a frame, the reader's own text, as on the page of all puzzles.
+    const { elements, begin } = desk({ device, kept: progress(), puzzle, source, shown: which === "frame" ? "own" : which });
     const box = element("section", { class: "fl-panel fl-puzzle", "aria-label": puzzle.title }, ...elements);
     box.addEventListener("keydown", (event) => event.stopPropagation());
     place.append(box);
@@ -148,18 +171,24 @@
 
   fourLevels.puzzles = async (place) => {
     const device = fourLevels.common();
-    const kept = memory();
+    const kept = progress();
     const all = await device.ask({ do: "puzzles" });
     const list = element("ol", { class: "fl-puzzles", "aria-label": "All puzzles" });
     const box = element("section", { class: "fl-panel fl-puzzle" });
-    place.replaceChildren(list, box);
+    const score = element("p", { class: "fl-score", role: "status" });
+    place.replaceChildren(score, list, box);
+    kept.watch(() => drawList(chosen));
     place.addEventListener("keydown", (event) => event.stopPropagation());
     const solved = (puzzle) => puzzle.sources.some((source) => kept.get(key(puzzle, source)).solved);
 
-    function drawList(chosen) {
+    let chosen = null;
+    function drawList(puzzle) {
+      chosen = puzzle;
+      const count = all.filter(solved).length;
+      score.textContent = `${count} of ${all.length} solved`;
       list.replaceChildren(...all.map((puzzle) => element("li", { class: puzzle === chosen ? "fl-chosen" : "" },
         element("a", { href: `#${puzzle.name}` }, puzzle.title), ` ${solved(puzzle) ? "✓ solved: " : ""}${puzzle.idea}`)));
-      list.dataset.solved = String(all.filter(solved).length);
+      list.dataset.solved = String(count);
     }
 
     function show(puzzle, source = puzzle.sources[0]) {
@@ -170,13 +199,10 @@
       box.setAttribute("aria-label", puzzle.title);
       const next = all[all.indexOf(puzzle) + 1];
       const { elements, begin } = desk({
-        device, puzzle, source,
-        text: kept.get(key(puzzle, source)).text ?? source.frame,
-        onchange: (text) => kept.set(key(puzzle, source), { text }),
-        onsolved() { kept.set(key(puzzle, source), { solved: true }); drawList(puzzle); },
+        device, kept, puzzle, source, onsolved: () => drawList(puzzle),
         more: next ? [element("a", { href: `#${next.name}` }, "next puzzle")] : [],
       });
-      box.replaceChildren(element("h3", {}, puzzle.title), ...prose(puzzle.text), picture,
+      box.replaceChildren(element("h2", {}, puzzle.title), ...prose(puzzle.text), picture,
         puzzle.demands.length ? element("p", {}, `The limit on its cost: ${puzzle.demands.join(", and ")}.`) : "",
         element("details", {}, element("summary", {}, `Tested on ${puzzle.sizes.length} sizes, with every sanitizer`), element("ul", {}, ...puzzle.sizes.map((size) => element("li", {}, size)))),
         element("div", { class: "fl-bar", role: "group", "aria-label": "The language" }, ...puzzle.sources.map((other) => element("button", { type: "button", "aria-pressed": String(other === source), onclick: () => show(puzzle, other) }, other.name))),
@@ -185,7 +211,7 @@
     }
 
     const follow = () => show(all.find(({ name }) => `#${name}` === location.hash) ?? all.find((puzzle) => !solved(puzzle)) ?? all[0]);
-    addEventListener("hashchange", () => { follow(); box.scrollIntoView(); });
+    addEventListener("hashchange", () => { follow(); fourLevels.scrollTo(box); });
     follow();
   };
 })();

@@ -10,7 +10,7 @@ globalThis.fourLevels = (() => {
   const beside = (name) => new URL(name, here).href;
 
   const loading = new Map();
-  /** Loads scripts of this folder in order, each once. One with a question mark may be missing. */
+  /** Loads scripts of this folder in order, each once; one that failed is requested again. One with a question mark may be missing. */
   async function load(...names) {
     for (const name of names) {
       const optional = name.endsWith("?");
@@ -20,12 +20,44 @@ globalThis.fourLevels = (() => {
           const script = document.createElement("script");
           script.src = beside(file);
           script.onload = resolve;
-          script.onerror = () => (optional ? resolve() : reject(new Error(`${file} can't be loaded`)));
+          script.onerror = () => {
+            script.remove();
+            loading.delete(file);
+            if (optional) resolve();
+            else reject(new Error(`${file} can't be loaded; check the connection and click again`));
+          };
           document.head.append(script);
         }));
       }
       await loading.get(file);
     }
+  }
+
+  /** Has `load` request a script again that was loaded and is of no use. */
+  const forget = (file) => loading.delete(file);
+
+  /** Shows below `place` why something can't be done, instead of the reason shown there before; without a text, removes that. */
+  function problem(place, text) {
+    for (const old of place.querySelectorAll(":scope > .fl-problem")) old.remove();
+    if (text) place.append(element("p", { class: "fl-problem", role: "alert" }, text));
+  }
+
+  /**
+   * Does `work` for a button, which is disabled meanwhile. The text that `work` passes to its argument is shown as
+   * progress in `place`, and so is the reason if it fails.
+   */
+  async function once(button, place, work) {
+    const progress = element("span", { class: "fl-status", role: "status" });
+    button.disabled = true;
+    button.after(progress);
+    problem(place);
+    try {
+      await work((text) => { progress.textContent = ` ${text}`; });
+    } catch (error) {
+      problem(place, `This can't be run: ${error.message}`);
+    }
+    progress.remove();
+    button.disabled = false;
   }
 
   /** An element with attributes, listeners (`onclick`) and children. */
@@ -40,6 +72,13 @@ globalThis.fourLevels = (() => {
     return made;
   }
 
+  /** Scrolls to an element, below mdBook's menu bar. */
+  function scrollTo(place) {
+    place.scrollIntoView({ block: "start" });
+    // mdBook's handler leaves the bar in the middle of the page after a long way up, until the next event.
+    requestAnimationFrame(() => requestAnimationFrame(() => document.dispatchEvent(new Event("scroll"))));
+  }
+
   const COMMAND = /^\$ cargo run -p ptx-emulator -- ((?:run|trace|profile|check) [^|]*)/;
 
   /** The commands of an output, without filters for their lines. */
@@ -50,22 +89,24 @@ globalThis.fourLevels = (() => {
   /** The kernel file that a command names. */
   const fileOf = (line) => line.split(/\s+/).slice(1).find((word) => /\.(ptx|cu)$/.test(word));
 
-  const PANEL = ["kernels.js", "module.js", "codemirror.js?", "device.js", "editor.js", "outputs.js", "warp.js", "panel.js"];
+  const DESK = ["kernels.js", "codemirror.js?", "device.js", "editor.js", "outputs.js"];
+
+  /** Loads scripts and the emulator, and reports the progress. */
+  async function prepare(progress, ...names) {
+    progress("loading …");
+    await load(...names);
+    await fourLevels.compile(progress);
+  }
 
   /** Opens the panel below a block; with `look`, also the view of a warp. */
-  async function open(block, choice, look = false) {
-    block.button.disabled = true;
-    try {
-      await load(...PANEL);
-      block.panel ??= await fourLevels.panel(block, choice);
-      block.panel.element.hidden = false;
-      if (look) block.panel.look();
-      else block.panel.focus();
-    } catch (error) {
-      block.place.after(element("p", { class: "fl-problem", role: "alert" }, `This can't be run: ${error.message}`));
-    }
-    block.button.disabled = false;
-  }
+  const open = (block, choice, look = false) => once(block.button, block.place, async (progress) => {
+    await prepare(progress, ...DESK, "warp.js", "panel.js");
+    if (choice) block.panel?.choose(choice);
+    block.panel ??= fourLevels.panel(block, choice);
+    block.panel.element.hidden = false;
+    if (look) block.panel.look();
+    else block.panel.focus();
+  });
 
   const blocks = [];
 
@@ -88,16 +129,11 @@ globalThis.fourLevels = (() => {
   function offerAttempt(code) {
     const { puzzle, text } = code.dataset;
     const place = element("div", { class: "fl-block" });
-    const button = element("button", { type: "button", class: "fl-open", "aria-label": `▶ try it here: ${text}`, onclick: async () => {
-      button.disabled = true;
-      try {
-        await load(...PANEL.slice(0, 6), "puzzles.js");
-        await fourLevels.attempt(place, puzzle, text);
-      } catch (error) {
-        button.disabled = false;
-        place.append(element("p", { class: "fl-problem", role: "alert" }, `This can't be tried: ${error.message}`));
-      }
-    } }, "▶ try it here");
+    const button = element("button", { type: "button", class: "fl-open", "aria-label": `▶ try it here: ${text}`, onclick: () => once(button, place, async (progress) => {
+      await prepare(progress, ...DESK, "puzzles.js");
+      await fourLevels.attempt(place, puzzle, text);
+      button.hidden = true;
+    }) }, "▶ try it here");
     place.append(button);
     code.parentElement.after(place);
   }
@@ -110,9 +146,9 @@ globalThis.fourLevels = (() => {
     async function live(act) {
       if (asked) return;
       asked = true;
-      status.textContent = "recording …";
       try {
-        await load("kernels.js", "module.js", "device.js", "warp.js");
+        await prepare((text) => { status.textContent = text; }, "kernels.js", "device.js", "warp.js");
+        status.textContent = "recording …";
         const record = (block) => fourLevels.common().ask({ do: "record", line: launch, files: { [file]: fourLevels.kernels[file] }, block, most: 20000 });
         const place = element("div");
         const again = async (block) => fourLevels.warpView(place, await record(block), { again });
@@ -134,7 +170,7 @@ globalThis.fourLevels = (() => {
     still.setAttribute("role", "group");
     still.setAttribute("aria-label", `A warp of ${file.split("/").pop()}: arrow keys step`);
     still.addEventListener("keydown", (event) => {
-      if (event.target !== still || !acts[event.key]) return;
+      if (!acts[event.key]) return;
       event.preventDefault();
       event.stopPropagation();
       live(acts[event.key]);
@@ -146,7 +182,7 @@ globalThis.fourLevels = (() => {
 
   /** Makes parts that scroll reachable by keyboard. */
   function reachable() {
-    for (const part of document.querySelectorAll("main pre > code, main .table-wrapper, main figure, .fl-still .fl-listing, .fl-still .fl-warps")) {
+    for (const part of document.querySelectorAll("main pre > code, main math[display=block], main .table-wrapper, main figure, .fl-still .fl-listing, .fl-still .fl-warps")) {
       if (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight + 1) part.tabIndex = 0;
       else part.removeAttribute("tabindex");
     }
@@ -170,35 +206,37 @@ globalThis.fourLevels = (() => {
     }
     for (const place of document.querySelectorAll("[data-four-levels]")) {
       const name = place.dataset.fourLevels;
-      const button = element("button", { type: "button", class: "fl-begin", onclick: () => {
-        button.disabled = true;
-        load(...PANEL.slice(0, 6), `${name}.js`)
-          .then(() => fourLevels[name](place))
-          .catch((error) => place.append(element("p", { class: "fl-problem", role: "alert" }, `This can't be run: ${error.message}`)));
-      } }, "▶ begin here");
+      const button = element("button", { type: "button", class: "fl-begin", onclick: () => once(button, place, async (progress) => {
+        await prepare(progress, ...DESK, `${name}.js`);
+        await fourLevels[name](place);
+      }) }, place.dataset.button ?? "▶ begin here");
       place.classList.add("fl-block");
       place.append(button);
     }
+    addEventListener("hashchange", follow);
     follow();
   }
 
-  /** Opens a shared link: `#kernel=…`. */
+  /** Opens a shared link, `#kernel=…`, and runs its kernel. */
   async function follow() {
-    const packed = /^#kernel=(.+)$/.exec(location.hash)?.[1];
-    if (!packed) return;
+    const main = document.querySelector("main");
+    problem(main);
+    const packed = /^#kernel=(.*)$/.exec(location.hash)?.[1];
+    if (packed === undefined) return;
     try {
       await load("share.js");
       const shared = await fourLevels.unpack(packed);
       const block = blocks.find((block) => block.file === shared.file);
-      if (!block) return;
+      if (!block) throw new Error(`this page has no kernel ${shared.file}`);
       await open(block, shared);
-      block.place.scrollIntoView({ block: "start" });
+      scrollTo(block.panel?.element ?? block.place);
+      await block.panel?.execute(null);
     } catch (error) {
-      const said = `This link can't be opened: ${error.message}. Ask for a new link, or open a block of this page.`;
-      document.querySelector("main").prepend(element("p", { class: "fl-problem", role: "alert" }, said));
+      problem(main, `This link can't be opened: ${error.message}. Ask for a new link, or open a block of this page.`);
+      scrollTo(main.querySelector(":scope > .fl-problem"));
     }
   }
 
   document.addEventListener("DOMContentLoaded", begin);
-  return { beside, load, element, fileOf };
+  return { beside, load, forget, scrollTo, element, fileOf };
 })();

@@ -10,7 +10,7 @@
   const AT_ONCE = 2;
 
   /** Draws the losses as a curve on a logarithmic scale. */
-  function curve(canvas, losses) {
+  fourLevels.curve = (canvas, losses) => {
     const context = canvas.getContext("2d");
     const { width, height } = canvas;
     const style = getComputedStyle(canvas);
@@ -35,14 +35,41 @@
     context.beginPath();
     losses.forEach((loss, batch) => { if (typeof loss === "number") context.lineTo(x(batch), y(loss)); });
     context.stroke();
+  };
+
+  /** Draws an image of bytes, such as the weights of a hidden unit, where grey is 0. */
+  function image(canvas, bytes) {
+    const context = canvas.getContext("2d");
+    const pixels = context.createImageData(SIDE, SIDE);
+    bytes.forEach((byte, at) => pixels.data.set([byte, byte, byte, 255], at * 4));
+    context.putImageData(pixels, 0, 0);
   }
 
-  /** Draws the weights of a hidden unit; grey is 0. */
-  function unit(canvas, bytes) {
-    const context = canvas.getContext("2d");
-    const image = context.createImageData(SIDE, SIDE);
-    bytes.forEach((byte, at) => image.data.set([byte, byte, byte, 255], at * 4));
-    context.putImageData(image, 0, 0);
+  /**
+   * A digit as MNIST's authors prepared theirs: its box scaled to 20 × 20 pixels, the centre of its mass in the middle of
+   * the image (LeCun, Cortes, Burges, yann.lecun.com/exdb/mnist). Each pixel is a mean over the part of the drawing below it.
+   */
+  function centred(ink) {
+    const inked = [...ink.keys()].filter((at) => ink[at] > 0);
+    if (!inked.length) return ink;
+    const [columns, rows] = [inked.map((at) => at % SIDE), inked.map((at) => Math.floor(at / SIDE))];
+    const range = (values) => [Math.min(...values), Math.max(...values) + 1];
+    const [[left, right], [top, bottom]] = [range(columns), range(rows)];
+    const scale = Math.max(right - left, bottom - top) / 20;
+    const mass = inked.reduce((sum, at) => sum + ink[at], 0);
+    const middle = (places) => inked.reduce((sum, at, index) => sum + ink[at] * (places[index] + 0.5), 0) / mass;
+    const [x, y] = [middle(columns), middle(rows)];
+    const FINE = 4;
+    return ink.map((_, at) => {
+      let sum = 0;
+      for (let part = 0; part < FINE * FINE; part++) {
+        const offset = (place, fine) => place + (fine + 0.5) / FINE - SIDE / 2;
+        const column = Math.floor(x + scale * offset(at % SIDE, part % FINE));
+        const row = Math.floor(y + scale * offset(Math.floor(at / SIDE), Math.floor(part / FINE)));
+        if (column >= 0 && column < SIDE && row >= 0 && row < SIDE) sum += ink[row * SIDE + column];
+      }
+      return sum / (FINE * FINE);
+    });
   }
 
   /** A field for drawing a digit, which calls `onpixels` with its pixels. */
@@ -70,7 +97,7 @@
       }
     }
 
-    const say = () => { show(); onpixels([...ink].map(Math.round)); };
+    const say = () => { show(); onpixels([...centred(ink)].map(Math.round)); };
     const at = (event) => {
       const box = canvas.getBoundingClientRect();
       return [((event.clientX - box.left) / box.width) * SIDE, ((event.clientY - box.top) / box.height) * SIDE];
@@ -115,6 +142,7 @@
     const again = element("button", { type: "button", onclick: begin }, "start over");
     const answer = element("div", { class: "fl-digit", "aria-live": "polite" }, "Draw a digit.");
     const box = drawing((pixels) => read(pixels));
+    const seen = element("canvas", { class: "fl-seen", width: SIDE, height: SIDE, role: "img", "aria-label": "The digit as the network sees it" });
     const clear = element("button", { type: "button", onclick: () => { box.clear(); answer.textContent = "Draw a digit."; } }, "clear");
     const text = element("div", { class: "fl-editor" });
     const take = element("button", { type: "button", onclick: exchange }, "train on with these kernels");
@@ -122,8 +150,8 @@
     const broken = element("details", {}, element("summary", {}, "The kernels: break them while it trains"), text, element("div", { class: "fl-bar" }, take, reset));
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
       element("div", { class: "fl-bar" }, go, again), status, problem, loss,
-      element("h4", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
-      element("h4", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer), broken));
+      element("h2", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
+      element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer), broken));
     // In the book, arrow keys turn pages.
     place.addEventListener("keydown", (event) => event.stopPropagation());
     let editor = null;
@@ -135,8 +163,8 @@
       place.dataset.batches = String(state.batches);
       const last = state.losses[state.losses.length - 1];
       place.dataset.loss = String(last ?? "");
-      curve(loss, state.losses);
-      state.units.forEach((bytes, at) => unit(pictures[at], bytes));
+      fourLevels.curve(loss, state.losses);
+      state.units.forEach((bytes, at) => image(pictures[at], bytes));
       const right = state.accuracy === undefined ? "" : `, ${(100 * state.accuracy).toFixed(1)} % of 256 other digits read right`;
       const value = typeof last === "number" ? last.toFixed(4) : last;
       status.textContent = state.batches ? `${state.batches} batches of 256, loss ${value}${right}; ${(state.threadInstructions / 1e9).toFixed(2)} billion thread instructions` : "The weights are random.";
@@ -179,7 +207,7 @@
       made = false;
       problem.replaceChildren();
       status.textContent = "Nothing has been trained yet.";
-      curve(loss, []);
+      fourLevels.curve(loss, []);
     }
 
     async function exchange() {
@@ -198,18 +226,22 @@
     let asked = 0;
     async function read(pixels) {
       const number = ++asked;
+      box.canvas.dataset.drawn = String(number);
       try {
         await start();
         const { p, digit } = await device.ask({ do: "train-read", pixels });
         if (number !== asked) return;
-        answer.dataset.digit = String(digit);
-        answer.replaceChildren(element("p", {}, "It reads ", element("strong", {}, String(digit))),
-          element("table", {}, ...p.map((value, at) => element("tr", {}, element("th", { scope: "row" }, String(at)), element("td", {}, typeof value === "number" ? value.toFixed(3) : String(value))))));
+        Object.assign(answer.dataset, { digit, read: number });
+        image(seen, pixels);
+        answer.replaceChildren(element("div", {}, "Scaled and centred, as the digits that it learned from: ", seen),
+          element("p", {}, "It reads ", element("strong", {}, String(digit))),
+          element("table", { class: "fl-bars" }, ...p.map((value, at) => element("tr", {}, element("th", { scope: "row" }, String(at)),
+            element("td", {}, element("meter", { min: "0", max: "1", value: typeof value === "number" ? value : 0, "aria-label": `p of ${at}` }), ` ${typeof value === "number" ? value.toFixed(3) : value}`)))));
       } catch (error) {
         fail(error);
       }
     }
 
-    curve(loss, []);
+    fourLevels.curve(loss, []);
   };
 })();

@@ -95,8 +95,8 @@
       element("div", { class: "fl-cells", role: "img", "aria-label": `lanes in each sector: ${[...found.values()].map((lanes) => lanes.length).join(" ")}` }, ...cells));
   }
 
-  /** Shows a record in `parent`, from a line `first` on, or at a step. `again(block)` records another block. */
-  fourLevels.warpView = (parent, record, { again, first, moment }) => {
+  /** Shows a record in `parent`: at a step, or where it faults, or from the beginning. `again(block)` records another block. */
+  fourLevels.warpView = (parent, record, { again, moment }) => {
     const { steps } = record;
     const at = history(record);
     const numbers = [...new Set(steps.map((step) => step.warp))].sort((a, b) => a - b);
@@ -228,16 +228,27 @@
       title, fault,
       record.leftOut ? element("p", {}, `The record ends here: the block executes ${record.leftOut} instructions more.`) : null,
       element("div", { class: "fl-split" }, listing, element("div", { class: "fl-side" }, waiting, accesses)),
-      element("div", { class: "fl-scroll", tabindex: "0", role: "region", "aria-label": "Registers" }, registers));
+      element("div", { class: "fl-scroll", tabindex: "0", role: "group", "aria-label": "Registers" }, registers));
     view.addEventListener("keydown", (event) => {
-      if (event.target !== view) return;
+      // In the book, arrow keys turn pages. Fields and lists have their own use for them.
+      event.stopPropagation();
+      if (event.target.matches("input, select, .fl-scroll")) return;
       const moves = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), Home: () => go(0, true), End: () => go(steps.length), PageDown: () => go(now + 10), PageUp: () => go(now - 10) };
       if (!moves[event.key]) return;
       event.preventDefault();
       moves[event.key]();
     });
+    /** The last step that the faulting warp began: what it was about to do when the launch ended. */
+    function faulted() {
+      const [x, y, z] = record.fault.thread ?? [0, 0, 0];
+      const its = Math.floor((x + record.block[0] * (y + record.block[1] * z)) / LANES);
+      const step = steps.findLastIndex((step) => step.warp === its && step.line === record.fault.line);
+      return step < 0 ? null : { warp: its, step };
+    }
+
     parent.replaceChildren(view);
-    if (moment) { warp = moment.warp; go(moment.step); } else if (first) runTo(first); else go(0, true);
+    moment ??= record.fault ? faulted() : null;
+    if (moment) { warp = moment.warp; go(moment.step); } else go(0, true);
     view.focus({ preventScroll: Boolean(moment) });
     return { go, step, runTo, end: () => go(steps.length) };
   };

@@ -31,16 +31,23 @@ function own(subject) {
   const expect = (holds, what) => {
     if (!holds) failures.push(`${subject}: ${what}`);
   };
-  /** Opens a page of the book, on which no script may fail and no request may go to another host. */
-  async function open(path, { width = 1280, dark = false, script = true, without = null, hash = "" } = {}) {
-    const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: script });
-    contexts.push(context);
+  /**
+   * Opens a page of the book, on which no script may fail and no request may go to another host. `before` is a script that
+   * runs first, `first` a file and how its first request is answered, `beside` a page whose tab shares its storage, and
+   * `origin` the server of the book, in place of its folder.
+   */
+  async function open(path, { width = 1280, dark = false, script = true, without = null, hash = "", before = null, first = null, beside = null, origin = null } = {}) {
+    const context = beside?.context() ?? await browser.newContext({ offline: !origin, viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: script });
+    if (!beside) contexts.push(context);
     if (without) await context.route(without, (route) => route.abort());
+    if (before) await context.addInitScript(before);
+    let asked = 0;
+    if (first) await context.route(first[0], (route) => (++asked === 1 ? first[1](route) : route.continue()));
     const page = await context.newPage();
     page.setDefaultTimeout(Number(process.env.PATIENCE ?? 120) * 1000);
     page.on("pageerror", (error) => expect(false, `script error: ${error.message}`));
-    page.on("request", (request) => expect(/^(file|blob|data):/.test(request.url()), `asks for ${request.url()}`));
-    await page.goto(address(path) + hash);
+    page.on("request", (request) => expect(/^(file|blob|data):/.test(request.url()) || (origin && request.url().startsWith(origin)), `asks for ${request.url()}`));
+    await page.goto((origin ? `${origin}/${path}` : address(path)) + hash);
     return page;
   }
   const close = () => Promise.all(contexts.map((context) => context.close()));
@@ -92,7 +99,7 @@ async function accessible(expect, page, name) {
     await page.evaluate(axe);
     const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
     for (const { id, impact, nodes } of found.violations) {
-      if (["serious", "critical"].includes(impact)) expect(false, `${name}: axe: ${id} at ${nodes.slice(0, 3).map(({ target, html }) => `${target}: ${html.slice(0, 120)}`).join(", ")}`);
+      if (["moderate", "serious", "critical"].includes(impact)) expect(false, `${name}: axe: ${id} at ${nodes.slice(0, 3).map(({ target, html }) => `${target}: ${html.slice(0, 120)}`).join(", ")}`);
     }
   }
   const [width, wide] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth]);
@@ -102,7 +109,7 @@ async function accessible(expect, page, name) {
 let axe = null;
 
 // The longest test starts early, so that it doesn't run on its own at the end.
-const parts = { readers: "./readers.mjs", blocks: "./blocks.mjs", editing: "./editing.mjs", warp: "./warp.mjs", training: "./training.mjs", puzzles: "./puzzles.mjs", colours: "./colours.mjs" };
+const parts = { front: "./front.mjs", readers: "./readers.mjs", blocks: "./blocks.mjs", editing: "./editing.mjs", stranded: "./stranded.mjs", warp: "./warp.mjs", training: "./training.mjs", puzzles: "./puzzles.mjs", colours: "./colours.mjs" };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
 const waiting = [];
 for (const part of chosen) {
@@ -116,7 +123,7 @@ async function work() {
     const begun = performance.now();
     const { close, ...tools } = own(subject);
     try {
-      await test({ ...tools, visit, panel, done, click, type, pages, repository });
+      await test({ ...tools, visit, panel, done, click, type, pages, repository, book });
     } catch (error) {
       tools.expect(false, error.stack.split("\nBrowser logs")[0]);
     }

@@ -1,5 +1,24 @@
 // Tests of the network that trains in the page.
 
+/** Points on an arc around (x, y), from one angle to another, in degrees. */
+const arc = (x, y, width, height, from, to) => Array.from({ length: 13 }, (_, at) => {
+  const angle = ((from + ((to - from) * at) / 12) * Math.PI) / 180;
+  return [x + width * Math.cos(angle), y + height * Math.sin(angle)];
+});
+/** The strokes of each digit, in a field of 1 by 1. */
+const DIGITS = [
+  [arc(0.5, 0.5, 0.3, 0.5, -90, 270)],
+  [[[0.55, 0], [0.45, 1]]],
+  [[...arc(0.5, 0.27, 0.3, 0.27, -160, 40), [0.2, 1], [0.8, 1]]],
+  [[...arc(0.45, 0.25, 0.3, 0.25, -140, 90), ...arc(0.45, 0.75, 0.33, 0.25, -90, 140)]],
+  [[[0.25, 0], [0.2, 0.55], [0.8, 0.55]], [[0.7, 0.1], [0.65, 1]]],
+  [[[0.75, 0], [0.3, 0], [0.27, 0.42], ...arc(0.45, 0.68, 0.32, 0.32, -110, 140)]],
+  [[[0.65, 0], [0.35, 0.35], ...arc(0.5, 0.72, 0.28, 0.28, 190, 550)]],
+  [[[0.2, 0], [0.8, 0], [0.4, 1]]],
+  [[...arc(0.5, 0.25, 0.25, 0.25, 90, -270), ...arc(0.5, 0.75, 0.3, 0.25, -90, 270)]],
+  [[...arc(0.5, 0.28, 0.27, 0.28, 0, 360), [0.72, 1]]],
+];
+
 export default {
   async "it reaches a loss below 0.1, and recognises a drawn digit"({ expect, open, accessible }) {
     const page = await open("page/training.html");
@@ -16,16 +35,28 @@ export default {
     await place.locator(".fl-go").click();
     expect(/loss 0\.0\d+, \d+\.\d % of 256/.test(said), `it says ${said}`);
     expect(Number(/([\d.]+) %/.exec(said)?.[1]) > 80, `it says ${said}`);
-    // Draws a one with the pointer.
+    // Draws each digit with the pointer, in three sizes and at five positions.
     await place.locator(".fl-draw").scrollIntoViewIfNeeded();
     const field = await place.locator(".fl-draw").boundingBox();
-    await page.mouse.move(field.x + field.width * 0.55, field.y + field.height * 0.2);
-    await page.mouse.down();
-    await page.mouse.move(field.x + field.width * 0.48, field.y + field.height * 0.8, { steps: 12 });
-    await page.mouse.up();
-    await place.locator(".fl-digit[data-digit]").waitFor();
-    await page.waitForFunction(() => document.querySelector(".fl-digit").dataset.digit === "1", null, { timeout: 20_000 }).catch(() => {});
-    expect((await place.locator(".fl-digit").getAttribute("data-digit")) === "1", "a stroke is not recognised as a one");
+    const wrong = [];
+    for (const size of [0.4, 0.6, 0.8]) {
+      for (const [right, down] of [[0.5, 0.5], [0, 0], [1, 0], [0, 1], [1, 1]]) {
+        for (const [digit, strokes] of DIGITS.entries()) {
+          const at = ([x, y]) => [field.x + field.width * (0.05 + (0.9 - size) * right + size * x), field.y + field.height * (0.05 + (0.9 - size) * down + size * y)];
+          await place.getByRole("button", { name: "clear" }).click();
+          for (const [start, ...points] of strokes) {
+            await page.mouse.move(...at(start));
+            await page.mouse.down();
+            for (const point of points) await page.mouse.move(...at(point));
+            await page.mouse.up();
+          }
+          await page.waitForFunction(() => document.querySelector(".fl-digit").dataset.read === document.querySelector(".fl-draw").dataset.drawn);
+          const read = await place.locator(".fl-digit").getAttribute("data-digit");
+          if (read !== String(digit)) wrong.push(`${digit} read as ${read} (size ${size}, at ${right}, ${down})`);
+        }
+      }
+    }
+    expect(wrong.length <= 15, `of 150 digits ${wrong.length} are read wrong: ${wrong.join(", ")}`);
     await accessible(page, "training");
   },
 

@@ -82,8 +82,8 @@ pub fn read(path: &Path) -> Result<String, Problem> {
 ///
 /// # Errors
 /// If the file can't be written: a problem that names the file.
-pub fn write(path: &Path, text: &str) -> Result<(), Problem> {
-    file::write_atomically(path, |writer| writer.write_all(text.as_bytes()))
+pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Problem> {
+    file::write_atomically(path, |writer| writer.write_all(content.as_ref()))
         .map_err(|error| Problem::new(path.display(), format!("can't be written: {error}")))
 }
 

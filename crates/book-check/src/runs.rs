@@ -20,6 +20,10 @@ const FOLDER: &str = "page";
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
 /// The label that opens the table of contents, with the role of a button.
 const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
+/// The bar at the top of a page, with its role.
+const BAR: &str = "<div id=\"mdbook-menu-bar\" role=\"banner\" ";
+/// The beginning of a page: a link, for readers with a keyboard, past the table of contents and the bar.
+const SKIP: &str = "<body>\n<a class=\"fl-skip\" href=\"#mdbook-content\">skip to the text</a>";
 /// The folders of the puzzles, with their frames and solutions.
 const PUZZLES: &str = "crates/puzzles/src/list/";
 /// The beginning of a command of the emulator.
@@ -112,19 +116,22 @@ pub fn install(
     }
     let bytes = std::fs::read(module)
         .map_err(|error| Problem::new(module.display(), format!("can't be read: {error}")))?;
+    // A page from a server loads the module itself, one from a folder may only load scripts.
+    write(&folder.join("module.wasm"), &bytes)?;
     let text = format!("\"use strict\";\nfourLevels.module = \"{}\";\n", STANDARD.encode(&bytes));
     write(&folder.join("module.js"), &text)?;
     if let Some(editor) = editor {
         write(&folder.join("codemirror.js"), &read(editor)?)?;
     }
-    write(&folder.join("kernels.js"), &kernels_script(&kernels))?;
+    write(&folder.join("kernels.js"), &kernels_script(&kernels, bytes.len()))?;
     write(&folder.join("list.js"), &list_script(&kernels))?;
     annotate(repository, html, &kernels)
 }
 
-/// The content of `kernels.js`: the texts and the commands of all kernels.
-fn kernels_script(kernels: &Kernels) -> String {
-    let mut text = String::from("\"use strict\";\nfourLevels.kernels = {\n");
+/// The content of `kernels.js`: the size of the module, and the texts and the commands of all kernels.
+fn kernels_script(kernels: &Kernels, module_bytes: usize) -> String {
+    let mut text =
+        format!("\"use strict\";\nfourLevels.moduleBytes = {module_bytes};\nfourLevels.kernels = {{\n");
     for (name, kernel) in &kernels.texts {
         let _ = writeln!(text, "{}: {},", quoted(name), quoted(kernel));
     }
@@ -170,6 +177,8 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
         let whole = marked
             .replacen("</head>", &head, 1)
             .replacen("</body>", &scripts, 1)
+            .replacen("<body>", SKIP, 1)
+            .replacen("<div id=\"mdbook-menu-bar\" ", BAR, 1)
             // mdBook's label has the attributes of a button, but not its role.
             .replacen("<label id=\"mdbook-sidebar-toggle\" ", LABEL, 1);
         write(&path, &whole)?;
