@@ -4,8 +4,10 @@
 use serde::Serialize;
 use tensor::{Dump, DumpedTensor, TensorName};
 
-use crate::judge::{Context, Judgement, Row, Verdict};
-use crate::{describe, explain};
+use crate::chain::Chain;
+use crate::describe::{self, reading};
+use crate::explain;
+use crate::judge::{Context, Judgement, Row, Rows, Verdict, within};
 
 /// The first tensor, in the order of computation, that is a mismatch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -86,7 +88,7 @@ pub(crate) struct Finding<'a> {
     pub(crate) before: Option<&'a Dump>,
     pub(crate) later: &'a [Dump],
     /// In a comparison with a reference: all rows, and the candidate's judgement by itself.
-    pub(crate) compared: Option<(&'a [Row], &'a Judgement)>,
+    pub(crate) compared: Option<(&'a Rows, &'a Judgement)>,
 }
 
 impl Finding<'_> {
@@ -96,8 +98,8 @@ impl Finding<'_> {
         Divergence {
             tensor: name,
             verdict: self.row.verdict,
-            operation: describe::operation_of(self).map(|operation| operation.formula),
-            reading: describe::reading::describe(self),
+            operation: reading::operation_of(self).map(|operation| operation.formula),
+            reading: reading::describe(self),
             pattern: self.pattern(),
         }
     }
@@ -112,10 +114,9 @@ impl Finding<'_> {
             return own;
         }
         let found = match self.row.verdict {
-            Verdict::Differs => Wrong::new(self).and_then(|wrong| {
-                explain::explain(&wrong).or_else(|| describe::places::locate(&wrong))
-            }),
-            _ => describe::values::describe(self),
+            Verdict::Differs => Wrong::new(self)
+                .and_then(|wrong| explain::explain(&wrong).or_else(|| describe::places(&wrong))),
+            _ => describe::values(self),
         };
         found.filter(|found| own.is_none() || explained(found)).or(own)
     }
@@ -129,7 +130,7 @@ pub(crate) struct Wrong<'a> {
     pub(crate) candidate: &'a [f64],
     pub(crate) bounds: &'a [f64],
     pub(crate) finding: &'a Finding<'a>,
-    pub(crate) chain: &'a crate::chain::Chain<'a>,
+    pub(crate) chain: &'a Chain<'a>,
 }
 
 impl<'a> Wrong<'a> {
@@ -149,8 +150,8 @@ impl<'a> Wrong<'a> {
 
     /// The elements outside of their bounds.
     pub(crate) fn outside(&self) -> Vec<usize> {
-        let within =
-            |&i: &usize| crate::judge::within(self.expected[i], self.candidate[i], self.bounds[i]);
-        (0..self.candidate.len()).filter(|i| !within(i)).collect()
+        let elements = self.expected.iter().zip(self.candidate).zip(self.bounds).enumerate();
+        let is_outside = |(i, ((&e, &c), &bound))| (!within(e, c, bound)).then_some(i);
+        elements.filter_map(is_outside).collect()
     }
 }

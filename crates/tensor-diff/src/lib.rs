@@ -62,7 +62,7 @@ mod write;
 
 pub use finding::{Divergence, Pattern, PatternKind};
 pub use judge::{
-    Candidate, Comparison, Deviation, Drift, Judgement, Row, Run, RunComparison, Step, Verdict,
-    compare, compare_runs, judge, judge_files, judge_run,
+    Candidate, Comparison, Deviation, Drift, Judgement, Row, Rows, Run, RunComparison, Step,
+    Verdict, compare, compare_runs, judge, judge_files, judge_run,
 };
 pub use write::{write_json, write_page, write_text};

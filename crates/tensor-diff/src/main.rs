@@ -1,19 +1,18 @@
 //! `tensor-diff [REFERENCE] DUMP...`: names the first tensor of each dump that is wrong.
 
-mod findings;
 mod ranks;
 mod samples;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueHint};
 use host::file;
 use tensor::{Dump, DumpError};
+use tensor_diff::{Candidate, Run, judge_files, write_json, write_page, write_text};
 use thiserror::Error;
 
-use crate::findings::Findings;
 use crate::ranks::combine_ranks;
 
 /// The exit code if nothing is wrong.
@@ -120,17 +119,25 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
             return Err(Failure::PageOverwrites(page.clone()));
         }
     }
-    let read = files
-        .iter()
-        .map(|path| Ok((path.clone(), Dump::read_run(path)?)))
-        .collect::<Result<Vec<_>, DumpError>>()?;
-    let sources = combine_ranks(read)?;
-    let runs: Vec<_> = sources.iter().map(|one| (one.path.as_path(), &one.run[..])).collect();
-    let differences = sources.iter().flat_map(|source| {
+    let read = files.iter().map(|path| Ok((path.clone(), Dump::read_run(path)?)));
+    let sources = combine_ranks(read.collect::<Result<Vec<_>, DumpError>>()?)?;
+    let runs: Vec<Run<'_>> = sources.iter().map(|one| (one.path.as_path(), &one.run[..])).collect();
+    let of_ranks = sources.iter().flat_map(|source| {
         source.differences.iter().map(|one| format!("{}: {one}", host::shown(&source.path)))
     });
-    let of_mnist = samples::differences(&runs, mnist().as_deref())?;
-    let found = Findings::new(&runs, differences.collect(), of_mnist, *scale_tolerance)?;
+    let differences = [
+        Differences {
+            key: "mnist_differences",
+            head: "the batch is not made of the samples that its header names:",
+            sentences: samples::differences(&runs, mnist().as_deref())?,
+        },
+        Differences {
+            key: "rank_differences",
+            head: "the ranks differ in tensors that should be the same on all ranks:",
+            sentences: of_ranks.collect(),
+        },
+    ];
+    let found = Findings::new(&runs, differences, *scale_tolerance)?;
     let failed = |path: &PathBuf| {
         let path = path.clone();
         |source| Failure::Report { path, source }
@@ -148,4 +155,77 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
     written.map_err(Failure::Output)?;
     host::print(&String::from_utf8_lossy(&text)).map_err(Failure::Output)?;
     Ok(if found.agrees() { AGREE } else { DIFFER })
+}
+
+/// Differences that no bound allows, as sentences.
+struct Differences {
+    /// Their name in the JSON report, and their heading in the text.
+    key: &'static str,
+    head: &'static str,
+    sentences: Vec<String>,
+}
+
+/// The findings about all files.
+struct Findings<'a> {
+    reference: Option<Run<'a>>,
+    candidates: Vec<Candidate<'a>>,
+    /// From the samples of MNIST that headers name, and between ranks. Without those that have no sentence.
+    differences: Vec<Differences>,
+}
+
+impl<'a> Findings<'a> {
+    /// Judges a single file by itself, or compares each of the others with the first.
+    ///
+    /// # Errors
+    /// If two runs begin with different steps.
+    fn new(runs: &[Run<'a>], differences: [Differences; 2], scale: f64) -> Result<Self, Failure> {
+        let (reference, files) = match runs {
+            [first, rest @ ..] if !rest.is_empty() => (Some(*first), rest),
+            _ => (None, runs),
+        };
+        let candidates = judge_files(reference.map(|(_, run)| run), files.iter().copied(), scale)
+            .map_err(|(at, reason)| Failure::Incomparable {
+            reference: runs[0].0.to_owned(),
+            candidate: files[at].0.to_owned(),
+            reason,
+        })?;
+        let differences = differences.into_iter().filter(|one| !one.sentences.is_empty()).collect();
+        Ok(Self { reference, candidates, differences })
+    }
+
+    /// Whether nothing is wrong.
+    fn agrees(&self) -> bool {
+        self.differences.is_empty() && self.candidates.iter().all(|one| one.found.agrees())
+    }
+
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for Differences { head, sentences, .. } in &self.differences {
+            writeln!(out, "{head}\n  {}\n", sentences.join("\n  "))?;
+        }
+        write_text(out, self.reference, &self.candidates)
+    }
+
+    fn html(&self, out: &mut dyn Write, scale: f64) -> io::Result<()> {
+        let mut candidates = self.candidates.clone();
+        for candidate in &mut candidates {
+            let sentences = self.differences.iter().flat_map(|one| &one.sentences);
+            candidate.found.warnings.extend(sentences.cloned());
+        }
+        write_page(out, self.reference, &candidates, scale)
+    }
+
+    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.differences.is_empty() {
+            return write_json(out, self.reference, &self.candidates);
+        }
+        let mut text = Vec::new();
+        write_json(&mut text, self.reference, &self.candidates)?;
+        let mut report: serde_json::Value = serde_json::from_slice(&text)?;
+        report["verdict"] = if self.reference.is_some() { "differ" } else { "wrong" }.into();
+        for Differences { key, sentences, .. } in &self.differences {
+            report[key] = sentences.clone().into();
+        }
+        serde_json::to_writer_pretty(&mut *out, &report)?;
+        writeln!(out)
+    }
 }

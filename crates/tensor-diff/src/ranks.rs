@@ -59,16 +59,14 @@ pub(crate) fn combine_ranks(files: Vec<(PathBuf, Vec<Dump>)>) -> Result<Vec<Sour
 impl Group {
     fn combine(self) -> Result<Source, Failure> {
         let size = self.files.len();
-        let missing: Vec<String> = (0..size)
-            .filter(|&rank| self.files[rank].is_none())
-            .map(|rank| rank.to_string())
-            .collect();
+        let missing = (0..size).filter(|&rank| self.files[rank].is_none());
+        let missing: Vec<String> = missing.map(|rank| rank.to_string()).collect();
         let mut files: Vec<_> = self.files.into_iter().flatten().collect();
+        let path = files[0].0.clone();
         if self.header.is_none() {
-            let (path, run) = files.remove(0);
+            let (_, run) = files.remove(0);
             return Ok(Source { path, run, differences: Vec::new() });
         }
-        let path = files[0].0.clone();
         let failure = |path: &Path, reason| Failure::Ranks { path: path.to_owned(), reason };
         if !missing.is_empty() {
             let reason = format!(

@@ -27,18 +27,16 @@ pub(crate) fn differences(
     let Some(folder) = folder else { return Ok(Vec::new()) };
     let mut set = None;
     let mut found = Vec::new();
-    for &(path, run) in runs {
-        for dump in run {
-            let Some(samples) = &dump.header.mnist else { continue };
-            let set = match &mut set {
-                Some(set) => set,
-                none => none.insert(Set::read(folder)?),
-            };
-            let sentences = set.compare(dump, samples);
-            found.extend(sentences.into_iter().map(|sentence| {
-                format!("{}, step {}: {sentence}", host::shown(path), dump.header.step)
-            }));
-        }
+    let steps = runs.iter().flat_map(|&(path, run)| run.iter().map(move |dump| (path, dump)));
+    for (path, dump) in steps {
+        let Some(samples) = &dump.header.mnist else { continue };
+        let set = match &mut set {
+            Some(set) => set,
+            none => none.insert(Set::read(folder)?),
+        };
+        let at = format!("{}, step {}", host::shown(path), dump.header.step);
+        let sentences = set.compare(dump, samples).into_iter();
+        found.extend(sentences.map(|sentence| format!("{at}: {sentence}")));
     }
     Ok(found)
 }
@@ -67,16 +65,14 @@ impl Set {
         if let Some(row) = rows.iter().find(|&&row| row as usize >= known) {
             return vec![format!("its header names sample {row}, and MNIST has {known}")];
         }
-        if normalised(0, normalisation).is_none() {
+        let inputs = (0..=u8::MAX).map(|pixel| normalised(pixel, normalisation));
+        let Some(inputs) = inputs.collect::<Option<Vec<f32>>>() else {
             return vec![format!(
                 "its header names the normalisation {}, which is neither unit nor mean-std",
                 host::shown(normalisation)
             )];
-        }
-        let pixel = |row: u32, i| {
-            let pixel = self.images[row as usize * self.pixels + i];
-            normalised(pixel, normalisation).unwrap_or(f32::NAN)
         };
+        let pixel = |row: u32, i| inputs[usize::from(self.images[row as usize * self.pixels + i])];
         let target = |row: u32, class| f32::from(usize::from(self.labels[row as usize]) == class);
         let tensors: [(TensorName, usize, &Expected<'_>); 2] =
             [(TensorName::X, self.pixels, &pixel), (TensorName::Y, CLASSES, &target)];

@@ -44,9 +44,9 @@ fn tensors_that_are_never_written_are_listed() {
         };
         assert_eq!(not_materialised(&found), expected, "{}", preset.name);
         let comparison = tensor_diff::compare(&reference(&preset.name), &found, 1.0);
-        let row = comparison.row(TensorName::Z(1)).unwrap();
+        let row = comparison.rows.get(TensorName::Z(1)).unwrap();
         assert_eq!(row.verdict, Verdict::NotMaterialised);
-        assert_eq!(comparison.count(Verdict::NotMaterialised), expected.len());
+        assert_eq!(comparison.rows.count(Verdict::NotMaterialised), expected.len());
     }
 }
 

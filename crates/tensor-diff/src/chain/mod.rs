@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use tensor::{Dump, Loss, Network, TensorName};
 
-use operation::{Axis, Operation, Rule, Settings, operation};
+use operation::{Axis, Operation, Rule, Settings, Sum, element, operation};
 use product::{Factor, Product};
 
 /// The bounds of the errors of each tensor's elements; a tensor that isn't in the map is exact.
@@ -79,17 +79,13 @@ impl<'a> Chain<'a> {
         let order = names(layers);
         for &name in &order {
             let shape = chain.network.shape(name, batch)?;
-            if let Some(tensor) = reference.get(name) {
-                if tensor.shape == shape {
+            match reference.get(name).filter(|tensor| tensor.shape == shape) {
+                Some(tensor) => {
                     chain.values.insert(name, Cow::Borrowed(&tensor.data));
-                } else if is_given(name) {
-                    return None;
                 }
+                None if name.is_given() => return None,
+                None => {}
             }
-        }
-        if !order.iter().filter(|name| is_given(**name)).all(|name| chain.values.contains_key(name))
-        {
-            return None;
         }
         for name in order {
             if !chain.values.contains_key(&name)
@@ -189,28 +185,35 @@ impl<'a> Chain<'a> {
         operation: &Operation,
         errors: Option<&'b Errors>,
     ) -> Option<Product<'b>> {
+        matches!(operation.rule, Rule::Sum(Sum { right: Some(_), .. })).then_some(())?;
+        self.terms(operation, errors)
+    }
+
+    /// The terms of a sum as a product; if they have no second factor, it is 1.
+    pub(crate) fn terms<'b>(
+        &'b self,
+        operation: &Operation,
+        errors: Option<&'b Errors>,
+    ) -> Option<Product<'b>> {
         let Rule::Sum(sum) = operation.rule else { return None };
-        let mut sides = [(1, 1); 2];
-        let mut length = 1;
-        let mut factor = |which: usize, by: [Axis; 2]| {
+        // A factor, the length of its axis in the result, and the number of terms.
+        let factor = |which: usize, by: [Axis; 2]| {
             let name = *operation.inputs.get(which)?;
             let (rows, columns) = self.rows_and_columns(name)?;
-            let (values, errors) =
-                (self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice));
-            // Whether the first of its axes is the one that is summed over.
-            let first = by[0] == Axis::Term;
-            length = if first { rows } else { columns };
-            let outer = if first { columns } else { rows };
-            sides[which] = (outer, length);
-            Some(if first {
-                Factor::by_columns(values, errors, columns)
+            let values = self.get(name)?;
+            let errors = errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice);
+            Some(if by[0] == Axis::Term {
+                (Factor::by_columns(values, errors, columns), columns, rows)
             } else {
-                Factor::by_rows(values, errors, columns)
+                (Factor::by_rows(values, errors, columns), rows, columns)
             })
         };
-        let (left, right) = (factor(0, sum.left)?, factor(1, sum.right?)?);
-        let [(rows, terms), (columns, others)] = sides;
-        (terms == others).then_some(Product { rows, columns, length, left, right })
+        let (left, rows, length) = factor(0, sum.left)?;
+        let (right, columns, others) = match sum.right {
+            Some(by) => factor(1, by)?,
+            None => (Factor::ONE, 1, length),
+        };
+        (length == others).then_some(Product { rows, columns, length, left, right })
     }
 
     /// The values that an operation reads for an input. For a mask, these are `z`, or `a` if the dump has no `z`.
@@ -228,6 +231,11 @@ impl<'a> Chain<'a> {
         self.get(if only_a { a } else { z })
     }
 
+    /// The values that an operation reads.
+    pub(crate) fn inputs(&self, operation: &Operation) -> Option<Vec<&[f64]>> {
+        operation.inputs.iter().map(|&input| self.read(operation, input)).collect()
+    }
+
     /// The tensor, recomputed in `float64` from the tensors before it.
     pub(crate) fn compute(&self, name: TensorName) -> Option<Vec<f64>> {
         self.made_by(&self.operation(name)?)
@@ -235,45 +243,27 @@ impl<'a> Chain<'a> {
 
     /// The result of an operation on its inputs, in `float64`.
     pub(crate) fn made_by(&self, operation: &Operation) -> Option<Vec<f64>> {
-        let inputs: Vec<&[f64]> = operation
-            .inputs
-            .iter()
-            .map(|&input| self.read(operation, input))
-            .collect::<Option<_>>()?;
+        let inputs = self.inputs(operation)?;
         Some(match operation.rule {
-            Rule::Sum(sum) if sum.right.is_some() => {
-                let mut all = self.product(operation, None)?.values();
-                let bias = inputs.last().filter(|_| sum.biased);
-                all.iter_mut()
-                    .zip(bias.iter().flat_map(|b| b.iter().cycle()))
-                    .for_each(|(z, b)| *z += b);
-                all
-            }
-            Rule::Sum(_) => {
-                let (_, columns) = self.rows_and_columns(operation.inputs[0])?;
-                let mut sums = vec![0.0; columns];
-                for row in inputs[0].chunks_exact(columns.max(1)) {
-                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+            Rule::Sum(sum) => {
+                let mut sums = self.terms(operation, None)?.values();
+                if sum.biased {
+                    let bias = inputs[2].iter().cycle();
+                    sums.iter_mut().zip(bias).for_each(|(sum, b)| *sum += b);
                 }
                 sums
             }
             Rule::Elementwise(rule) => {
-                let element = |i: usize| {
-                    let at = [inputs[0][i], inputs.last().map_or(0.0, |other| other[i])];
-                    let (base, rest) = (rule.of)(&at, self.settings());
+                let value = |i: usize| {
+                    let (base, rest) = (rule.of)(&element(&inputs, i), self.settings());
                     base + rest
                 };
-                (0..inputs[0].len()).map(element).collect()
+                (0..inputs[0].len()).map(value).collect()
             }
             Rule::Output => output::output(self.loss?, inputs[0], self.outputs()),
             Rule::Loss => vec![output::loss(self.loss?, inputs[0], inputs[1], self.outputs())],
         })
     }
-}
-
-/// Whether the tensor is given to a training step rather than computed by it.
-pub(crate) const fn is_given(name: TensorName) -> bool {
-    name.is_given()
 }
 
 /// A length as a number to compute with.

@@ -77,6 +77,11 @@ pub(crate) struct Elementwise {
     pub(crate) undo: Option<(usize, Undo)>,
 }
 
+/// The element of each input at the same place; 0 for a second input that the operation doesn't have.
+pub(crate) fn element(inputs: &[&[f64]], i: usize) -> [f64; 2] {
+    [inputs[0][i], inputs.get(1).map_or(0.0, |second| second[i])]
+}
+
 /// The number of roundings that the factor 1/B adds to a term. Levels apply it to each `dz`, or to the sums of unscaled
 /// ones; as a division, as a product with a rounded reciprocal, or with a reciprocal that is itself a product.
 const SCALING: usize = 4;
@@ -161,32 +166,20 @@ pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> 
     let unit = ["the sample", "the unit", "the term"];
     let class = ["the sample", "the class", "the term"];
     let sum = |left, right, biased, over| Rule::Sum(Sum { left, right, biased, over });
-    let (formula, noun, inputs, rule, axes) = match name {
+    let (function, noun, inputs, rule, axes) = match name {
         X | Y | W(_) | B(_) => return None,
         Z(l) => (
-            format!("{name} = add_bias(matmul_a_bt({}, {}), {})", fed(l), W(l), B(l)),
+            "add_bias(matmul_a_bt",
             "that product or its bias",
             vec![fed(l), W(l), B(l)],
             sum([Row, Term], Some([Column, Term]), true, "inputs"),
             ["the sample", "the unit", "the input"],
         ),
-        A(l) => (
-            format!("{name} = relu({})", Z(l)),
-            "that activation",
-            vec![Z(l)],
-            Elementwise(RELU),
-            unit,
-        ),
-        P => {
-            let formula = match loss {
-                Some(Loss::CrossEntropy) => format!("p = softmax({last})"),
-                Some(Loss::Bce) => format!("p = sigmoid({last})"),
-                Some(Loss::SquaredError) => format!("p = {last}"),
-                None => format!("p = softmax({last}), sigmoid({last}) or {last} itself"),
-            };
-            let axes = if loss == Some(Loss::CrossEntropy) { class } else { unit };
-            (formula, "that function", vec![last], Output, axes)
-        }
+        A(l) => ("relu", "that activation", vec![Z(l)], Elementwise(RELU), unit),
+        P => match loss {
+            Some(Loss::CrossEntropy) => ("softmax", "that function", vec![last], Output, class),
+            _ => ("sigmoid", "that function", vec![last], Output, unit),
+        },
         TensorName::Loss => {
             let function = match loss {
                 Some(Loss::CrossEntropy) => "cross_entropy",
@@ -194,26 +187,19 @@ pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> 
                 Some(Loss::SquaredError) => "squared_error",
                 None => "the loss",
             };
-            let formula = format!("loss = {function}({last}, y)");
-            (formula, "that function", vec![last, Y], Rule::Loss, class)
+            (function, "that function", vec![last, Y], Rule::Loss, class)
         }
-        Dz(l) if l == layers => (
-            format!("{name} = output_gradient(p, y) = (p - y) / B"),
-            "that operation",
-            vec![P, Y],
-            Elementwise(OUTPUT_GRADIENT),
-            class,
-        ),
-        Dz(l) => (
-            format!("{name} = relu_backward({}, {})", Da(l), Z(l)),
-            "that operation",
-            vec![Da(l), Z(l)],
-            Elementwise(MASK),
-            unit,
-        ),
+        Dz(l) if l == layers => {
+            let rule = Elementwise(OUTPUT_GRADIENT);
+            ("output_gradient", "that operation", vec![P, Y], rule, class)
+        }
+        Dz(l) => {
+            let rule = Elementwise(MASK);
+            ("relu_backward", "that operation", vec![Da(l), Z(l)], rule, unit)
+        }
         // ANCHOR: row
         Dw(l) => (
-            format!("{name} = matmul_at_b({}, {})", Dz(l), fed(l)),
+            "matmul_at_b",
             "that product",
             vec![Dz(l), fed(l)],
             sum([Term, Row], Some([Term, Column]), false, "samples"),
@@ -221,14 +207,14 @@ pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> 
         ),
         // ANCHOR_END: row
         Db(l) => (
-            format!("{name} = sum_batch({})", Dz(l)),
+            "sum_batch",
             "that sum",
             vec![Dz(l)],
             sum([Term, Column], None, false, "samples"),
             ["nothing", "the unit", "the sample"],
         ),
         Da(l) => (
-            format!("{name} = matmul_a_b({}, {})", Dz(l + 1), W(l + 1)),
+            "matmul_a_b",
             "that product",
             vec![Dz(l + 1), W(l + 1)],
             sum([Row, Term], Some([Term, Column]), false, "units"),
@@ -236,14 +222,19 @@ pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> 
         ),
         WNext(_) | BNext(_) => {
             let (w, dw) = updated_from(name)?;
-            (
-                format!("{name} = update({w}, {dw}) = {w} - lr * {dw}"),
-                "that update",
-                vec![w, dw],
-                Elementwise(UPDATE),
-                ["the unit", "the input", "the term"],
-            )
+            let axes = ["the unit", "the input", "the term"];
+            ("update", "that update", vec![w, dw], Elementwise(UPDATE), axes)
         }
+    };
+    let listed: Vec<String> = inputs.iter().map(ToString::to_string).collect();
+    let call = format!("{name} = {function}({})", listed.join(", "));
+    let formula = match (name, &listed[..], loss) {
+        (Z(_), [a, w, b], _) => format!("{name} = {function}({a}, {w}), {b})"),
+        (P, [z], Some(Loss::SquaredError)) => format!("{name} = {z}"),
+        (P, [z], None) => format!("{name} = softmax({z}), sigmoid({z}) or {z} itself"),
+        (Dz(l), ..) if l == layers => format!("{call} = (p - y) / B"),
+        (WNext(_) | BNext(_), [w, dw], _) => format!("{call} = {w} - lr * {dw}"),
+        _ => call,
     };
     Some(Operation { formula, noun, inputs, rule, axes })
 }

@@ -222,8 +222,6 @@ mod tests {
 
     use super::*;
 
-    const EXACT: [Dtype; 2] = [Dtype::F64, Dtype::F64];
-
     /// All corners of `z ± d`.
     fn corners(z: &[f64], d: &[f64]) -> Vec<Vec<f64>> {
         let corner = |bits: usize| {
@@ -239,7 +237,7 @@ mod tests {
         let z = [0.3, -2.0, 1.7, 0.0, -0.4];
         let d = [0.1, 0.02, 0.3, 0.0, 0.05];
         let y = [0.0, 0.0, 0.0, 1.0, 0.0];
-        let rounding = Rounding::new(EXACT[0], EXACT[1]);
+        let rounding = Rounding::of_type(Dtype::F64);
         let logits = Logits { z: &z, errors: &d, classes: 5 };
         for kind in Loss::ALL {
             let (p, l) = (output(kind, &z, 5), loss(kind, &z, &y, 5));
@@ -268,7 +266,7 @@ mod tests {
     /// doesn't become NaN.
     #[test]
     fn bounds_stay_sound_at_both_ends_of_the_scale() {
-        let rounding = Rounding::new(EXACT[0], EXACT[1]);
+        let rounding = Rounding::of_type(Dtype::F64);
         let z = [0.0, 40.0, -40.0];
         for (d, largest) in [(1e-16, 1e-13), (50.0, 1.1), (1e5, 1.1)] {
             let d = [d; 3];

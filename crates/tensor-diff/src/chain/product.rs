@@ -14,6 +14,9 @@ pub(crate) struct Factor<'a> {
 }
 
 impl<'a> Factor<'a> {
+    /// 1 in every term.
+    pub(crate) const ONE: Self = Self { values: &[1.0], errors: None, outer: 0, inner: 0 };
+
     /// A row-major matrix whose last axis, `[outer, k]`, is summed over.
     pub(crate) const fn by_rows(values: &'a [f64], errors: Option<&'a [f64]>, k: usize) -> Self {
         Self { values, errors, outer: k, inner: 1 }

@@ -1,19 +1,129 @@
-//! The second pass, the description of the first wrong tensor: the operation that made it from tensors that agree, and
-//! its wrong values or their positions.
+//! The second pass, the description of the first wrong tensor: the operation that made it from tensors that agree
+//! (`reading`), its values that aren't finite, its wrong shape, or the positions of its wrong elements (`place`).
 
 pub(crate) mod place;
-pub(crate) mod places;
 pub(crate) mod reading;
-pub(crate) mod values;
 
-use crate::chain;
-use crate::chain::operation::{Operation, operation};
-use crate::finding::Finding;
-use crate::judge::Context;
+use std::fmt::Display;
 
-/// The operation that makes the tensor.
-pub(crate) fn operation_of(finding: &Finding<'_>) -> Option<Operation> {
-    let Context { reference, candidate, .. } = finding.context;
-    let layers = chain::layers(reference).max(chain::layers(candidate));
-    operation(finding.row.name, layers, reference.header.loss.or(candidate.header.loss))
+use crate::finding::{Finding, Pattern, PatternKind, Wrong};
+use crate::judge::{Verdict, index};
+use crate::numeric::unique;
+
+/// `x, w1 and b1`
+pub(crate) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    match &items[..] {
+        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => items.concat(),
+    }
+}
+
+/// A description of values that are not finite, or have the wrong shape.
+pub(crate) fn values(finding: &Finding<'_>) -> Option<Pattern> {
+    let candidate = finding.context.candidate.get(finding.row.name)?;
+    let reference = finding.compared.and(finding.expected);
+    match finding.row.verdict {
+        Verdict::Nan | Verdict::Infinite => {
+            let sides = [("candidate", Some(candidate)), ("reference", reference)];
+            sides.into_iter().find_map(|(file, tensor)| {
+                tensor.and_then(|tensor| non_finite(file, &tensor.data, &tensor.shape))
+            })
+        }
+        Verdict::Shape => Some(wrong_shape(&reference?.shape, &candidate.shape)),
+        _ => None,
+    }
+}
+
+/// The first element that isn't finite.
+fn non_finite(file: &str, data: &[f64], shape: &[usize]) -> Option<Pattern> {
+    // NaN before infinity, because operations on infinities make NaN.
+    let first = data.iter().position(|value| value.is_nan());
+    let first = first.or_else(|| data.iter().position(|value| value.is_infinite()))?;
+    let count = data.iter().filter(|value| !value.is_finite()).count();
+    let value = match data[first] {
+        value if value.is_nan() => "NaN",
+        value if value > 0.0 => "infinity",
+        _ => "-infinity",
+    };
+    let at = index(first, shape);
+    let text = match (count, data.len()) {
+        (_, 1) => format!("the {file} holds {value}"),
+        (1, _) => format!("the {file} holds {value} only at {at:?}"),
+        (count, all) => format!(
+            "the {file} holds {value} at {at:?}, and {count} of {all} elements are not finite"
+        ),
+    };
+    Some(Pattern::new(PatternKind::NonFinite, text))
+}
+
+/// The two shapes, and how they are related.
+fn wrong_shape(reference: &[usize], candidate: &[usize]) -> Pattern {
+    let is_reversed = reference.iter().rev().eq(candidate) && reference != candidate;
+    let elements = |shape: &[usize]| shape.iter().product::<usize>();
+    let (kind, how) = match () {
+        () if is_reversed => (PatternKind::AxesExchanged, ": the axes are exchanged"),
+        () if elements(reference) == elements(candidate) => {
+            (PatternKind::OtherShape, ": the same number of elements in another shape")
+        }
+        () => (PatternKind::OtherShape, ""),
+    };
+    let text = format!("the reference has {reference:?} and the candidate {candidate:?}{how}");
+    Pattern::new(kind, text)
+}
+
+/// The simplest description of the wrong elements' positions.
+pub(crate) fn places(wrong: &Wrong<'_>) -> Option<Pattern> {
+    let outside = wrong.outside();
+    last_rows_or_columns(wrong, &outside).or_else(|| match outside[..] {
+        [i] if wrong.candidate.len() > 1 => {
+            let text = format!("only the element {:?} is wrong", index(i, wrong.shape));
+            Some(Pattern::new(PatternKind::OneElement, text))
+        }
+        [i] => {
+            let (held, expected) = (wrong.candidate[i], wrong.expected[i]);
+            let text = format!(
+                "it is {held:.6} where {expected:.6} is right, {:.6} times as much",
+                held / expected
+            );
+            Some(Pattern::new(PatternKind::Unexplained, text))
+        }
+        [] => None,
+        _ => {
+            let at = place::describe(&outside, wrong.shape);
+            let text =
+                if at.is_empty() { "wrong everywhere".into() } else { format!("wrong {at}") };
+            Some(Pattern::new(PatternKind::Unexplained, text))
+        }
+    })
+}
+
+/// Only the rows, or columns, from one on are wrong, and all of them are.
+fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Option<Pattern> {
+    let (rows, columns, rows_word) = match *wrong.shape {
+        [rows] => (rows, 1, "elements"),
+        [rows, columns] => (rows, columns, "rows"),
+        _ => return None,
+    };
+    if outside.len() < 2 {
+        return None;
+    }
+    let last = |kind, what: &str, length: usize, of: &dyn Fn(usize) -> usize| {
+        let hit = unique(outside.iter().map(|&i| of(i)));
+        // The first of the trailing indices, if all of these are wrong and at least one index before them is right.
+        let from = hit.first().copied().filter(|&from| from > 0 && from + hit.len() == length)?;
+        let elements = 0..wrong.candidate.len();
+        let zeros = elements.filter(|&i| of(i) >= from).all(|i| wrong.candidate[i] == 0.0);
+        let why = if zeros {
+            "they are 0: they were never written"
+        } else {
+            "a partial tile or batch, or values left over from an earlier one"
+        };
+        let number = length - from;
+        let text =
+            format!("only the last {number} of {length} {what} are wrong, from {from} on: {why}");
+        Some(Pattern::new(kind, text))
+    };
+    last(PatternKind::LastRows, rows_word, rows, &|i| i / columns)
+        .or_else(|| last(PatternKind::LastColumns, "columns", columns, &|i| i % columns))
 }

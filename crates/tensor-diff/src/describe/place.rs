@@ -18,33 +18,6 @@ pub(crate) struct Part {
     text: String,
 }
 
-/// A tensor's shape as rows and columns.
-#[derive(Clone, Copy)]
-struct Rows {
-    rows: usize,
-    columns: usize,
-    /// Whether it has a single axis, whose indices are called elements.
-    one_axis: bool,
-}
-
-impl Rows {
-    fn new(shape: &[usize]) -> Self {
-        match *shape {
-            [rows, columns] => Self { rows, columns, one_axis: false },
-            _ => Self { rows: 1, columns: shape.iter().product(), one_axis: true },
-        }
-    }
-
-    fn part(self, text: String, holds: impl Fn(usize, usize) -> bool) -> Part {
-        let all = 0..self.rows * self.columns;
-        Part { holds: all.map(|i| holds(i / self.columns, i % self.columns)).collect(), text }
-    }
-
-    const fn column_word(self) -> &'static str {
-        if self.one_axis { "element" } else { "column" }
-    }
-}
-
 impl Part {
     /// The smallest parts of each kind, the simplest first. `inputs` are tensors of the same shape, on whose values
     /// the positions may depend; `classes` has the class of each row, if rows are samples.
@@ -54,21 +27,23 @@ impl Part {
         inputs: &[(String, &[f64])],
         classes: &[usize],
     ) -> Vec<Self> {
-        let rows = Rows::new(shape);
-        if wrong.is_empty() || rows.columns == 0 {
+        let grid = Grid::new(wrong, shape);
+        if wrong.is_empty() || grid.columns == 0 {
             return Vec::new();
         }
-        let block = block(wrong, rows);
-        let (text, regular) = described(wrong, shape);
-        let block = Self { holds: block, text };
-        let mut all = whole_rows_or_columns(wrong, rows);
+        let (text, regular) = grid.describe();
+        let block = grid.part(text, |i| {
+            (0..2).all(|axis| is_among(&grid.axes[axis].wrong, grid.along(axis, i)))
+        });
+        let mut all: Vec<Self> = (0..2).filter_map(|axis| grid.whole(axis)).collect();
         let mut last = Vec::new();
         (if regular { &mut all } else { &mut last }).push(block);
-        all.extend(periods(wrong, rows));
-        all.extend(relations(wrong, rows));
-        all.extend(of_each(wrong, rows));
-        all.extend(range(wrong, rows));
-        all.extend(by_class(wrong, rows, classes));
+        all.extend(grid.periods());
+        all.extend(grid.relations());
+        let groups = (2..=MAX_PERIOD).chain(TILES);
+        all.extend(groups.filter_map(|period| grid.of_each(period)));
+        all.extend(grid.range());
+        all.extend(grid.by_class(classes));
         all.extend(inputs.iter().flat_map(|(name, values)| by_value(wrong, name, values)));
         all.extend(last);
         // A part is smaller than the tensor.
@@ -88,80 +63,177 @@ impl fmt::Display for Part {
     }
 }
 
-/// The rows that hold wrong elements, crossed with the columns that do.
-fn block(wrong: &[usize], Rows { rows, columns, .. }: Rows) -> Vec<bool> {
-    let in_rows = flags_at(wrong.iter().map(|i| i / columns), rows);
-    let in_columns = flags_at(wrong.iter().map(|i| i % columns), columns);
-    (0..rows * columns).map(|i| in_rows[i / columns] && in_columns[i % columns]).collect()
+/// `in rows 64 to 66`; empty if all rows and columns hold wrong elements.
+pub(crate) fn describe(wrong: &[usize], shape: &[usize]) -> String {
+    Grid::new(wrong, shape).describe().0
 }
 
-/// Which of the indices below `length` occur.
-fn flags_at(indices: impl Iterator<Item = usize>, length: usize) -> Vec<bool> {
-    let mut found = vec![false; length];
-    indices.for_each(|i| found[i] = true);
-    found
+/// The rows or the columns of a tensor.
+struct Axis {
+    noun: &'static str,
+    length: usize,
+    /// The indices that hold wrong elements.
+    wrong: Vec<usize>,
 }
 
-fn places(found: &[bool]) -> usize {
-    found.iter().filter(|&&found| found).count()
+impl Axis {
+    fn is_partial(&self) -> bool {
+        self.wrong.len() < self.length
+    }
 }
 
-/// Whole rows, or whole columns.
-fn whole_rows_or_columns(wrong: &[usize], rows: Rows) -> Vec<Part> {
-    let Rows { rows: count, columns, one_axis } = rows;
-    let in_rows = unique(wrong.iter().map(|i| i / columns));
-    let in_columns = unique(wrong.iter().map(|i| i % columns));
-    let mut all = Vec::new();
-    if !one_axis {
-        for (what, found, count) in [("row", in_rows, count), ("column", in_columns, columns)] {
-            let (text, regular) = which(what, &found, count);
-            if regular && found.len() < count {
-                let holds = |r, c| found.contains(if what == "row" { &r } else { &c });
-                all.push(rows.part(format!("in {text}"), holds));
+/// The wrong elements of a tensor in rows and columns.
+struct Grid<'a> {
+    wrong: &'a [usize],
+    elements: usize,
+    columns: usize,
+    /// Rows and columns. The indices of a tensor with a single axis are called elements.
+    axes: [Axis; 2],
+    one_axis: bool,
+}
+
+impl<'a> Grid<'a> {
+    fn new(wrong: &'a [usize], shape: &[usize]) -> Self {
+        let (rows, columns, noun) = match *shape {
+            [rows, columns] => (rows, columns, "column"),
+            _ => (1, shape.iter().product(), "element"),
+        };
+        let width = columns.max(1);
+        let (in_rows, in_columns) =
+            (wrong.iter().map(|i| i / width), wrong.iter().map(|i| i % width));
+        let axes = [
+            Axis { noun: "row", length: rows, wrong: unique(in_rows) },
+            Axis { noun, length: columns, wrong: unique(in_columns) },
+        ];
+        Self { wrong, elements: rows * columns, columns, axes, one_axis: shape.len() != 2 }
+    }
+
+    /// The row or the column of an element.
+    const fn along(&self, axis: usize, i: usize) -> usize {
+        if axis == 0 { i / self.columns } else { i % self.columns }
+    }
+
+    fn part(&self, text: String, holds: impl Fn(usize) -> bool) -> Part {
+        Part { holds: (0..self.elements).map(holds).collect(), text }
+    }
+
+    /// The rows and columns with wrong elements in words, and whether they follow a rule.
+    fn describe(&self) -> (String, bool) {
+        let partial = self.axes.iter().filter(|axis| axis.is_partial());
+        let (texts, regular): (Vec<String>, Vec<bool>) = partial.map(which).unzip();
+        let text =
+            if texts.is_empty() { String::new() } else { format!("in {}", texts.join(" and ")) };
+        (text, regular.into_iter().all(|regular| regular))
+    }
+
+    /// Whole rows, or whole columns.
+    fn whole(&self, axis: usize) -> Option<Part> {
+        let found = &self.axes[axis];
+        let (text, regular) = which(found);
+        let is_part = regular && found.is_partial() && !self.one_axis;
+        let holds = |i| is_among(&found.wrong, self.along(axis, i));
+        is_part.then(|| self.part(format!("in {text}"), holds))
+    }
+
+    /// Rows, or columns, or both, with a period.
+    fn periods(&self) -> Vec<Part> {
+        let mut all = Vec::new();
+        let places = |axis: usize, period| unique(self.axes[axis].wrong.iter().map(|i| i % period));
+        for (period, axis) in (2..=MAX_PERIOD).flat_map(|period| [(period, 0), (period, 1)]) {
+            let Axis { noun, length, wrong } = &self.axes[axis];
+            let found = places(axis, period);
+            // Half as many places as rows, or more, are no pattern.
+            if 2 * period <= *length && 2 * found.len() <= period.min(wrong.len()) {
+                let text = format!("in {}", periodic(noun, &found, period));
+                all.push(self.part(text, |i| is_among(&found, self.along(axis, i) % period)));
             }
         }
+        let [rows, columns] = self.axes.each_ref().map(|axis| axis.length);
+        for tile in TILES.into_iter().filter(|&tile| tile < rows.max(columns) && rows > 1) {
+            let (r, c) = (places(0, tile), places(1, tile));
+            let found = r.len() * c.len();
+            if 4 * found <= tile * tile && 2 * found <= self.wrong.len() {
+                let (row, column) = (periodic("row", &r, tile), periodic("column", &c, tile));
+                all.push(self.part(format!("in {row} and {column} of tiles"), |i| {
+                    is_among(&r, self.along(0, i) % tile) && is_among(&c, self.along(1, i) % tile)
+                }));
+            }
+        }
+        all
     }
-    all
+
+    /// Elements by a relation of their row and their column.
+    fn relations(&self) -> Vec<Part> {
+        type Relation = (&'static str, fn(usize, usize) -> bool);
+        const RELATIONS: [Relation; 8] = [
+            ("on the diagonal", |r, c| r == c),
+            ("right of the diagonal", |r, c| c > r),
+            ("left of the diagonal", |r, c| c < r),
+            ("on the diagonal and right of it", |r, c| c >= r),
+            ("on the diagonal and left of it", |r, c| c <= r),
+            ("where row and column add up to an even number", |r, c| (r + c).is_multiple_of(2)),
+            ("where row and column add up to an odd number", |r, c| !(r + c).is_multiple_of(2)),
+            ("but on the diagonal", |r, c| r != c),
+        ];
+        if self.axes.iter().any(|axis| axis.length < 3) || self.wrong.len() < MIN_ELEMENTS {
+            return Vec::new();
+        }
+        let part = |(text, of): (&str, fn(usize, usize) -> bool)| {
+            let holds = |i| of(self.along(0, i), self.along(1, i));
+            let all = self.wrong.iter().all(|&i| holds(i));
+            all.then(|| self.part(text.to_owned(), holds))
+        };
+        RELATIONS.into_iter().filter_map(part).collect()
+    }
+
+    /// The same places of every group of `period` elements, counted across rows.
+    fn of_each(&self, period: usize) -> Option<Part> {
+        let places = unique(self.wrong.iter().map(|i| i % period));
+        let (found, first) = (places.len(), places.first()?);
+        // Half as many places as wrong elements, or more, are no pattern.
+        if 2 * period > self.elements || 2 * found > period.min(self.wrong.len()) {
+            return None;
+        }
+        let text = match found {
+            1 => format!("in one element in {period}, from {first} on"),
+            _ => format!("in {found} of each {period} elements, from {first} on"),
+        };
+        Some(self.part(text, |i| is_among(&places, i % period)))
+    }
+
+    /// From one element to another, counted across rows.
+    fn range(&self) -> Option<Part> {
+        let elements = self.elements;
+        let (&first, &last) = (self.wrong.first()?, self.wrong.last()?);
+        let text = match () {
+            () if self.wrong.len() < MIN_ELEMENTS => return None,
+            () if last + 1 == elements => format!("from element {first} of {elements} on"),
+            () if first == 0 => format!("up to element {last} of {elements}"),
+            () => format!("in the elements {first} to {last} of {elements}"),
+        };
+        Some(self.part(text, |i| (first..=last).contains(&i)))
+    }
+
+    /// The rows of the samples of one class, or of a few.
+    fn by_class(&self, classes: &[usize]) -> Option<Part> {
+        if self.one_axis || classes.len() != self.axes[0].length {
+            return None;
+        }
+        let found = unique(self.axes[0].wrong.iter().map(|&row| classes[row]));
+        let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let many = if found.len() > 1 { "es" } else { "" };
+        let text = format!("in the rows of class{many} {}", listed.join(", "));
+        let holds = |i| is_among(&found, classes[self.along(0, i)]);
+        (found.len() <= 3).then(|| self.part(text, holds))
+    }
 }
 
-/// Rows, or columns, or both, with a period.
-fn periods(wrong: &[usize], rows: Rows) -> Vec<Part> {
-    let columns = rows.columns;
-    let of_rows = |period: usize| flags_at(wrong.iter().map(|i| i / columns % period), period);
-    let of_columns = |period: usize| flags_at(wrong.iter().map(|i| i % columns % period), period);
-    let in_rows = unique(wrong.iter().map(|i| i / columns)).len();
-    let in_columns = unique(wrong.iter().map(|i| i % columns)).len();
-    // Half as many places as rows, or more, are no pattern.
-    let regular = |found: &[bool], seen: usize| 2 * places(found) <= found.len().min(seen);
-    let mut all = Vec::new();
-    for period in 2..=MAX_PERIOD {
-        let (of_rows, of_columns) = (of_rows(period), of_columns(period));
-        if 2 * period <= rows.rows && regular(&of_rows, in_rows) {
-            let text = format!("in {}", periodic("row", &of_rows));
-            all.push(rows.part(text, |row, _| of_rows[row % period]));
-        }
-        if 2 * period <= columns && regular(&of_columns, in_columns) {
-            let text = format!("in {}", periodic(rows.column_word(), &of_columns));
-            all.push(rows.part(text, |_, column| of_columns[column % period]));
-        }
-    }
-    for tile in TILES.into_iter().filter(|&tile| tile < rows.rows.max(columns) && rows.rows > 1) {
-        let (of_rows, of_columns) = (of_rows(tile), of_columns(tile));
-        let places = places(&of_rows) * places(&of_columns);
-        if 4 * places <= tile * tile && 2 * places <= wrong.len() {
-            let (r, c) = (periodic("row", &of_rows), periodic("column", &of_columns));
-            all.push(rows.part(format!("in {r} and {c} of tiles"), |row, column| {
-                of_rows[row % tile] && of_columns[column % tile]
-            }));
-        }
-    }
-    all
+fn is_among(ascending: &[usize], place: usize) -> bool {
+    ascending.binary_search(&place).is_ok()
 }
 
 /// `row 3 of each 4`.
-fn periodic(what: &str, found: &[bool]) -> String {
-    let places: Vec<usize> = (0..found.len()).filter(|&at| found[at]).collect();
-    let period = found.len();
+fn periodic(what: &str, places: &[usize], period: usize) -> String {
     match places[..] {
         [one] if period == 2 => {
             format!("the {what}s with {} number", if one == 0 { "an even" } else { "an odd" })
@@ -175,76 +247,6 @@ fn periodic(what: &str, found: &[bool]) -> String {
             format!("{what}s {} of each {period}", places.join(", "))
         }
     }
-}
-
-/// Elements by a relation of their row and their column.
-fn relations(wrong: &[usize], rows: Rows) -> Vec<Part> {
-    type Relation = (&'static str, fn(usize, usize) -> bool);
-    const RELATIONS: [Relation; 8] = [
-        ("on the diagonal", |r, c| r == c),
-        ("right of the diagonal", |r, c| c > r),
-        ("left of the diagonal", |r, c| c < r),
-        ("on the diagonal and right of it", |r, c| c >= r),
-        ("on the diagonal and left of it", |r, c| c <= r),
-        ("where row and column add up to an even number", |r, c| (r + c).is_multiple_of(2)),
-        ("where row and column add up to an odd number", |r, c| !(r + c).is_multiple_of(2)),
-        ("but on the diagonal", |r, c| r != c),
-    ];
-    if rows.one_axis || rows.rows < 3 || rows.columns < 3 || wrong.len() < MIN_ELEMENTS {
-        return Vec::new();
-    }
-    let holds =
-        |relation: &&Relation| wrong.iter().all(|i| relation.1(i / rows.columns, i % rows.columns));
-    RELATIONS.iter().filter(holds).map(|(text, of)| rows.part((*text).to_owned(), of)).collect()
-}
-
-/// Parts at the same places of every group of elements, counted across rows.
-fn of_each(wrong: &[usize], rows: Rows) -> Vec<Part> {
-    let elements = rows.rows * rows.columns;
-    let mut all = Vec::new();
-    for period in (2..=MAX_PERIOD).chain(TILES).filter(|period| 2 * period <= elements) {
-        let of_each = flags_at(wrong.iter().map(|i| i % period), period);
-        let found = places(&of_each);
-        // Half as many places as wrong elements, or more, are no pattern.
-        if 2 * found <= period && 2 * found <= wrong.len() {
-            let first = of_each.iter().position(|&found| found).unwrap_or(0);
-            let text = if found == 1 {
-                format!("in one element in {period}, from {first} on")
-            } else {
-                format!("in {found} of each {period} elements, from {first} on")
-            };
-            let holds = (0..elements).map(|i| of_each[i % period]).collect();
-            all.push(Part { holds, text });
-        }
-    }
-    all
-}
-
-/// From one element to another, counted across rows.
-fn range(wrong: &[usize], rows: Rows) -> Option<Part> {
-    let elements = rows.rows * rows.columns;
-    let (&first, &last) = (wrong.first()?, wrong.last()?);
-    if wrong.len() < MIN_ELEMENTS {
-        return None;
-    }
-    let text = match () {
-        () if last + 1 == elements => format!("from element {first} of {elements} on"),
-        () if first == 0 => format!("up to element {last} of {elements}"),
-        () => format!("in the elements {first} to {last} of {elements}"),
-    };
-    Some(Part { holds: (0..elements).map(|i| (first..=last).contains(&i)).collect(), text })
-}
-
-/// The rows of the samples of one class, or of a few.
-fn by_class(wrong: &[usize], rows: Rows, classes: &[usize]) -> Option<Part> {
-    if rows.one_axis || classes.len() != rows.rows {
-        return None;
-    }
-    let found = unique(wrong.iter().map(|i| classes[i / rows.columns]));
-    let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
-    let many = if found.len() > 1 { "es" } else { "" };
-    let text = format!("in the rows of class{many} {}", listed.join(", "));
-    (found.len() <= 3).then(|| rows.part(text, |row, _| found.contains(&classes[row])))
 }
 
 /// A range of a tensor's value, or of its magnitude.
@@ -274,32 +276,8 @@ fn by_value(wrong: &[usize], name: &str, values: &[f64]) -> Vec<Part> {
     all
 }
 
-/// `in rows 64 to 66`; empty if all rows and columns hold wrong elements.
-pub(crate) fn describe(wrong: &[usize], shape: &[usize]) -> String {
-    described(wrong, shape).0
-}
-
-/// The text of [`describe`], and whether rows and columns follow a rule.
-fn described(wrong: &[usize], shape: &[usize]) -> (String, bool) {
-    if shape.is_empty() {
-        return (String::new(), true);
-    }
-    let all = Rows::new(shape);
-    let columns = all.columns.max(1);
-    let in_rows = unique(wrong.iter().map(|i| i / columns));
-    let in_columns = unique(wrong.iter().map(|i| i % columns));
-    let axes = [("row", in_rows, all.rows), (all.column_word(), in_columns, all.columns)];
-    let partial = axes
-        .into_iter()
-        .filter(|(what, found, count)| found.len() < *count && !(all.one_axis && *what == "row"));
-    let (texts, regular): (Vec<String>, Vec<bool>) =
-        partial.map(|(what, found, count)| which(what, &found, count)).unzip();
-    let text = if texts.is_empty() { String::new() } else { format!("in {}", texts.join(" and ")) };
-    (text, regular.into_iter().all(|regular| regular))
-}
-
-/// Some of `all` rows or columns in words, and whether they follow a rule.
-fn which(what: &str, found: &[usize], all: usize) -> (String, bool) {
+/// The rows or columns with wrong elements in words, and whether they follow a rule.
+fn which(Axis { noun: what, length: all, wrong: found }: &Axis) -> (String, bool) {
     let (Some(&first), Some(&last)) = (found.first(), found.last()) else {
         return (String::new(), true);
     };

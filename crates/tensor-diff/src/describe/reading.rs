@@ -1,22 +1,32 @@
 //! The operation that made the first wrong tensor, and whether its inputs are right, in a sentence or two.
 
-use tensor::{Dump, TensorName};
+use tensor::TensorName;
 
-use super::operation_of;
-use crate::chain::operation::Operation;
-use crate::chain::{self, is_given};
+use super::list;
+use crate::chain;
+use crate::chain::operation::{Operation, operation};
 use crate::finding::Finding;
-use crate::judge::{self, Context, Judgement, Row, Verdict};
+use crate::judge::{self, Judgement, Row, Rows, Verdict};
+
+/// The operation that makes the tensor.
+pub(crate) fn operation_of(finding: &Finding<'_>) -> Option<Operation> {
+    let [reference, candidate] = [finding.context.reference, finding.context.candidate];
+    let loss = reference.header.loss.or(candidate.header.loss);
+    operation(finding.row.name, layers(finding), loss)
+}
+
+fn layers(finding: &Finding<'_>) -> usize {
+    chain::layers(finding.context.reference).max(chain::layers(finding.context.candidate))
+}
 
 /// Which operation made this tensor from tensors that agree, in a sentence or two.
 pub(crate) fn describe(finding: &Finding<'_>) -> String {
-    let Finding { row: Row { name, verdict, .. }, context, .. } = *finding;
-    let layers = chain::layers(context.reference).max(chain::layers(context.candidate));
-    match (verdict, finding.compared) {
-        (Verdict::Missing, _) => missing(*name, context),
-        (Verdict::Order, _) => misplaced(*name, context),
+    let name = finding.row.name;
+    match (finding.row.verdict, finding.compared) {
+        (Verdict::Missing, _) => missing(finding),
+        (Verdict::Order, _) => misplaced(finding),
         (Verdict::Unexpected, _) => {
-            format!("{name} is not a tensor of this network, which has {layers} layers.")
+            format!("{name} is not a tensor of this network, which has {} layers.", layers(finding))
         }
         (Verdict::NoBound, None) => {
             format!("{name} can't be recomputed: its inputs are missing or too long.")
@@ -35,77 +45,93 @@ pub(crate) fn describe(finding: &Finding<'_>) -> String {
 
 /// The description of a tensor that is wrong by itself.
 fn by_itself(finding: &Finding<'_>) -> String {
-    let Finding { row, context, before, .. } = *finding;
-    let name = row.name;
-    let outside = row.deviation.as_ref().map_or((0, 0), |found| (found.outside, found.elements));
+    let Finding { row: Row { name, verdict, deviation, .. }, context, before, .. } = *finding;
+    let (outside, all) = deviation.as_ref().map_or((0, 0), |found| (found.outside, found.elements));
     let Some(operation) = operation_of(finding) else {
         return match before {
-            Some(before) if row.verdict == Verdict::Differs => format!(
-                "{name} is not what step {} left: {} of {} elements were changed between the steps.",
-                before.header.step, outside.0, outside.1
+            Some(before) if *verdict == Verdict::Differs => format!(
+                "{name} is not what step {} left: {outside} of {all} elements were changed between the steps.",
+                before.header.step
             ),
             _ => format!("{name}, which is given to the step, is not finite."),
         };
     };
-    let what = match row.verdict {
+    let what = match verdict {
         Verdict::Nan | Verdict::Infinite => "is not finite, but its inputs are".to_owned(),
-        _ => format!("is wrong in {} of {} elements", outside.0, outside.1),
+        _ => format!("is wrong in {outside} of {all} elements"),
     };
-    format!(
-        "{name} is the first tensor that is wrong by itself. {}: recomputed in float64 from \
-         this dump's own {}, it {what}; the fault is in {}.",
-        operation.formula,
-        list(&operation.inputs),
-        suspects(&operation, context)
-    )
-}
-
-/// The description of a tensor that differs from the reference's.
-fn against_the_reference(finding: &Finding<'_>, rows: &[Row], own: &Judgement) -> String {
-    let operation = operation_of(finding);
-    let first = first_and_inputs(finding.row, rows, operation.as_ref());
-    match (operation, finding.row.verdict) {
-        (Some(operation), Verdict::Differs) => {
-            format!("{first} {}", by_its_inputs(finding.row, &operation, own, finding.context))
-        }
-        _ => first,
+    let Operation { formula, inputs, .. } = &operation;
+    let absent: Vec<TensorName> =
+        inputs.iter().copied().filter(|&input| context.candidate.get(input).is_none()).collect();
+    let mut where_it_is = suspects(&operation, &absent);
+    if !absent.is_empty() {
+        where_it_is += &format!(", which {} not materialised", number(&absent, "is", "are"));
     }
+    format!(
+        "{name} is the first tensor that is wrong by itself. {formula}: recomputed in float64 from \
+         this dump's own {}, it {what}; the fault is in {where_it_is}.",
+        list(inputs)
+    )
 }
 
 /// The operations that may have the fault: the one that makes the tensor, and those that make inputs that the dump
 /// doesn't hold.
-fn suspects(operation: &Operation, context: &Context<'_>) -> String {
-    let unseen: Vec<TensorName> = operation
-        .inputs
-        .iter()
-        .copied()
-        .filter(|&input| context.candidate.get(input).is_none())
-        .collect();
-    if unseen.is_empty() {
-        operation.noun.to_owned()
-    } else {
-        format!(
-            "{} or in the operation that makes {}, which {} not materialised",
-            operation.noun,
-            list(&unseen),
-            are(&unseen)
-        )
+fn suspects(operation: &Operation, absent: &[TensorName]) -> String {
+    match absent {
+        [] => operation.noun.to_owned(),
+        _ => format!("{} or in the operation that makes {}", operation.noun, list(absent)),
     }
 }
 
+/// The verb for one tensor, or for several.
+const fn number<'a>(names: &[TensorName], one: &'a str, several: &'a str) -> &'a str {
+    if names.len() == 1 { one } else { several }
+}
+
+/// The description of a tensor that differs from the reference's: the first wrong tensor, and whether the inputs of
+/// its operation agree.
+fn against_the_reference(finding: &Finding<'_>, rows: &Rows, own: &Judgement) -> String {
+    let name = finding.row.name;
+    let what = match finding.row.verdict {
+        Verdict::Nan | Verdict::Infinite => "that is not finite",
+        Verdict::Shape => "whose shape is wrong",
+        _ => "that differs",
+    };
+    let Some(operation) = operation_of(finding) else {
+        return format!(
+            "{name} is the first tensor {what}. It is given to the step, not computed by it: these two dumps did not start \
+             from the same inputs."
+        );
+    };
+    let agrees =
+        |&&input: &&TensorName| rows.get(input).is_some_and(|row| row.verdict == Verdict::Ok);
+    let (agreeing, absent): (Vec<TensorName>, Vec<TensorName>) =
+        operation.inputs.iter().partition(agrees);
+    let clauses = [
+        format!("{} {}", list(&agreeing), number(&agreeing, "agrees", "agree")),
+        format!("{} {} not materialised", list(&absent), number(&absent, "is", "are")),
+    ];
+    let clauses = clauses.iter().zip([&agreeing, &absent]).filter(|(_, names)| !names.is_empty());
+    let first = format!(
+        "{name} is the first tensor {what}. {}: {}, so the fault is in {}.",
+        operation.formula,
+        list(clauses.map(|(clause, _)| clause)),
+        suspects(&operation, &absent)
+    );
+    if finding.row.verdict != Verdict::Differs {
+        return first;
+    }
+    format!("{first} {}", by_its_inputs(finding, &operation, own))
+}
+
 /// The candidate's judgement by itself, for a tensor that differs from the reference's.
-fn by_its_inputs(
-    row: &Row,
-    operation: &Operation,
-    own: &Judgement,
-    context: &Context<'_>,
-) -> String {
+fn by_its_inputs(finding: &Finding<'_>, operation: &Operation, own: &Judgement) -> String {
+    let name = finding.row.name;
     let inputs = list(&operation.inputs);
-    let Some(own) = own.row(row.name) else { return String::new() };
-    match (own.verdict, &own.deviation) {
-        (Verdict::Ok, _) => {
-            let reference = judge::judge(context.reference, 1.0);
-            let wrong = reference.row(row.name).is_some_and(|row| row.verdict.is_mismatch());
+    match own.rows.get(name).map(|row| (row.verdict, &row.deviation)) {
+        Some((Verdict::Ok, _)) => {
+            let reference = judge::judge(finding.context.reference, 1.0);
+            let wrong = reference.rows.get(name).is_some_and(|row| row.verdict.is_mismatch());
             let who = if wrong {
                 "and the reference's is not: the reference is at fault"
             } else {
@@ -113,7 +139,7 @@ fn by_its_inputs(
             };
             format!("Recomputed from the candidate's own {inputs} it is right, {who}.")
         }
-        (Verdict::Differs, Some(found)) => format!(
+        Some((Verdict::Differs, Some(found))) => format!(
             "Recomputed from the candidate's own {inputs} it is wrong by itself, in {} of {} \
              elements.",
             found.outside, found.elements
@@ -122,91 +148,39 @@ fn by_its_inputs(
     }
 }
 
-fn missing(name: TensorName, context: &Context<'_>) -> String {
-    let lacking = |dump: &Dump| dump.get(name).is_none();
-    let who = match (lacking(context.reference), lacking(context.candidate)) {
-        (true, true) => "both dumps",
-        (true, false) => "the reference",
+fn missing(finding: &Finding<'_>) -> String {
+    let name = finding.row.name;
+    let [reference, candidate] =
+        [finding.context.reference, finding.context.candidate].map(|dump| dump.get(name));
+    let who = match (reference, candidate) {
+        (None, None) => "both dumps",
+        (None, Some(_)) => "the reference",
         _ => "the candidate",
     };
-    let what_next = if is_given(name) {
-        "without it, it is unknown whether both started from the same inputs."
-    } else if matches!(name, TensorName::WNext(_) | TensorName::BNext(_)) {
-        "every level has its parameters after the step."
-    } else {
-        "write it, or name it in the header's `not_materialised` if this level never holds it."
+    let what_next = match name {
+        _ if name.is_given() => {
+            "without it, it is unknown whether both started from the same inputs."
+        }
+        TensorName::WNext(_) | TensorName::BNext(_) => {
+            "every level has its parameters after the step."
+        }
+        _ => {
+            "write it, or name it in the header's `not_materialised` if this level never holds it."
+        }
     };
     format!("{name} is missing from {who}: {what_next}")
 }
 
-fn misplaced(name: TensorName, context: &Context<'_>) -> String {
-    let Some(place) = context.misplaced.iter().find(|misplaced| misplaced.name == name) else {
+fn misplaced(finding: &Finding<'_>) -> String {
+    let name = finding.row.name;
+    let Some(place) = finding.context.misplaced.iter().find(|place| place.name == name) else {
         return format!("{name} comes at the wrong place.");
     };
-    let where_it_is =
-        place.after.map_or_else(|| "first".to_owned(), |after| format!("right after {after}"));
+    let position =
+        place.after.map_or_else(|| "first".into(), |after| format!("right after {after}"));
     format!(
-        "{name} has the right values and comes {where_it_is} in the {}: tensors are listed in the \
+        "{name} has the right values and comes {position} in the {}: tensors are listed in the \
          order of computation.",
-        place.file.name()
+        place.file
     )
-}
-
-/// The first wrong tensor, and whether the inputs of its operation agree.
-fn first_and_inputs(row: &Row, rows: &[Row], operation: Option<&Operation>) -> String {
-    let name = row.name;
-    let what = match row.verdict {
-        Verdict::Nan | Verdict::Infinite => "that is not finite",
-        Verdict::Shape => "whose shape is wrong",
-        _ => "that differs",
-    };
-    let first = format!("{name} is the first tensor {what}.");
-    let Some(operation) = operation else {
-        return format!(
-            "{first} It is given to the step, not computed by it: these two dumps did not start \
-             from the same inputs."
-        );
-    };
-    let verdict =
-        |name: &TensorName| rows.iter().find(|row| row.name == *name).map(|row| row.verdict);
-    let (agreeing, absent): (Vec<TensorName>, Vec<TensorName>) =
-        operation.inputs.iter().partition(|input| verdict(input) == Some(Verdict::Ok));
-    let Operation { formula, noun, .. } = operation;
-    let reading = match (&agreeing[..], &absent[..]) {
-        (agreeing, []) => {
-            format!("{} {}, so the fault is in {noun}", list(agreeing), agree(agreeing))
-        }
-        ([], absent) => format!(
-            "{} {} not materialised, so the fault is in {noun} or in the operation that makes {}",
-            list(absent),
-            are(absent),
-            list(absent)
-        ),
-        (agreeing, absent) => format!(
-            "{} {} and {} {} not materialised, so the fault is in {noun} or in the operation that makes {}",
-            list(agreeing),
-            agree(agreeing),
-            list(absent),
-            are(absent),
-            list(absent)
-        ),
-    };
-    format!("{first} {formula}: {reading}.")
-}
-
-fn list(names: &[TensorName]) -> String {
-    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    match &names[..] {
-        [] => String::new(),
-        [one] => one.clone(),
-        [rest @ .., last] => format!("{} and {last}", rest.join(", ")),
-    }
-}
-
-const fn agree(names: &[TensorName]) -> &'static str {
-    if names.len() == 1 { "agrees" } else { "agree" }
-}
-
-const fn are(names: &[TensorName]) -> &'static str {
-    if names.len() == 1 { "is" } else { "are" }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tensor::{Dump, TensorName};
 
-use super::compare::{Comparison, varies};
+use super::compare::varies;
 use super::run::{RunComparison, Step, compare_runs, judge_run};
 use super::verdict::{Row, Verdict};
 
@@ -61,42 +61,48 @@ pub(crate) enum Cell<'a> {
     /// Not a mismatch, but not compared either.
     Aside(Verdict),
     /// The first step in which it is a mismatch, or wrong by itself.
-    Wrong(&'a Step, &'a Comparison, &'a Row),
+    Wrong(&'a Step, &'a Row),
 }
 
-impl<'a> Cell<'a> {
+impl Candidate<'_> {
     /// The cell of a tensor.
-    pub(crate) fn find(found: &'a RunComparison, name: TensorName) -> Self {
-        let mut cell = Self::Nothing;
-        for step in &found.steps {
+    pub(crate) fn cell(&self, name: TensorName) -> Cell<'_> {
+        let mut cell = Cell::Nothing;
+        for step in &self.found.steps {
             let Some(comparison) = &step.comparison else { continue };
-            let Some(row) = comparison.row(name) else { continue };
+            let Some(row) = comparison.rows.get(name) else { continue };
             if row.verdict.is_mismatch() || comparison.is_own_fault(name) == Some(true) {
-                return Self::Wrong(step, comparison, row);
+                return Cell::Wrong(step, row);
             }
-            let ratio = row.deviation.as_ref().map(|deviation| deviation.ratio);
-            cell = match (cell, row.verdict, ratio) {
-                (Self::Within(so_far), Verdict::Ok, Some(ratio)) => Self::Within(so_far.max(ratio)),
-                (_, Verdict::Ok, Some(ratio)) => Self::Within(ratio),
-                (Self::Within(so_far), ..) => Self::Within(so_far),
-                (_, verdict, _) => Self::Aside(verdict),
+            cell = match (cell, row.verdict, &row.deviation) {
+                (Cell::Within(so_far), Verdict::Ok, Some(d)) => Cell::Within(so_far.max(d.ratio)),
+                (_, Verdict::Ok, Some(deviation)) => Cell::Within(deviation.ratio),
+                (Cell::Within(so_far), ..) => Cell::Within(so_far),
+                (_, verdict, _) => Cell::Aside(verdict),
             };
         }
         cell
     }
-}
 
-impl Candidate<'_> {
     /// `step 3: `, if the candidate has several steps.
     pub(crate) fn step_prefix(&self, step: &Step) -> String {
         if self.found.steps.len() > 1 { format!("step {}: ", step.step) } else { String::new() }
+    }
+
+    /// The level, the file's name without the extension, and the path.
+    fn titles(&self) -> [String; 3] {
+        let level = self.run.first().map(|dump| host::shown(&dump.header.level).to_string());
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let stem = host::shown(name.strip_suffix(".json").unwrap_or(name)).to_string();
+        [level.unwrap_or_default(), stem, host::shown(self.path).to_string()]
     }
 }
 
 /// The name of every tensor that these steps have a row of, in the order of computation.
 pub(crate) fn names<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Vec<TensorName> {
     let mut names = Vec::new();
-    for row in steps.into_iter().flat_map(Step::rows) {
+    for row in steps.into_iter().flat_map(|step| step.rows().iter()) {
         if !names.contains(&row.name) {
             names.push(row.name);
         }
@@ -107,21 +113,10 @@ pub(crate) fn names<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Vec<Tensor
 /// A title for each candidate: its level if no other candidate has the same, otherwise its file's name without the
 /// extension, otherwise the whole path.
 pub(crate) fn titles(candidates: &[Candidate<'_>]) -> Vec<String> {
-    let level = |one: &Candidate<'_>| {
-        one.run.first().map_or_else(String::new, |dump| host::shown(&dump.header.level).to_string())
+    let all: Vec<[String; 3]> = candidates.iter().map(Candidate::titles).collect();
+    let title = |own: &[String; 3]| {
+        let is_unique = |&at: &usize| all.iter().filter(|other| other[at] == own[at]).count() == 1;
+        own[(0..2).find(is_unique).unwrap_or(2)].clone()
     };
-    let stem = |one: &Candidate<'_>| {
-        let name = one.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
-        host::shown(name.strip_suffix(".json").unwrap_or(name)).to_string()
-    };
-    let unique = |title: &dyn Fn(&Candidate<'_>) -> String, one: &Candidate<'_>| {
-        let own = title(one);
-        (candidates.iter().filter(|other| title(other) == own).count() == 1).then_some(own)
-    };
-    let title = |one: &Candidate<'_>| {
-        let short = unique(&level, one).or_else(|| unique(&stem, one));
-        short.unwrap_or_else(|| host::shown(one.path).to_string())
-    };
-    candidates.iter().map(title).collect()
+    all.iter().map(title).collect()
 }

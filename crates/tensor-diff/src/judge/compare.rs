@@ -5,61 +5,39 @@ use tensor::{Dump, TensorName};
 use super::context::Context;
 use super::moved_factor::moved_back;
 use super::own::{self, Judgement};
-use super::verdict::{Row, Verdict, deviation};
-use crate::chain::{self, Errors};
+use super::verdict::{Rows, Verdict};
+use crate::chain::Errors;
 use crate::finding::{Divergence, Finding};
 
 /// The result of comparing two dumps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// One row for each tensor of the network, in the order of computation, then one for each other
-    /// tensor.
-    pub rows: Vec<Row>,
-    /// The first row that is a mismatch, and its likely cause.
+    /// The verdict on each tensor.
+    pub rows: Rows,
+    /// The first tensor that is a mismatch or wrong by itself, and its likely cause.
     pub first_divergence: Option<Divergence>,
     /// The judgement of the candidate by itself, without the reference.
     pub own: Judgement,
     /// Reasons why the two dumps are hard to compare.
     pub warnings: Vec<String>,
-    /// The factor of all bounds.
-    pub scale_tolerance: f64,
 }
 
 impl Comparison {
-    /// Whether no row is a mismatch, nothing in the candidate is wrong by itself, and at least one tensor
+    /// Whether no tensor is a mismatch, nothing in the candidate is wrong by itself, and at least one tensor
     /// agrees.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        self.first_divergence.is_none() && self.count(Verdict::Ok) > 0
+        self.first_divergence.is_none() && self.rows.count(Verdict::Ok) > 0
     }
 
     /// Whether a tensor is wrong by itself, rather than the right result of its inputs; `None`
     /// if that is unknown.
     #[must_use]
     pub fn is_own_fault(&self, name: TensorName) -> Option<bool> {
-        match self.own.row(name)?.verdict {
+        match self.own.rows.get(name)?.verdict {
             Verdict::Ok | Verdict::Inherited => Some(false),
-            verdict if verdict.is_mismatch() => Some(true),
-            _ => None,
+            verdict => verdict.is_mismatch().then_some(true),
         }
-    }
-
-    /// The number of rows with this verdict.
-    #[must_use]
-    pub fn count(&self, verdict: Verdict) -> usize {
-        self.rows.iter().filter(|row| row.verdict == verdict).count()
-    }
-
-    /// The number of rows that are mismatches.
-    #[must_use]
-    pub fn mismatches(&self) -> usize {
-        self.rows.iter().filter(|row| row.verdict.is_mismatch()).count()
-    }
-
-    /// The row of that tensor.
-    #[must_use]
-    pub fn row(&self, name: TensorName) -> Option<&Row> {
-        self.rows.iter().find(|row| row.name == name)
     }
 }
 
@@ -82,17 +60,17 @@ pub(crate) fn compare_from(
     let (reference, note) = moved_back(reference, scale_tolerance);
     let of_reference = note.map(|note| format!("the reference: {note}"));
     let candidate = moved_back(candidate, scale_tolerance).0;
-    let context = Context::of_two(&reference, &candidate, start, scale_tolerance);
-    let rows: Vec<Row> = context.names().iter().map(|&name| row(name, &context)).collect();
+    let context = Context::new(Some(&reference), &candidate, start, scale_tolerance);
+    let row = |name| context.row(name, reference.get(name));
+    let rows = Rows(context.names().into_iter().map(row).collect());
     let first_divergence = first_divergence(&rows, &context, &own);
     let mut warnings = warnings(&reference, &candidate);
     warnings.extend(of_reference.into_iter().chain(own.warnings.clone()));
-    let bounds = context.bounds;
-    (Comparison { rows, first_divergence, own, warnings, scale_tolerance }, bounds)
+    (Comparison { rows, first_divergence, own, warnings }, context.bounds)
 }
 
 /// The first tensor that is a mismatch or wrong by itself, with its explanation.
-fn first_divergence(rows: &[Row], context: &Context<'_>, own: &Judgement) -> Option<Divergence> {
+fn first_divergence(rows: &Rows, context: &Context<'_>, own: &Judgement) -> Option<Divergence> {
     let row = rows.iter().position(|row| row.verdict.is_mismatch());
     let fault = own.first_fault.as_ref();
     let at = fault.and_then(|fault| rows.iter().position(|row| row.name == fault.tensor));
@@ -108,28 +86,6 @@ fn first_divergence(rows: &[Row], context: &Context<'_>, own: &Judgement) -> Opt
         }
         (None, _) => None,
     }
-}
-
-/// The verdict on one tensor.
-fn row(name: TensorName, context: &Context<'_>) -> Row {
-    let [reference, candidate] = match context.both(name) {
-        Ok(sides) => sides,
-        Err(verdict) => return context.row(name, None, verdict),
-    };
-    let unbounded = vec![f64::NAN; reference.data.len()];
-    let bounds = context.bounds.get(&name).unwrap_or(&unbounded);
-    let deviation = deviation(reference, candidate, bounds);
-    let all = || reference.data.iter().chain(&candidate.data);
-    let verdict = match () {
-        () if all().any(|value| value.is_nan()) => Verdict::Nan,
-        () if all().any(|value| value.is_infinite()) => Verdict::Infinite,
-        () if !context.bounds.contains_key(&name) => Verdict::NoBound,
-        () if !bounds.iter().all(|bound| bound.is_finite()) => Verdict::NoBound,
-        () if deviation.outside > 0 => Verdict::Differs,
-        () if context.is_misplaced(name) => Verdict::Order,
-        () => Verdict::Ok,
-    };
-    Row { name, shape: Some(reference.shape.clone()), deviation: Some(deviation), verdict }
 }
 
 /// Differences between two headers that make the dumps hard to compare.
@@ -166,7 +122,7 @@ pub(super) fn varies(reference: &Dump, candidate: &Dump) -> Option<String> {
     let same = |name| bits(reference, name) == bits(candidate, name);
     let names = || reference.tensors.iter().map(|tensor| tensor.name);
     let of_one = (&r.level, &r.device, r.dtype, r.step) == (&c.level, &c.device, c.dtype, c.step);
-    let first = names().find(|&name| !same(name)).filter(|&name| !chain::is_given(name))?;
+    let first = names().find(|&name| !same(name)).filter(|&name| !name.is_given())?;
     of_one.then(|| {
         format!(
             "both dumps are by {} on {}, from the same inputs, and differ from {first} on: unless the program was \

@@ -1,11 +1,11 @@
-//! The dumps that are judged, with the bounds of their tensors.
+//! The dumps that are judged, the bounds of their tensors, and the verdict on each tensor.
 
 use tensor::{Dump, DumpedTensor, TensorName};
 
-use super::bounds::Bounds;
-use super::order::{File, Misplaced, misplaced};
+use super::bounds;
+use super::order::{Misplaced, misplaced};
 use super::rounding::Rounding;
-use super::verdict::{Row, Verdict};
+use super::verdict::{Row, Verdict, deviation};
 use crate::chain::{self, Chain, Errors};
 
 /// Two dumps, or a dump and its own recomputation, with everything that the verdict on a tensor depends on.
@@ -13,8 +13,11 @@ pub(crate) struct Context<'a> {
     /// The candidate itself if it is judged by itself.
     pub(crate) reference: &'a Dump,
     pub(crate) candidate: &'a Dump,
+    /// Whether the candidate is compared with a reference.
+    is_comparison: bool,
     /// `None` if the reference's inputs and parameters don't make a network.
     pub(crate) chain: Option<Chain<'a>>,
+    pub(super) rounding: Rounding,
     /// The bounds, scaled.
     pub(crate) bounds: Errors,
     pub(crate) misplaced: Vec<Misplaced>,
@@ -23,39 +26,29 @@ pub(crate) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// A comparison of a candidate with a reference, whose parameters may be apart by `start`.
-    pub(super) fn of_two(
-        reference: &'a Dump,
+    /// The comparison with a reference, whose parameters may be apart by `start`; without a reference, the judgement
+    /// of the candidate by itself.
+    pub(super) fn new(
+        reference: Option<&'a Dump>,
         candidate: &'a Dump,
         start: &Errors,
         scale_tolerance: f64,
     ) -> Self {
-        let (chain, bounds) = chain_and_bounds(reference, candidate, start, scale_tolerance);
-        let files = [(File::Reference, reference), (File::Candidate, candidate)];
-        Self::new(&files, chain, bounds)
-    }
-
-    /// The judgement of a candidate by itself.
-    pub(super) fn of_one(candidate: &'a Dump, scale_tolerance: f64) -> Self {
-        let chain = Chain::new(candidate, candidate.header.loss);
-        let rounding = Rounding::of_one(&candidate.header);
-        let bounds =
-            scaled_bounds(chain.as_ref(), candidate, &rounding, &Errors::new(), scale_tolerance);
-        Self::new(&[(File::Candidate, candidate)], chain, bounds)
-    }
-
-    fn new(files: &[(File, &'a Dump)], chain: Option<Chain<'a>>, bounds: Errors) -> Self {
+        let rounding = Rounding::new(reference.map(|dump| &dump.header), &candidate.header);
+        let mut files = vec![("candidate", candidate)];
+        files.splice(0..0, reference.map(|dump| ("reference", dump)));
         let layers = files.iter().map(|(_, dump)| chain::layers(dump)).max();
         let network = chain::names(layers.unwrap_or(0));
-        let misplaced = files.iter().flat_map(|(file, dump)| misplaced(*file, dump, &network));
-        Self {
-            reference: files[0].1,
-            candidate: files[files.len() - 1].1,
-            chain,
-            bounds,
-            misplaced: misplaced.collect(),
-            network,
-        }
+        let misplaced = files.iter().flat_map(|&(file, dump)| misplaced(file, dump, &network));
+        let misplaced = misplaced.collect();
+        let is_comparison = reference.is_some();
+        let reference = reference.unwrap_or(candidate);
+        let chain = Chain::new(reference, reference.header.loss.or(candidate.header.loss));
+        let mut bounds = chain
+            .as_ref()
+            .map_or_else(Errors::new, |chain| bounds::derive(chain, candidate, &rounding, start));
+        bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+        Self { reference, candidate, is_comparison, chain, rounding, bounds, misplaced, network }
     }
 
     /// The tensors of the network, then all others in either dump.
@@ -69,70 +62,88 @@ impl<'a> Context<'a> {
         names
     }
 
-    /// A tensor as it is in both dumps; or the verdict if its elements can't be compared.
-    pub(super) fn both(&self, name: TensorName) -> Result<[&DumpedTensor; 2], Verdict> {
+    /// The verdict on a tensor, whose right values are `expected`.
+    pub(super) fn row(&self, name: TensorName, expected: Option<&DumpedTensor>) -> Row {
+        let candidate = match self.comparable(name) {
+            Ok(candidate) => candidate,
+            Err(verdict) => {
+                let dumped = self.reference.get(name).or_else(|| self.candidate.get(name));
+                let shape = dumped.or(expected).map(|tensor| tensor.shape.clone());
+                return Row { name, shape, deviation: None, verdict };
+            }
+        };
+        let has = |test: fn(&f64) -> bool| {
+            let reference = expected.filter(|_| self.is_comparison);
+            candidate.data.iter().chain(reference.iter().flat_map(|tensor| &tensor.data)).any(test)
+        };
+        let inherits = expected.is_some() && !self.is_comparison && !self.are_inputs_finite(name);
+        let bounds = self.bounds.get(&name);
+        let deviation = expected.map(|expected| {
+            let unbounded = || vec![f64::NAN; candidate.data.len()];
+            let (mut expected, mut bounds) =
+                (expected.clone(), bounds.cloned().unwrap_or_else(unbounded));
+            if inherits {
+                // Elements that depend on a NaN can't be judged; all others can.
+                let elements = expected.data.iter_mut().zip(&mut bounds).zip(&candidate.data);
+                for ((expected, bound), value) in elements {
+                    if !(expected.is_finite() && bound.is_finite() && value.is_finite()) {
+                        (*expected, *bound) = (*value, f64::INFINITY);
+                    }
+                }
+            }
+            deviation(&expected, candidate, &bounds)
+        });
+        let is_misplaced = self.misplaced.iter().any(|misplaced| misplaced.name == name);
+        let verdict = match &deviation {
+            Some(found) if inherits && found.ratio > 1.0 => Verdict::Differs,
+            _ if !inherits && has(|value| value.is_nan()) => Verdict::Nan,
+            _ if !inherits && has(|value| value.is_infinite()) => Verdict::Infinite,
+            Some(_) if !inherits && !bounds.is_some_and(|all| all.iter().all(is_finite)) => {
+                Verdict::NoBound
+            }
+            Some(found) if !inherits && found.outside > 0 => Verdict::Differs,
+            _ if is_misplaced => Verdict::Order,
+            Some(_) => Verdict::Ok,
+            None if name.is_given() => Verdict::Given,
+            None => Verdict::NoBound,
+        };
+        Row { name, shape: Some(candidate.shape.clone()), deviation, verdict }
+    }
+
+    /// The candidate's tensor; or the verdict if its elements can't be compared.
+    fn comparable(&self, name: TensorName) -> Result<&DumpedTensor, Verdict> {
         if !self.network.contains(&name) {
             return Err(Verdict::Unexpected);
         }
-        let sides = [self.reference.get(name), self.candidate.get(name)];
-        let [Some(reference), Some(candidate)] = sides else {
-            let mut dumps = [self.reference, self.candidate].into_iter().zip(sides);
-            let declared = dumps.all(|(dump, held)| held.is_some() || declares_absent(dump, name));
-            return Err(if declared { Verdict::NotMaterialised } else { Verdict::Missing });
+        let dumps = [self.reference, self.candidate];
+        let [Some(reference), Some(candidate)] = dumps.map(|dump| dump.get(name)) else {
+            let declared = |dump: &Dump| dump.get(name).is_some() || declares_absent(dump, name);
+            let absent = dumps.into_iter().all(declared);
+            return Err(if absent { Verdict::NotMaterialised } else { Verdict::Missing });
         };
-        let right_shape = self.chain.as_ref().and_then(|chain| chain.shape(name));
-        if reference.shape != candidate.shape
-            || right_shape.is_some_and(|shape| shape != reference.shape)
-        {
-            return Err(Verdict::Shape);
-        }
-        Ok([reference, candidate])
+        let right = self.chain.as_ref().and_then(|chain| chain.shape(name));
+        let fits = right.is_none_or(|shape| shape == reference.shape);
+        if fits && reference.shape == candidate.shape { Ok(candidate) } else { Err(Verdict::Shape) }
     }
 
-    /// The row of a tensor whose elements can't be compared; `shape` is its shape if neither dump holds it.
-    pub(super) fn row(&self, name: TensorName, shape: Option<&[usize]>, verdict: Verdict) -> Row {
-        let held = self.reference.get(name).or_else(|| self.candidate.get(name));
-        let shape = held.map(|tensor| &tensor.shape[..]).or(shape).map(<[usize]>::to_vec);
-        Row { name, shape, deviation: None, verdict }
-    }
-
-    pub(super) fn is_misplaced(&self, name: TensorName) -> bool {
-        self.misplaced.iter().any(|misplaced| misplaced.name == name)
+    /// Whether all inputs of the operation are finite.
+    fn are_inputs_finite(&self, name: TensorName) -> bool {
+        let Some(chain) = &self.chain else { return true };
+        let inputs = chain.operation(name).map_or_else(Vec::new, |operation| operation.inputs);
+        let mut values = inputs.into_iter().filter_map(|input| chain.get(input)).flatten();
+        values.all(is_finite)
     }
 }
 
-/// The reference's chain, and the bound of each element's difference, if the
-/// parameters may be apart by `start`.
-pub(crate) fn chain_and_bounds<'a>(
-    reference: &'a Dump,
-    candidate: &Dump,
-    start: &Errors,
-    scale_tolerance: f64,
-) -> (Option<Chain<'a>>, Errors) {
-    let chain = Chain::new(reference, reference.header.loss.or(candidate.header.loss));
-    let rounding = Rounding::between(&reference.header, &candidate.header);
-    let bounds = scaled_bounds(chain.as_ref(), candidate, &rounding, start, scale_tolerance);
-    (chain, bounds)
-}
-
-fn scaled_bounds(
-    chain: Option<&Chain<'_>>,
-    candidate: &Dump,
-    rounding: &Rounding,
-    start: &Errors,
-    scale_tolerance: f64,
-) -> Errors {
-    let mut bounds = chain.map_or_else(Errors::new, |chain| {
-        Bounds::derive(chain, candidate, rounding, start).allowed
-    });
-    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
-    bounds
+fn is_finite(value: &f64) -> bool {
+    value.is_finite()
 }
 
 /// Whether the header declares that its level never holds the tensor. Inputs and the
 /// parameters before and after the step can't be declared absent: every level has them, and without
 /// them nothing would be compared.
 fn declares_absent(dump: &Dump, name: TensorName) -> bool {
-    let held = chain::is_given(name) || matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
-    !held && dump.header.not_materialised.contains(&name)
+    let is_required =
+        name.is_given() || matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
+    !is_required && dump.header.not_materialised.contains(&name)
 }

@@ -1,7 +1,7 @@
 //! The first pass, the verdict on each tensor: the bounds of rounding errors, and whether a tensor is wrong by itself
 //! or has inherited its difference.
 
-pub(crate) mod bounds;
+mod bounds;
 mod candidates;
 mod compare;
 mod context;
@@ -19,10 +19,9 @@ pub(crate) use compare::VARY;
 pub use compare::{Comparison, compare};
 pub(crate) use context::Context;
 pub(crate) use moved_factor::moved_back;
-pub(crate) use order::File;
 pub(crate) use own::recomputed;
 pub use own::{Judgement, judge};
 pub(crate) use run::allowed_at;
 pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};
-pub use verdict::{Deviation, Row, Verdict};
+pub use verdict::{Deviation, Row, Rows, Verdict};
 pub(crate) use verdict::{index, number, within};

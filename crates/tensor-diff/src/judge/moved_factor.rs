@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use tensor::{Dump, TensorName};
 
 use super::own;
-use super::verdict::{Verdict, within};
+use super::verdict::{Row, Verdict, within};
 use crate::chain::{Chain, count};
+use crate::numeric::largest_magnitude;
 
 /// If the dump applies 1/B to the gradients of the parameters: the dump with the factor moved back to `dz`, and a
 /// warning about it. Otherwise the dump itself.
@@ -24,20 +25,17 @@ fn move_factor(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
     let chain = Chain::new(dump, dump.header.loss)?;
     let factor = count(chain.batch());
     let last = TensorName::Dz(chain.layers());
-    let held = dump.get(last)?;
+    let dz = &dump.get(last)?.data;
     let expected = chain.compute(last)?;
     // A quick check, because judging the whole dump takes longer.
-    let largest = expected.iter().fold(0.0_f64, |all, dz| all.max(dz.abs()));
-    let is_scaled = factor > 1.0
-        && largest > 0.0
-        && largest.is_finite()
-        && held.data.len() == expected.len()
-        && held
-            .data
-            .iter()
-            .zip(&expected)
-            .all(|(&c, &e)| within(factor * e, c, 1e-2 * factor * largest));
-    if !is_scaled {
+    let largest = largest_magnitude(&expected);
+    let is_near = |(&dz, &e): (&f64, &f64)| within(factor * e, dz, 1e-2 * factor * largest);
+    if factor <= 1.0
+        || largest <= 0.0
+        || largest.is_infinite()
+        || dz.len() != expected.len()
+        || !dz.iter().zip(&expected).all(is_near)
+    {
         return None;
     }
     let mut moved = dump.clone();
@@ -45,18 +43,13 @@ fn move_factor(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
     for tensor in moved.tensors.iter_mut().filter(|tensor| is_scaled(tensor.name)) {
         tensor.data.iter_mut().for_each(|value| *value /= factor);
     }
-    let judged = own::judge_with(&moved, None, &[], scale_tolerance);
+    let rows = own::judge_with(&moved, None, &[], scale_tolerance).rows;
+    let is_dw = |row: &&Row| matches!(row.name, TensorName::Dw(_));
     // `db` may be wrong by itself, and is then reported against the right `dz`.
-    let is_compared = |name| is_scaled(name) || matches!(name, TensorName::Dw(_));
-    let right = judged
-        .rows
-        .iter()
-        .filter(|row| is_compared(row.name))
-        .all(|row| !row.verdict.is_mismatch());
-    let confirmed = |row: &super::verdict::Row| {
-        matches!(row.name, TensorName::Dw(_)) && row.verdict == Verdict::Ok
-    };
-    (right && judged.rows.iter().any(confirmed)).then(|| {
+    let mut compared = rows.iter().filter(|row| is_scaled(row.name) || is_dw(row));
+    let is_right = compared.all(|row| !row.verdict.is_mismatch())
+        && rows.iter().filter(is_dw).any(|row| row.verdict == Verdict::Ok);
+    is_right.then(|| {
         let note = format!(
             "every dz and da is B = {factor} times what this network defines, and every dw is right: \
              1/B is applied to the gradients of the parameters instead of to {last}. The training step is \

@@ -1,50 +1,34 @@
 //! Whether a dump lists its tensors in the order of computation.
 
+use std::iter;
+
 use tensor::{Dump, TensorName};
-
-/// One of the two files that are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum File {
-    /// The first one.
-    Reference,
-    /// The second one.
-    Candidate,
-}
-
-impl File {
-    /// The word for it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Reference => "reference",
-            Self::Candidate => "candidate",
-        }
-    }
-}
 
 /// A tensor at the wrong place of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misplaced {
     pub(crate) name: TensorName,
-    pub(crate) file: File,
+    /// `reference` or `candidate`.
+    pub(crate) file: &'static str,
     /// The tensor before it in that file; `None` if it is the first.
     pub(crate) after: Option<TensorName>,
 }
 
 /// The fewest tensors that have to move for a file to be in the expected order.
-pub(crate) fn misplaced(file: File, dump: &Dump, expected: &[TensorName]) -> Vec<Misplaced> {
+pub(crate) fn misplaced(
+    file: &'static str,
+    dump: &Dump,
+    expected: &[TensorName],
+) -> Vec<Misplaced> {
     let names: Vec<TensorName> = dump.tensors.iter().map(|tensor| tensor.name).collect();
-    let position = |name: &TensorName| expected.iter().position(|e| e == name);
-    let known: Vec<(usize, usize)> =
-        names.iter().enumerate().filter_map(|(i, name)| Some((i, position(name)?))).collect();
-    let positions: Vec<usize> = known.iter().map(|&(_, position)| position).collect();
-    let mut misplaced: Vec<usize> = outside_of_longest_rise(&positions);
-    misplaced.sort_unstable();
-    let place = |k: usize| {
-        let at = known[k].0;
-        let after = at.checked_sub(1).map(|before| names[before]);
-        Misplaced { name: names[at], file, after }
-    };
-    misplaced.into_iter().map(place).collect()
+    let known = |(at, name)| Some((at, expected.iter().position(|other| other == name)?));
+    let (places, positions): (Vec<usize>, Vec<usize>) =
+        names.iter().enumerate().filter_map(known).unzip();
+    let misplaced = outside_of_longest_rise(&positions).into_iter().map(|moved| {
+        let at = places[moved];
+        Misplaced { name: names[at], file, after: at.checked_sub(1).map(|before| names[before]) }
+    });
+    misplaced.collect()
 }
 
 /// The indices that a longest increasing subsequence leaves out. Of two neighbours that are
@@ -55,20 +39,13 @@ fn outside_of_longest_rise(positions: &[usize]) -> Vec<usize> {
     let mut length = vec![1; n];
     let mut next = vec![None; n];
     for i in (0..n).rev() {
-        for j in i + 1..n {
-            if positions[j] > positions[i] && length[j] + 1 > length[i] {
-                length[i] = length[j] + 1;
-                next[i] = Some(j);
-            }
-        }
+        let higher = (i + 1..n).rev().filter(|&j| positions[j] > positions[i]);
+        next[i] = higher.max_by_key(|&j| length[j]);
+        length[i] += next[i].map_or(0, |j| length[j]);
     }
-    let mut outside: Vec<usize> = (0..n).collect();
-    let mut at = (0..n).rev().max_by_key(|&i| length[i]);
-    while let Some(i) = at {
-        outside.retain(|&k| k != i);
-        at = next[i];
-    }
-    outside
+    let longest = (0..n).rev().max_by_key(|&i| length[i]);
+    let rise: Vec<usize> = iter::successors(longest, |&i| next[i]).collect();
+    (0..n).filter(|i| !rise.contains(i)).collect()
 }
 
 #[cfg(test)]

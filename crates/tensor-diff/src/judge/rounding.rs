@@ -79,39 +79,21 @@ struct Side {
 }
 
 impl Side {
-    fn new(dtype: Dtype) -> Self {
-        let single = (-24_f64).exp2();
-        let smallest = f64::from(f32::MIN_POSITIVE);
-        match dtype {
-            Dtype::F64 => {
-                let unit = (-53_f64).exp2();
-                Self { unit, group: None, product_input: 0.0, tiny: f64::MIN_POSITIVE }
-            }
-            Dtype::F32 => Self { unit: single, group: None, product_input: 0.0, tiny: smallest },
-            // 10 and 7 fraction bits, rounded to nearest.
-            Dtype::Tf32 => Self {
-                unit: single,
-                group: Some(4),
-                product_input: (-11_f64).exp2(),
-                tiny: smallest,
-            },
-            Dtype::Bf16 => Self {
-                unit: single,
-                group: Some(8),
-                product_input: (-8_f64).exp2(),
-                tiny: smallest,
-            },
-        }
-    }
-}
-
-impl Side {
-    /// The rounding of a dump whose values were also rounded to this number of decimal digits. That affects both factors
-    /// of a product, and its result.
-    fn rounded(self, digits: Option<u32>) -> Self {
-        let Some(digits) = digits else { return self };
-        let decimal = 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
-        Self { unit: self.unit + decimal, ..self }
+    /// The arithmetic of a dump, whose values may also be rounded to this number of decimal digits. That affects both
+    /// factors of a product, and its result.
+    fn new(dtype: Dtype, digits: Option<u32>) -> Self {
+        let (unit, tiny) = match dtype {
+            Dtype::F64 => ((-53_f64).exp2(), f64::MIN_POSITIVE),
+            _ => ((-24_f64).exp2(), f64::from(f32::MIN_POSITIVE)),
+        };
+        // 10 and 7 fraction bits, rounded to nearest.
+        let (group, product_input) = match dtype {
+            Dtype::Tf32 => (Some(4), (-11_f64).exp2()),
+            Dtype::Bf16 => (Some(8), (-8_f64).exp2()),
+            Dtype::F32 | Dtype::F64 => (None, 0.0),
+        };
+        let decimal = |digits: u32| 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
+        Self { unit: unit + digits.map_or(0.0, decimal), group, product_input, tiny }
     }
 
     /// γₙ of an ordinary sum.
@@ -139,21 +121,18 @@ pub(crate) struct Rounding {
 }
 
 impl Rounding {
-    /// The rounding errors of two dumps.
-    pub(crate) fn between(reference: &Header, candidate: &Header) -> Self {
-        let side = |header: &Header| Side::new(header.dtype).rounded(header.digits);
-        Self { sides: [side(reference), side(candidate)] }
+    /// The rounding errors of two dumps; without a reference, those of a dump and of this program's recomputation in
+    /// `float64` from the same inputs.
+    pub(crate) fn new(reference: Option<&Header>, candidate: &Header) -> Self {
+        let exact = Side::new(Dtype::F64, None);
+        let side = |header: &Header| Side::new(header.dtype, header.digits);
+        Self { sides: [reference.map_or(exact, side), side(candidate)] }
     }
 
-    /// The rounding errors of a dump and of this program's recomputation in `float64` from the same inputs.
-    pub(crate) fn of_one(candidate: &Header) -> Self {
-        let side = Side::new(candidate.dtype).rounded(candidate.digits);
-        Self { sides: [Side::new(Dtype::F64), side] }
-    }
-
+    /// The rounding errors of a dump of this type and of a recomputation in `float64`.
     #[cfg(test)]
-    pub(crate) fn new(reference: Dtype, candidate: Dtype) -> Self {
-        Self { sides: [Side::new(reference), Side::new(candidate)] }
+    pub(crate) fn of_type(dtype: Dtype) -> Self {
+        Self { sides: [Side::new(Dtype::F64, None), Side::new(dtype, None)] }
     }
 
     fn sum(&self, of: impl Fn(&Side) -> f64) -> f64 {
@@ -182,12 +161,12 @@ impl Rounding {
 
     /// The larger unit roundoff of the two sides.
     pub(crate) fn unit(&self) -> f64 {
-        self.sides.iter().map(|side| side.unit).fold(0.0, f64::max)
+        self.sides[0].unit.max(self.sides[1].unit)
     }
 
     /// The relative error that rounding to TF32 or bfloat16 may cause in a factor of a product.
     pub(crate) fn shortened(&self) -> f64 {
-        self.sides.iter().map(|side| side.product_input).fold(0.0, f64::max)
+        self.sides[0].product_input.max(self.sides[1].product_input)
     }
 
     /// The largest error of a result near zero by underflow.
@@ -222,17 +201,18 @@ mod tests {
 
     #[test]
     fn gamma_is_a_little_more_than_n_roundings() {
-        let f32_only = Rounding::new(Dtype::F64, Dtype::F32).gamma(1000);
+        let f32_only = Rounding::of_type(Dtype::F32).gamma(1000);
         assert!(f32_only > 1000.0 * (-24_f64).exp2());
         assert!(f32_only < 1000.1 * (-24_f64).exp2());
-        assert!((Rounding::new(Dtype::F32, Dtype::F32).gamma(1000) / f32_only - 2.0).abs() < 1e-6);
-        assert!(Rounding::new(Dtype::F64, Dtype::F32).gamma(1 << 24).is_infinite());
+        let two = Rounding { sides: [Side::new(Dtype::F32, None); 2] };
+        assert!((two.gamma(1000) / f32_only - 2.0).abs() < 1e-6);
+        assert!(Rounding::of_type(Dtype::F32).gamma(1 << 24).is_infinite());
     }
 
     #[test]
     fn tf32_rounds_both_inputs_of_a_product_and_nothing_else() {
-        let tf32 = Rounding::new(Dtype::F64, Dtype::Tf32);
-        let f32 = Rounding::new(Dtype::F64, Dtype::F32);
+        let tf32 = Rounding::of_type(Dtype::Tf32);
+        let f32 = Rounding::of_type(Dtype::F32);
         assert!(tf32.product(30) > 2.0 * (-11_f64).exp2());
         assert!(tf32.product(30) < 2.1 * (-11_f64).exp2());
         assert_eq!(tf32.gamma(30), f32.gamma(30));
@@ -242,24 +222,34 @@ mod tests {
     /// narrower by 2 %.
     #[test]
     fn bfloat16_rounds_both_inputs_of_a_product_by_a_half_of_its_last_digit() {
-        let bf16 = Rounding::new(Dtype::F64, Dtype::Bf16);
+        let bf16 = Rounding::of_type(Dtype::Bf16);
         let factor = 1.0 + (-8_f64).exp2();
         let (exact, rounded) = (factor * factor, 1.0);
         let allowed = bf16.product(1) * exact;
         assert!((exact - rounded) <= allowed && (exact - rounded) > 0.98 * allowed, "{allowed}");
-        assert_eq!(bf16.gamma(30), Rounding::new(Dtype::F64, Dtype::F32).gamma(30));
+        assert_eq!(bf16.gamma(30), Rounding::of_type(Dtype::F32).gamma(30));
     }
 
-    /// The error of a sum of products on tensor cores, as a multiple of
-    /// 2⁻²⁴ Σ|aᵢ||bᵢ|.
-    fn units_off(capability: u32, format: Format, factors: &[(f32, f32)]) -> f64 {
-        let rules = tensor_core::Rules::new(capability, format);
-        let formats = (format, format);
-        let sum = tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, 0.0);
+    /// The error of a sum of these products, as a multiple of 2⁻²⁴ Σ|aᵢ||bᵢ|.
+    fn units(sum: f32, factors: &[(f32, f32)]) -> f64 {
         let products = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b));
-        let exact: f64 = products.clone().sum();
-        let size: f64 = products.map(f64::abs).sum();
+        let (exact, size) = (products.clone().sum::<f64>(), products.map(f64::abs).sum::<f64>());
         (f64::from(sum) - exact).abs() / size * 24_f64.exp2()
+    }
+
+    /// The sum of products on tensor cores, added to `c`.
+    fn dot(capability: u32, format: Format, factors: &[(f32, f32)], c: f32) -> f32 {
+        let rules = tensor_core::Rules::new(capability, format);
+        tensor_core::dot(&rules, (format, format), tensor_core::Sum::Single, factors, c)
+    }
+
+    fn units_off(capability: u32, format: Format, factors: &[(f32, f32)]) -> f64 {
+        units(dot(capability, format, factors, 0.0), factors)
+    }
+
+    /// The bound of a sum of `n` products in the same unit.
+    fn allowed(dtype: Dtype, n: usize) -> f64 {
+        Rounding::of_type(dtype).product_sum(n) * 24_f64.exp2()
     }
 
     const TENSOR_CORES: [u32; 4] = [80, 86, 89, 90];
@@ -280,20 +270,18 @@ mod tests {
 
     #[test]
     fn truncated_sums_need_a_wider_bound_than_rounding_to_nearest() {
-        let of = |rounding: Rounding| rounding.product_sum(784) * 24_f64.exp2();
-        let to_nearest = of(Rounding::new(Dtype::F64, Dtype::F32));
+        let to_nearest = allowed(Dtype::F32, 784);
         for (format, dtype, more) in
             [(Format::Tf32, Dtype::Tf32, 1.2), (Format::Bf16, Dtype::Bf16, 1.1)]
         {
             let factors = often_cut(format);
             let off = units_off(80, format, &factors);
-            let cut_off = of(Rounding::new(Dtype::F64, dtype));
+            let cut_off = allowed(dtype, 784);
             assert!(off > more * to_nearest, "{off} is within {to_nearest}");
             assert!(off < cut_off, "{off} is beyond {cut_off}");
             // Rounding to nearest is within its own bound, of the same products.
             let nearest = factors.iter().fold(0.0_f32, |sum, &(a, b)| a.mul_add(b, sum));
-            let exact: f64 = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b)).sum();
-            assert!((f64::from(nearest) - exact).abs() / exact * 24_f64.exp2() <= to_nearest);
+            assert!(units(nearest, &factors) <= to_nearest);
             for capability in TENSOR_CORES {
                 assert!(units_off(capability, format, &factors) < cut_off);
             }
@@ -303,11 +291,6 @@ mod tests {
     /// The error of the sum for single-precision factors, split into three TF32 numbers each: six products, of which the
     /// largest is summed in groups of eight, whose sums are added by ordinary additions.
     fn three_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
-        let rules = tensor_core::Rules::new(capability, Format::Tf32);
-        let dot = |factors: &[(f32, f32)], c| {
-            let formats = (Format::Tf32, Format::Tf32);
-            tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, c)
-        };
         let split = |x: f32| {
             let tf32 = |x: f32| f32::from_bits((x.to_bits() + 0x1000) & 0xffff_e000);
             let (high, middle) = (tf32(x), tf32(x - tf32(x)));
@@ -319,48 +302,51 @@ mod tests {
                 eight.iter().map(|&(a, b)| (split(a)[i], split(b)[j])).collect()
             };
             for (i, j) in [(2, 0), (0, 2), (1, 1), (1, 0), (0, 1)] {
-                small = dot(&of(i, j), small);
+                small = dot(capability, Format::Tf32, &of(i, j), small);
             }
-            large += dot(&of(0, 0), 0.0);
+            large += dot(capability, Format::Tf32, &of(0, 0), 0.0);
         }
-        let products = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b));
-        let (exact, size) = (products.clone().sum::<f64>(), products.map(f64::abs).sum::<f64>());
-        (f64::from(large + small) - exact).abs() / size * 24_f64.exp2()
+        units(large + small, factors)
     }
 
     /// The sum that loses most above, computed as single precision.
     #[test]
     fn three_tf32_numbers_are_within_single_precision() {
-        let rounding = Rounding::new(Dtype::F64, Dtype::F32);
         for capability in TENSOR_CORES {
             let off = three_off(capability, &often_cut(Format::Tf32));
             assert!(off <= 112.0, "{off} on {capability}");
-            assert!(off <= rounding.product_sum(784) * 24_f64.exp2());
+            assert!(off <= allowed(Dtype::F32, 784));
         }
         // One term, of which all parts are as large as they can be.
         let most = f32::from_bits(0x3f80_17ff);
         assert!(three_off(80, &[(most, most)]) <= 1.02);
     }
 
+    prop_compose! {
+        /// Factors of very different sizes.
+        fn any_factors(limit: usize)(
+            factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..limit)
+        ) -> Vec<(f32, f32)> {
+            factors.into_iter().map(|(a, b, e)| (a, b * (e as f32).exp2())).collect()
+        }
+    }
+
     proptest! {
         #[test]
         fn sums_of_three_tf32_numbers_are_within_the_bound_of_single_precision(
-            factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..100),
+            factors in any_factors(100),
             capability in prop::sample::select(TENSOR_CORES.to_vec()),
         ) {
-            let factors: Vec<(f32, f32)> =
-                factors.into_iter().map(|(a, b, e)| (a, b * (e as f32).exp2())).collect();
             prop_assume!(factors.iter().any(|&(a, b)| a * b != 0.0));
             // Without the addition of a bias.
-            let steps = factors.len().max(12);
-            let allowed = Rounding::new(Dtype::F64, Dtype::F32).product_sum(steps) * 24_f64.exp2();
+            let allowed = allowed(Dtype::F32, factors.len().max(12));
             let off = three_off(capability, &factors);
             prop_assert!(off <= allowed, "{} of {}", off, allowed);
         }
 
         #[test]
         fn sums_on_tensor_cores_are_within_the_bound(
-            factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..200),
+            factors in any_factors(200),
             capability in prop::sample::select(TENSOR_CORES.to_vec()),
             positive in any::<bool>(),
             (format, dtype, digits) in prop::sample::select(vec![
@@ -372,13 +358,10 @@ mod tests {
                 let x = f32::from_bits(x.to_bits() & digits);
                 if positive { x.abs() } else { x }
             };
-            let factors: Vec<(f32, f32)> = factors
-                .into_iter()
-                .map(|(a, b, e)| (short(a), short(b * (e as f32).exp2())))
-                .collect();
+            let factors: Vec<(f32, f32)> =
+                factors.into_iter().map(|(a, b)| (short(a), short(b))).collect();
             prop_assume!(factors.iter().any(|&(a, b)| a * b != 0.0));
-            let allowed =
-                Rounding::new(Dtype::F64, dtype).product_sum(factors.len()) * 24_f64.exp2();
+            let allowed = allowed(dtype, factors.len());
             let off = units_off(capability, format, &factors);
             prop_assert!(off <= allowed, "{} of {}", off, allowed);
         }
@@ -387,7 +370,7 @@ mod tests {
     /// The constants are multiples of float32's unit roundoff.
     #[test]
     fn the_logarithm_is_that_of_the_guide() {
-        let log = Rounding::new(Dtype::F64, Dtype::F32).log(0.0);
+        let log = Rounding::of_type(Dtype::F32).log(0.0);
         assert!(log >= (-21.41_f64).exp2() && log < 1.01 * (-21.41_f64).exp2());
     }
 }

@@ -10,10 +10,10 @@ use serde::Serialize;
 use tensor::{Dump, TensorName};
 
 use super::compare::{Comparison, compare_from};
-use super::context::chain_and_bounds;
+use super::context::Context;
 use super::own::{Judgement, judge_step};
 use super::usual;
-use super::verdict::{Row, Verdict, number};
+use super::verdict::{Rows, Verdict, number};
 use crate::chain::Errors;
 use crate::finding::Divergence;
 
@@ -73,8 +73,18 @@ impl Step {
     }
 
     /// The rows of the comparison with the reference, or without one those of the judgement.
-    pub(crate) fn rows(&self) -> &[Row] {
+    pub(crate) fn rows(&self) -> &Rows {
         self.comparison.as_ref().map_or(&self.own.rows, |comparison| &comparison.rows)
+    }
+
+    pub(crate) fn warnings(&self) -> &[String] {
+        let own = &self.own.warnings;
+        self.comparison.as_ref().map_or(own, |comparison| &comparison.warnings)
+    }
+
+    /// Whether it has no fault, and something to judge.
+    pub(crate) fn agrees(&self) -> bool {
+        self.first_fault().is_none() && self.rows().count(Verdict::Ok) > 0
     }
 }
 
@@ -90,19 +100,19 @@ pub struct RunComparison {
 impl RunComparison {
     /// Collects the steps' warnings: each text once, and only the first about unusual errors.
     fn new(steps: Vec<Step>, mut warnings: Vec<String>) -> Self {
+        let is_unusual = |warning: &str| warning.contains(usual::FURTHER);
         for step in &steps {
-            let of_step = step.comparison.as_ref().map_or(&step.own.warnings, |c| &c.warnings);
-            for warning in of_step {
-                let is_unusual = |warning: &String| warning.contains(usual::FURTHER);
-                if !is_unusual(warning) {
-                    if !warnings.contains(warning) {
-                        warnings.push(warning.clone());
-                    }
-                } else if steps.len() == 1 {
-                    warnings.push(warning.clone());
-                } else if !warnings.iter().any(is_unusual) {
-                    warnings.push(format!("step {}: {warning}", step.step));
+            for warning in step.warnings() {
+                let unusual = is_unusual(warning);
+                let is_known = |other: &String| {
+                    if unusual { is_unusual(other) } else { other == warning }
+                };
+                if warnings.iter().any(is_known) {
+                    continue;
                 }
+                let several = unusual && steps.len() > 1;
+                let at = if several { format!("step {}: ", step.step) } else { String::new() };
+                warnings.push(at + warning);
             }
         }
         Self { steps, warnings }
@@ -111,17 +121,18 @@ impl RunComparison {
     /// Whether no step has a fault, and each had something to judge.
     #[must_use]
     pub fn agrees(&self) -> bool {
-        let right = |step: &Step| match &step.comparison {
-            Some(comparison) => comparison.agrees(),
-            None => step.own.is_clean(),
-        };
-        !self.steps.is_empty() && self.steps.iter().all(right)
+        !self.steps.is_empty() && self.steps.iter().all(Step::agrees)
+    }
+
+    /// The index of the first step with a fault.
+    pub(crate) fn faulty(&self) -> Option<usize> {
+        self.steps.iter().position(|step| step.first_fault().is_some())
     }
 
     /// The first step with a fault.
     #[must_use]
     pub fn first_faulty(&self) -> Option<&Step> {
-        self.steps.iter().find(|step| step.first_fault().is_some())
+        self.faulty().map(|at| &self.steps[at])
     }
 }
 
@@ -147,8 +158,8 @@ pub fn compare_runs(
 ) -> Result<RunComparison, String> {
     let first = |run: &[Dump]| run.first().map(|dump| dump.header.step);
     let (r, c) = (first(reference), first(candidate));
-    let single = (reference.len(), candidate.len()) == (1, 1);
-    if r.is_none() || r != c && !single {
+    let lengths = (reference.len(), candidate.len());
+    if r.is_none() || r != c && lengths != (1, 1) {
         let step = |step: Option<u64>| step.map_or("none".into(), |step| step.to_string());
         return Err(format!(
             "the runs begin with different steps, the reference with {} and the candidate with {}",
@@ -157,12 +168,12 @@ pub fn compare_runs(
         ));
     }
     let mut warnings = Vec::new();
-    if reference.len() != candidate.len() {
+    if lengths.0 != lengths.1 {
         warnings.push(format!(
             "the reference has {} steps and the candidate {}: the first {} are compared",
-            reference.len(),
-            candidate.len(),
-            reference.len().min(candidate.len())
+            lengths.0,
+            lengths.1,
+            lengths.0.min(lengths.1)
         ));
     }
     let mut start = Errors::new();
@@ -186,7 +197,7 @@ pub(crate) fn allowed_at(
 ) -> Errors {
     let steps = reference.iter().zip(candidate).take(at + 1);
     steps.fold(Errors::new(), |before, (r, c)| {
-        chain_and_bounds(r, c, &carried(before), scale_tolerance).1
+        Context::new(Some(r), c, &carried(before), scale_tolerance).bounds
     })
 }
 
@@ -203,13 +214,13 @@ fn carried(allowed: Errors) -> Errors {
 // ANCHOR_END: carried
 
 /// The updated parameter that is closest to its bound, or exceeds it most.
-fn drift(rows: &[Row]) -> Option<Drift> {
-    let updated = |row: &&Row| matches!(row.name, TensorName::WNext(_) | TensorName::BNext(_));
-    let found = rows.iter().filter(updated).filter(|row| row.verdict != Verdict::Missing);
-    let farthest = found
+fn drift(rows: &Rows) -> Option<Drift> {
+    let updated = |name| matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
+    let (tensor, farthest) = rows
+        .iter()
+        .filter(|row| updated(row.name))
         .filter_map(|row| Some((row.name, row.deviation.as_ref()?)))
         // NaN is the farthest.
         .max_by(|(_, a), (_, b)| a.ratio.abs().total_cmp(&b.ratio.abs()))?;
-    let (tensor, deviation) = farthest;
-    Some(Drift { tensor, apart: deviation.worst_error, allowed: deviation.allowed })
+    Some(Drift { tensor, apart: farthest.worst_error, allowed: farthest.allowed })
 }

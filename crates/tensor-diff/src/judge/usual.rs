@@ -12,11 +12,13 @@
 //! modelled as a random walk from 0 to the sum. The mean square of a partial sum is then a third of the sum's
 //! square plus a sixth of the sum of the terms' squares.
 
-use tensor::{Dump, TensorName};
+use tensor::TensorName;
 
+use super::context::Context;
 use super::rounding::Rounding;
-use crate::chain::operation::Rule;
-use crate::chain::{Chain, Errors, count, is_given};
+use crate::chain::operation::{Rule, element};
+use crate::chain::{Chain, Errors, count};
+use crate::describe::list;
 use crate::explain;
 use crate::finding::Finding;
 
@@ -24,17 +26,15 @@ use crate::finding::Finding;
 const UNIFORM: f64 = 1.0 / 3.0;
 
 /// The variance of each element, for tensors that are sums or are made of a sum that the dump doesn't hold.
-pub(super) fn variances(chain: &Chain<'_>, candidate: &Dump, rounding: &Rounding) -> Errors {
+pub(super) fn variances(context: &Context<'_>) -> Errors {
     let mut all = Errors::new();
     // The variances that later operations inherit: none from tensors in the dump, since they read those exactly.
     let mut carried = Errors::new();
-    for name in chain.names().into_iter().filter(|&name| !is_given(name)) {
-        let Some(variance) = variance(name, chain, &carried, rounding) else { continue };
-        if candidate.get(name).is_none() {
-            carried.insert(name, variance);
-        } else {
-            all.insert(name, variance);
-        }
+    let Some(chain) = &context.chain else { return all };
+    for name in chain.names() {
+        let Some(variance) = variance(name, chain, &carried, &context.rounding) else { continue };
+        let is_dumped = context.candidate.get(name).is_some();
+        (if is_dumped { &mut all } else { &mut carried }).insert(name, variance);
     }
     all
 }
@@ -46,36 +46,22 @@ fn variance(
     rounding: &Rounding,
 ) -> Option<Vec<f64>> {
     let operation = chain.operation(name)?;
-    let inputs: Vec<&[f64]> = operation
-        .inputs
-        .iter()
-        .map(|&input| chain.read(&operation, input))
-        .collect::<Option<_>>()?;
+    let inputs = chain.inputs(&operation)?;
     let unit = UNIFORM * rounding.unit().powi(2);
     let made = chain.get(name)?;
     match operation.rule {
         Rule::Sum(sum) => {
+            let terms = chain.terms(&operation, Some(carried))?;
+            let n = count(terms.length);
             // Every factor and product below the smallest normal number may be flushed to 0.
             let tiny = |n: f64, size: f64| n * (rounding.tiny() * (1.0 + size)).powi(2);
-            let (length, mut squares, inherited) = match chain.product(&operation, Some(carried)) {
-                Some(product) => {
-                    let square = |(p, _): (f64, f64), (q, _): (f64, f64)| (p * q).powi(2);
-                    let n = count(product.length);
-                    let inherited = |(p, v): (f64, f64), (q, w): (f64, f64)| {
-                        p * p * w + q * q * v + tiny(n, p.abs() + q.abs())
-                    };
-                    (product.length, product.sums(square), product.sums(inherited))
+            let mut squares = terms.sums(|(p, _), (q, _)| (p * q).powi(2));
+            let inherited = match sum.right {
+                Some(_) => {
+                    terms.sums(|(p, v), (q, w)| p * p * w + q * q * v + tiny(n, p.abs() + q.abs()))
                 }
-                None => {
-                    let mut squares = vec![0.0; made.len()];
-                    for row in inputs[0].chunks_exact(made.len().max(1)) {
-                        squares.iter_mut().zip(row).for_each(|(all, x)| *all += x * x);
-                    }
-                    let n = count(chain.batch());
-                    (chain.batch(), squares, vec![n * tiny(n, 1.0); made.len()])
-                }
+                None => vec![n * tiny(n, 1.0); made.len()],
             };
-            let n = count(length);
             // ANCHOR: variance
             // A level may shorten both factors of a term first.
             let shortened = if sum.right.is_some() { rounding.shortened().powi(2) } else { 0.0 };
@@ -92,8 +78,8 @@ fn variance(
             // results are tight already.
             let place = operation.inputs.iter().position(|input| carried.contains_key(input))?;
             let carried = &carried[&operation.inputs[place]];
-            let element = |i: usize| {
-                let mut at = [inputs[0][i], inputs.last().map_or(0.0, |other| other[i])];
+            let variance = |i: usize| {
+                let mut at = element(&inputs, i);
                 let (base, rest) = (rule.of)(&at, chain.settings());
                 at[place] += carried[i].sqrt();
                 let (other_base, other_rest) = (rule.of)(&at, chain.settings());
@@ -102,7 +88,7 @@ fn variance(
                     + unit * (rest.powi(2) + (base + rest).powi(2))
                     + rounding.tiny().powi(2)
             };
-            Some((0..made.len()).map(element).collect())
+            Some((0..made.len()).map(variance).collect())
         }
         // Hardly more than one rounding, so usual errors come close to the bound.
         Rule::Output | Rule::Loss => None,
@@ -125,28 +111,25 @@ const FAR: f64 = 16.0;
 
 impl Unusual {
     /// The tensor, if it is unusually far off; with the reason if `explained`.
-    pub(super) fn new(
-        finding: &Finding<'_>,
-        found: &[f64],
-        variances: &[f64],
-        explained: bool,
-    ) -> Option<Self> {
+    pub(super) fn new(finding: &Finding<'_>, variances: &[f64], explained: bool) -> Option<Self> {
+        let name = finding.row.name;
         let expected = &finding.expected?.data;
-        let times = times(expected, found, variances).filter(|&times| times > FAR)?;
-        let why = || explain::errors(finding).or_else(|| too_small(expected, found));
-        let why = explained.then(why).flatten();
-        Some(Self { name: finding.row.name, times, why })
+        let candidate = &finding.context.candidate.get(name)?.data;
+        let squares = expected.iter().zip(candidate).map(|(e, c)| (c - e).powi(2));
+        // NaN or infinity if rounding can't move any element.
+        let times = (squares.sum::<f64>() / variances.iter().sum::<f64>()).sqrt();
+        if !times.is_finite() || times <= FAR {
+            return None;
+        }
+        let why = || explain::errors(finding).or_else(|| too_small(expected, candidate));
+        Some(Self { name, times, why: explained.then(why).flatten() })
     }
 }
 
 /// The warning about all of them, in one sentence.
 pub(super) fn warning(all: &[Unusual]) -> Option<String> {
-    let listed = |each: Vec<String>| match &each[..] {
-        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => each.concat(),
-    };
-    let names = listed(all.iter().map(|one| one.name.to_string()).collect());
-    let times = listed(all.iter().map(|one| format!("{:.0}", one.times)).collect());
+    let names = list(all.iter().map(|one| one.name));
+    let times = list(all.iter().map(|one| format!("{:.0}", one.times)));
     let are = if all.len() == 1 { "is within its bound" } else { "are within their bounds" };
     let first = all.first()?;
     let why = match &first.why {
@@ -157,21 +140,9 @@ pub(super) fn warning(all: &[Unusual]) -> Option<String> {
     Some(format!("{names} {are}, but {times} {FURTHER}{why}"))
 }
 
-/// How many times further off all elements together are than rounding usually gets; `None` if rounding can't move any
-/// element.
-fn times(expected: &[f64], found: &[f64], variances: &[f64]) -> Option<f64> {
-    let (mut errors, mut usual) = (0.0, 0.0);
-    for ((e, c), variance) in expected.iter().zip(found).zip(variances) {
-        errors += (c - e).powi(2);
-        usual += variance;
-    }
-    let times = (errors / usual).sqrt();
-    times.is_finite().then_some(times)
-}
-
 /// A reason, if far more elements are too small in magnitude than too large.
-fn too_small(expected: &[f64], found: &[f64]) -> Option<String> {
-    let off = || expected.iter().zip(found).filter(|(e, c)| e != c);
+fn too_small(expected: &[f64], candidate: &[f64]) -> Option<String> {
+    let off = || expected.iter().zip(candidate).filter(|(e, c)| e != c);
     let (all, small) = (off().count(), off().filter(|(e, c)| c.abs() < e.abs()).count());
     // More than four standard deviations, if each sign of the error were equally likely.
     let many = count(small) - 0.5 * count(all) > 2.0 * count(all).sqrt();

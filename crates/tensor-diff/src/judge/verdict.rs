@@ -1,5 +1,7 @@
 //! The verdict on one tensor, with its largest errors.
 
+use std::ops::Deref;
+
 use serde::{Serialize, Serializer};
 use tensor::{DumpedTensor, TensorName};
 
@@ -83,6 +85,9 @@ pub struct Deviation {
     /// `error / allowed` there: above 1 is a mismatch.
     #[serde(serialize_with = "number")]
     pub ratio: f64,
+    /// The flat index of that element.
+    #[serde(skip)]
+    pub(crate) worst: usize,
     /// The number of elements outside their bounds.
     pub outside: usize,
     /// The number of elements.
@@ -103,6 +108,39 @@ pub struct Row {
     pub verdict: Verdict,
 }
 
+/// The rows of the table: one for each tensor of the network, in the order of computation, then one for each other
+/// tensor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Rows(pub(super) Vec<Row>);
+
+impl Deref for Rows {
+    type Target = [Row];
+
+    fn deref(&self) -> &[Row] {
+        &self.0
+    }
+}
+
+impl Rows {
+    /// The row of that tensor.
+    #[must_use]
+    pub fn get(&self, name: TensorName) -> Option<&Row> {
+        self.iter().find(|row| row.name == name)
+    }
+
+    /// The number of rows with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// The number of rows that are mismatches.
+    #[must_use]
+    pub fn mismatches(&self) -> usize {
+        self.iter().filter(|row| row.verdict.is_mismatch()).count()
+    }
+}
+
 /// Whether an element is within its bound; never if any of the three is NaN.
 pub(crate) fn within(reference: f64, candidate: f64, bound: f64) -> bool {
     (candidate - reference).abs() <= bound
@@ -116,13 +154,15 @@ pub(crate) fn deviation(
     let mut found = Deviation {
         max_abs_error: 0.0,
         max_relative_error: 0.0,
-        worst_index: index(0, &reference.shape),
+        worst_index: Vec::new(),
+        worst: 0,
         worst_error: 0.0,
         allowed: bounds.first().copied().unwrap_or(0.0),
         ratio: 0.0,
         outside: 0,
         elements: reference.data.len(),
     };
+    let worse = |worst, value| if exceeds(value, worst) { value } else { worst };
     let elements = reference.data.iter().zip(&candidate.data).zip(bounds).enumerate();
     for (i, ((&r, &c), &bound)) in elements {
         let error = (c - r).abs();
@@ -132,22 +172,15 @@ pub(crate) fn deviation(
             () if error == 0.0 && bound >= 0.0 => 0.0,
             () => error / bound,
         };
-        if !within(r, c, bound) {
-            found.outside += 1;
-        }
-        if exceeds(error, found.max_abs_error) {
-            found.max_abs_error = error;
-        }
-        if exceeds(relative, found.max_relative_error) {
-            found.max_relative_error = relative;
-        }
+        found.outside += usize::from(!within(r, c, bound));
+        found.max_abs_error = worse(found.max_abs_error, error);
+        found.max_relative_error = worse(found.max_relative_error, relative);
         if exceeds(ratio, found.ratio) {
-            found.ratio = ratio;
-            found.worst_index = index(i, &reference.shape);
-            found.worst_error = error;
-            found.allowed = bound;
+            (found.worst, found.ratio) = (i, ratio);
+            (found.worst_error, found.allowed) = (error, bound);
         }
     }
+    found.worst_index = index(found.worst, &reference.shape);
     found
 }
 

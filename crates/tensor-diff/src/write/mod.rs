@@ -1,10 +1,7 @@
 //! Output of the result: tables for people, JSON for programs, and an HTML page.
 
-mod columns;
-mod levels_table;
 mod page;
 mod report;
-mod run_table;
 mod table;
 
 use std::io::{self, Write};
@@ -14,7 +11,7 @@ pub use page::write_page;
 pub use report::write_json;
 
 use crate::judge::{Candidate, Run};
-use columns::{BAD, GOOD};
+use table::{BAD, GOOD};
 
 /// Writes the verdict on one or several candidates as text, with colours as ANSI escapes: `out` strips them where
 /// they don't belong. `reference` is the dump or run that the candidates were compared with.
@@ -28,15 +25,13 @@ pub fn write_text(
 ) -> io::Result<()> {
     match (reference, candidates) {
         (None, [Candidate { path, run: [dump], found }]) => {
-            table::write_judgement(out, &found.steps[0].own, path, dump)
+            table::write_step(out, &found.steps[0], None, (path, dump))
         }
-        (Some((reference_path, [reference])), [Candidate { path, run: [dump], found }]) => {
-            let comparison = found.steps[0].comparison.as_ref();
-            let Some(comparison) = comparison else { return Ok(()) };
-            table::write_comparison(out, comparison, (reference_path, reference), (path, dump))
+        (Some((reference, [dump])), [Candidate { path, run: [candidate], found }]) => {
+            table::write_step(out, &found.steps[0], Some((reference, dump)), (path, candidate))
         }
-        (_, [candidate]) => run_table::write_run(out, reference, candidate),
-        (Some(reference), candidates) => levels_table::write_levels(out, reference, candidates),
+        (_, [candidate]) => table::write_run(out, reference, candidate),
+        (Some(reference), candidates) => table::write_levels(out, reference, candidates),
         (None, candidates) => {
             candidates.iter().try_for_each(|one| write_text(out, None, std::slice::from_ref(one)))
         }

@@ -1,71 +1,49 @@
 //! The result as JSON.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use serde::Serialize;
 use tensor::Header;
 
 use crate::finding::Divergence;
-use crate::judge::{Candidate, Comparison, Judgement, Row, Run, Step, number};
+use crate::judge::{Candidate, Judgement, Rows, Run, Step};
 
-/// The head of every report.
-#[derive(Serialize)]
-struct Report<T> {
-    format: &'static str,
-    version: u32,
+/// The result of a comparison of two dumps, of a judgement of one, of a run, or of several candidates.
+#[derive(Default, Serialize)]
+struct Report<'a> {
     #[serde(flatten)]
-    content: T,
-}
-
-/// The comparison of two dumps.
-#[derive(Serialize)]
-struct ComparisonReport<'a> {
-    /// `agree` or `differ`.
+    head: Option<Head>,
+    /// `agree` or `differ` if it was compared, otherwise `consistent` or `wrong`; of several candidates `agree` if all
+    /// do.
     verdict: &'static str,
-    first_divergence: Option<&'a Divergence>,
-    warnings: &'a [String],
-    #[serde(serialize_with = "number")]
-    scale_tolerance: f64,
-    reference: Origin<'a>,
-    candidate: Origin<'a>,
-    tensors: &'a [Row],
-    /// The candidate's judgement by itself.
-    own: &'a Judgement,
-}
-
-/// The judgement of one dump by itself.
-#[derive(Serialize)]
-struct JudgementReport<'a> {
-    /// `consistent` or `wrong`.
-    verdict: &'static str,
-    #[serde(serialize_with = "number")]
-    scale_tolerance: f64,
-    candidate: Origin<'a>,
-    own: &'a Judgement,
-}
-
-/// A run, or one of several candidates.
-#[derive(Serialize)]
-struct RunReport<'a> {
-    /// `agree` or `differ` if it was compared, otherwise `consistent` or `wrong`.
-    verdict: &'static str,
-    /// The first step with a fault.
-    first_faulty_step: Option<u64>,
-    warnings: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_divergence: Option<Option<&'a Divergence>>,
+    /// The first step of a run with a fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_faulty_step: Option<Option<u64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warnings: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale_tolerance: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<Origin<'a>>,
-    candidate: Origin<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<Origin<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tensors: Option<&'a Rows>,
+    /// The candidate's judgement by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<&'a Judgement>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     steps: Vec<StepReport<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<Report<'a>>,
 }
 
-/// Several candidates.
 #[derive(Serialize)]
-struct LevelsReport<'a> {
-    /// `agree` if all candidates do, otherwise `differ`.
-    verdict: &'static str,
-    reference: Option<Origin<'a>>,
-    candidates: Vec<RunReport<'a>>,
+struct Head {
+    format: &'static str,
+    version: u32,
 }
 
 #[derive(Serialize)]
@@ -76,7 +54,7 @@ struct StepReport<'a> {
     first_fault: Option<&'a Divergence>,
     /// The rows of the comparison with the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tensors: Option<&'a [Row]>,
+    tensors: Option<&'a Rows>,
 }
 
 #[derive(Serialize)]
@@ -97,44 +75,34 @@ pub fn write_json(
     reference: Option<Run<'_>>,
     candidates: &[Candidate<'_>],
 ) -> io::Result<()> {
-    match (reference, candidates) {
-        (None, [Candidate { path, run: [dump], found }]) => {
-            let own = &found.steps[0].own;
-            let content = JudgementReport {
-                verdict: verdict(own.is_clean(), false),
-                scale_tolerance: own.scale_tolerance,
-                candidate: origin(path, &dump.header),
-                own,
-            };
-            write(out, content)
+    let reference_origin = reference.and_then(origin);
+    let compared = reference.is_some();
+    let report = match (reference, candidates) {
+        (None | Some((_, [_])), [Candidate { path, run: run @ [_], found }]) => {
+            let step = &found.steps[0];
+            let comparison = step.comparison.as_ref();
+            Report {
+                verdict: verdict(found.agrees(), compared),
+                first_divergence: comparison.map(|one| one.first_divergence.as_ref()),
+                warnings: comparison.map(|one| &one.warnings[..]),
+                scale_tolerance: Some(step.own.scale_tolerance),
+                candidate: origin((path, run)),
+                tensors: comparison.map(|one| &one.rows),
+                own: Some(&step.own),
+                ..Report::default()
+            }
         }
-        (Some((reference_path, [reference])), [Candidate { path, run: [dump], found }]) => {
-            let Some(comparison) = &found.steps[0].comparison else { return Ok(()) };
-            let Comparison { rows, first_divergence, own, warnings, scale_tolerance } = comparison;
-            let content = ComparisonReport {
-                verdict: verdict(comparison.agrees(), true),
-                first_divergence: first_divergence.as_ref(),
-                warnings,
-                scale_tolerance: *scale_tolerance,
-                reference: origin(reference_path, &reference.header),
-                candidate: origin(path, &dump.header),
-                tensors: rows,
-                own,
-            };
-            write(out, content)
-        }
-        (_, [candidate]) => {
-            let run = run(candidate, reference.is_some());
-            write(out, run.map(|run| RunReport { reference: first_origin(reference), ..run }))
-        }
+        (_, [candidate]) => run(candidate, compared),
         _ => {
-            let candidates = candidates.iter().filter_map(|one| run(one, reference.is_some()));
-            let candidates: Vec<RunReport<'_>> = candidates.collect();
+            let candidates: Vec<_> = candidates.iter().map(|one| run(one, compared)).collect();
             let agree = candidates.iter().all(|one| one.verdict == "agree");
-            let reference = first_origin(reference);
-            write(out, LevelsReport { verdict: verdict(agree, true), reference, candidates })
+            Report { verdict: verdict(agree, true), candidates, ..Report::default() }
         }
-    }
+    };
+    let head = Some(Head { format: "four-levels-tensor-diff", version: 1 });
+    let report = Report { head, reference: reference_origin, ..report };
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    writeln!(out)
 }
 
 const fn verdict(agrees: bool, compared: bool) -> &'static str {
@@ -146,35 +114,25 @@ const fn verdict(agrees: bool, compared: bool) -> &'static str {
     }
 }
 
-/// The report of a candidate, which names its reference elsewhere.
-fn run<'a>(candidate: &'a Candidate<'_>, compared: bool) -> Option<RunReport<'a>> {
+/// The report of a candidate's steps, which names its reference elsewhere.
+fn run<'a>(candidate: &'a Candidate<'_>, compared: bool) -> Report<'a> {
     let found = &candidate.found;
     let step = |step: &'a Step| StepReport {
         step,
         first_fault: step.first_fault(),
-        tensors: step.comparison.as_ref().map(|comparison| &comparison.rows[..]),
+        tensors: step.comparison.as_ref().map(|comparison| &comparison.rows),
     };
-    Some(RunReport {
+    Report {
         verdict: verdict(found.agrees(), compared),
-        first_faulty_step: found.first_faulty().map(|step| step.step),
-        warnings: &found.warnings,
-        reference: None,
-        candidate: first_origin(Some((candidate.path, candidate.run)))?,
+        first_faulty_step: Some(found.first_faulty().map(|step| step.step)),
+        warnings: Some(&found.warnings),
+        candidate: origin((candidate.path, candidate.run)),
         steps: found.steps.iter().map(step).collect(),
-    })
+        ..Report::default()
+    }
 }
 
-fn origin<'a>(path: &Path, header: &'a Header) -> Origin<'a> {
-    Origin { file: path.display().to_string(), header }
-}
-
-fn first_origin(run: Option<Run<'_>>) -> Option<Origin<'_>> {
-    let (path, run) = run?;
-    Some(origin(path, &run.first()?.header))
-}
-
-fn write(out: &mut dyn Write, content: impl Serialize) -> io::Result<()> {
-    let report = Report { format: "four-levels-tensor-diff", version: 1, content };
-    serde_json::to_writer_pretty(&mut *out, &report)?;
-    writeln!(out)
+/// The file, and the header of its first step.
+fn origin<'a>((path, run): Run<'a>) -> Option<Origin<'a>> {
+    Some(Origin { file: path.display().to_string(), header: &run.first()?.header })
 }

@@ -1,14 +1,19 @@
-//! The table of one step: the verdict, the first divergence, a row for each tensor, and the origin of the dumps.
+//! The text tables: of one step with a row for each tensor, of a run with a line for each step, and of several
+//! candidates with a column for each.
 
 use std::io::{self, Write};
 use std::path::Path;
 
+use anstyle::{AnsiColor, Style};
 use tensor::{Dump, Header};
 
-use super::columns::{BAD, CAUTION, GOOD, headings, plain, write_columns};
 use super::verdict;
 use crate::finding::{Divergence, Pattern, PatternKind};
-use crate::judge::{Comparison, Deviation, Judgement, Row, VARY, Verdict};
+use crate::judge::{self, Candidate, Deviation, Row, Run, Step, VARY, Verdict, names, titles};
+
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+const CAUTION: Style = AnsiColor::Yellow.on_default();
 
 /// The worst element, its error and its bound are next to each other: these two numbers make
 /// the verdict.
@@ -23,105 +28,124 @@ const HEADINGS: [&str; 8] = [
     "verdict",
 ];
 
-/// Writes the comparison of two dumps.
-pub(super) fn write_comparison(
-    out: &mut dyn Write,
-    comparison: &Comparison,
-    (reference_path, reference): (&Path, &Dump),
-    (path, dump): (&Path, &Dump),
-) -> io::Result<()> {
-    let (first, others) = partition_warnings(&comparison.warnings);
-    warn(out, &first)?;
-    let agrees = comparison.agrees();
-    let absent = comparison.count(Verdict::NotMaterialised);
-    let mut parts = Vec::new();
-    if !agrees {
-        let compared = comparison.rows.len() - absent;
-        parts.push(format!("{} of {compared} tensors differ", comparison.mismatches()));
-    }
-    let tensors = if agrees { "tensors " } else { "" };
-    let within = comparison.count(Verdict::Ok);
-    parts.push(format!("{within} {tensors}within the derived tolerance"));
-    if absent > 0 {
-        parts.push(format!("{absent} not materialised, and not compared"));
-    }
-    let verdict = verdict(path, Some(reference_path), agrees);
-    write_verdict(out, &verdict, parts, comparison.scale_tolerance)?;
-    write_divergence(out, comparison.first_divergence.as_ref())?;
-    warn(out, &others)?;
-    write_rows(out, &comparison.rows, |row| label(comparison, row))?;
-    write_origin(out, "reference", reference_path, &reference.header)?;
-    write_origin(out, "candidate", path, &dump.header)
+/// A cell and its colour.
+type Cell = (String, Style);
+
+/// A cell without colour.
+fn plain(text: impl Into<String>) -> Cell {
+    (text.into(), Style::new())
 }
 
-/// Writes the judgement of a dump by itself.
-pub(super) fn write_judgement(
+/// The cells of a heading.
+fn headings(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<Cell> {
+    texts.into_iter().map(|text| (text.into(), Style::new().bold())).collect()
+}
+
+/// Writes lines of equally many cells, each column as wide as its widest cell. `is_number` lists the columns that are
+/// aligned to the right. Padding is never coloured, and nothing follows the last cell.
+fn write_columns(
     out: &mut dyn Write,
-    judgement: &Judgement,
-    path: &Path,
-    dump: &Dump,
+    lines: &[Vec<Cell>],
+    is_number: fn(usize) -> bool,
 ) -> io::Result<()> {
-    let (right, faults) = (judgement.count(Verdict::Ok), judgement.faults());
-    let what = "the results of their operations on its own inputs";
-    let mut parts = vec![if judgement.is_clean() {
-        format!("{right} tensors are {what}")
-    } else {
-        format!("{faults} of {} tensors are not {what}", right + faults)
-    }];
-    for (verdict, what) in
-        [(Verdict::Given, "given"), (Verdict::NotMaterialised, "not materialised")]
-    {
-        if judgement.count(verdict) > 0 {
-            parts.push(format!("{} {what}, and not judged", judgement.count(verdict)));
+    let columns = lines.first().map_or(0, Vec::len);
+    let length = |cell: &Cell| cell.0.chars().count();
+    let width = |at: usize| lines.iter().map(|line| length(&line[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for line in lines {
+        for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let ((text, style), padding) = (cell, width - length(cell));
+            if at + 1 == columns {
+                writeln!(out, "{style}{text}{style:#}")?;
+            } else if is_number(at) {
+                write!(out, "{:padding$}{style}{text}{style:#}  ", "")?;
+            } else {
+                write!(out, "{style}{text}{style:#}{:padding$}  ", "")?;
+            }
         }
     }
-    let verdict = verdict(path, None, judgement.is_clean());
-    write_verdict(out, &verdict, parts, judgement.scale_tolerance)?;
-    write_divergence(out, judgement.first_fault.as_ref())?;
-    warn(out, &judgement.warnings.iter().collect::<Vec<_>>())?;
-    write_rows(out, &judgement.rows, own_label)?;
-    write_origin(out, "dump", path, &dump.header)
+    Ok(())
 }
 
-fn write_verdict(
+/// Writes the comparison of two dumps, or the judgement of a dump by itself.
+pub(super) fn write_step(
     out: &mut dyn Write,
-    verdict: &str,
-    mut parts: Vec<String>,
-    scale_tolerance: f64,
+    step: &Step,
+    reference: Option<(&Path, &Dump)>,
+    (path, dump): (&Path, &Dump),
 ) -> io::Result<()> {
-    if scale_tolerance != 1.0 {
-        parts.push(format!("every tolerance multiplied by {scale_tolerance}"));
+    let (first, others) = partition_warnings(step.warnings());
+    warn(out, &first)?;
+    let verdict = verdict(path, reference.map(|(path, _)| path), step.agrees());
+    writeln!(out, "{verdict}: {}", counts(step).join(", "))?;
+    write_divergence(out, step.first_fault())?;
+    warn(out, &others)?;
+    write_rows(out, step)?;
+    let role = if reference.is_some() { "candidate" } else { "dump" };
+    if let Some((path, dump)) = reference {
+        write_origin(out, "reference", path, &dump.header)?;
     }
-    writeln!(out, "{verdict}: {}", parts.join(", "))
+    write_origin(out, role, path, &dump.header)
+}
+
+/// The numbers of right and of wrong tensors, in words.
+fn counts(step: &Step) -> Vec<String> {
+    let rows = step.rows();
+    let [right, absent, given] =
+        [Verdict::Ok, Verdict::NotMaterialised, Verdict::Given].map(|verdict| rows.count(verdict));
+    let (wrong, agrees) = (rows.mismatches(), step.agrees());
+    let mut counts = Vec::new();
+    let judged = if step.comparison.is_some() {
+        if !agrees {
+            counts.push(format!("{wrong} of {} tensors differ", rows.len() - absent));
+        }
+        let tensors = if agrees { "tensors " } else { "" };
+        counts.push(format!("{right} {tensors}within the derived tolerance"));
+        "compared"
+    } else {
+        let what = "the results of their operations on its own inputs";
+        counts.push(if agrees {
+            format!("{right} tensors are {what}")
+        } else {
+            format!("{wrong} of {} tensors are not {what}", right + wrong)
+        });
+        "judged"
+    };
+    let others = [(given, "given"), (absent, "not materialised")];
+    for (number, what) in others.into_iter().filter(|(number, _)| *number > 0) {
+        counts.push(format!("{number} {what}, and not {judged}"));
+    }
+    let scale = step.own.scale_tolerance;
+    if scale != 1.0 {
+        counts.push(format!("every tolerance multiplied by {scale}"));
+    }
+    counts
 }
 
 /// The warning that results vary comes before the verdict, because it puts the verdict in doubt; all others follow
 /// the verdict.
-pub(super) fn partition_warnings(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
+fn partition_warnings(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
     warnings.iter().partition(|warning| warning.contains(VARY))
 }
 
-pub(super) fn warn(out: &mut dyn Write, warnings: &[&String]) -> io::Result<()> {
+fn warn(out: &mut dyn Write, warnings: &[&String]) -> io::Result<()> {
     warnings
         .iter()
         .try_for_each(|text| writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(text)))
 }
 
-/// The verdict on a row of a comparison; for a tensor that differs, whether the fault is its own.
-pub(super) fn label(comparison: &Comparison, row: &Row) -> String {
-    let own = comparison.is_own_fault(row.name);
-    match (row.verdict, own) {
-        (Verdict::Differs, Some(true)) => format!("{}, its own fault", row.verdict.label()),
-        (Verdict::Differs, Some(false)) => format!("{}, inherited", row.verdict.label()),
-        (Verdict::Ok, Some(true)) => "WRONG by itself".into(),
-        _ => row.verdict.label().into(),
+impl Step {
+    /// The verdict on a row in words; for a tensor that differs from a reference's, whether the fault is its own.
+    pub(super) fn label(&self, row: &Row) -> String {
+        let own = self.comparison.as_ref().map(|comparison| comparison.is_own_fault(row.name));
+        match (row.verdict, own) {
+            (Verdict::Differs, None) => "WRONG".into(),
+            (Verdict::Differs, Some(Some(true))) => "DIFFERS, its own fault".into(),
+            (Verdict::Differs, Some(Some(false))) => "DIFFERS, inherited".into(),
+            (Verdict::Ok, Some(Some(true))) => "WRONG by itself".into(),
+            (verdict, _) => verdict.label().into(),
+        }
     }
-}
-
-/// The verdict on a row of a judgement.
-pub(super) fn own_label(row: &Row) -> String {
-    let wrong = row.verdict == Verdict::Differs;
-    if wrong { "WRONG".into() } else { row.verdict.label().into() }
 }
 
 impl Pattern {
@@ -137,10 +161,7 @@ impl Pattern {
 }
 
 /// Writes the first divergence as sentences.
-pub(super) fn write_divergence(
-    out: &mut dyn Write,
-    divergence: Option<&Divergence>,
-) -> io::Result<()> {
+fn write_divergence(out: &mut dyn Write, divergence: Option<&Divergence>) -> io::Result<()> {
     let Some(divergence) = divergence else { return Ok(()) };
     writeln!(out, "{}", divergence.reading)?;
     let Some(pattern) = &divergence.pattern else { return Ok(()) };
@@ -149,9 +170,9 @@ pub(super) fn write_divergence(
 }
 
 /// Writes the rows between two empty lines.
-fn write_rows(out: &mut dyn Write, rows: &[Row], label: impl Fn(&Row) -> String) -> io::Result<()> {
+fn write_rows(out: &mut dyn Write, step: &Step) -> io::Result<()> {
     let line = |row: &Row| {
-        let label = label(row);
+        let label = step.label(row);
         let style = match row.verdict {
             Verdict::Ok if label == Verdict::Ok.label() => GOOD,
             Verdict::NotMaterialised | Verdict::Given => CAUTION,
@@ -165,9 +186,9 @@ fn write_rows(out: &mut dyn Write, rows: &[Row], label: impl Fn(&Row) -> String)
         cells
     };
     let mut lines = vec![headings(HEADINGS)];
-    lines.extend(rows.iter().map(line));
+    lines.extend(step.rows().iter().map(line));
     writeln!(out)?;
-    write_columns(out, &lines, &|at| matches!(at, 2 | 3 | 5 | 6))?;
+    write_columns(out, &lines, |at| matches!(at, 2 | 3 | 5 | 6))?;
     writeln!(out)
 }
 
@@ -182,18 +203,15 @@ impl Deviation {
     /// The numbers that the table and the page show: the largest errors, then the index of the worst element, its
     /// error and its bound.
     pub(super) fn numbers(&self) -> [String; 5] {
-        [
-            number(self.max_abs_error),
-            number(self.max_relative_error),
-            format!("{:?}", self.worst_index),
-            number(self.worst_error),
-            number(self.allowed),
-        ]
+        let [absolute, relative, error, allowed] =
+            [self.max_abs_error, self.max_relative_error, self.worst_error, self.allowed]
+                .map(number);
+        [absolute, relative, format!("{:?}", self.worst_index), error, allowed]
     }
 }
 
 /// Three significant digits are enough for an error.
-pub(super) fn number(value: f64) -> String {
+fn number(value: f64) -> String {
     match value {
         0.0 => "0".into(),
         value if value.is_infinite() => "infinity".into(),
@@ -222,4 +240,153 @@ pub(super) fn write_origin(
         header.step,
         header.learning_rate,
     )
+}
+
+/// Writes the verdict on a run; on two, if there is a reference.
+pub(super) fn write_run(
+    out: &mut dyn Write,
+    reference: Option<Run<'_>>,
+    candidate: &Candidate<'_>,
+) -> io::Result<()> {
+    let Candidate { path, run, found } = candidate;
+    let (first, others) = partition_warnings(&found.warnings);
+    warn(out, &first)?;
+    write!(out, "{}: ", verdict(path, reference.map(|(path, _)| path), found.agrees()))?;
+    let steps = found.steps.len();
+    let plural = if steps == 1 { "" } else { "s" };
+    let faulty = found.faulty();
+    match faulty.and_then(|at| found.steps[at].first_fault()) {
+        None => writeln!(out, "{steps} step{plural}, no fault in any")?,
+        Some(fault) => writeln!(
+            out,
+            "of {steps} step{plural} step {} is the first with a fault, in {}",
+            found.steps[faulty.unwrap_or(0)].step,
+            fault.tensor
+        )?,
+    }
+    warn(out, &others)?;
+    writeln!(out)?;
+    let compared = reference.is_some();
+    let mut head = vec!["step", "loss"];
+    if compared {
+        head.extend(["reference", "parameters apart", "allowed there"]);
+    }
+    head.extend(["right by itself", "first fault"]);
+    let mut lines = vec![headings(head)];
+    lines.extend(found.steps.iter().map(|step| step_line(step, compared)));
+    write_columns(out, &lines, |_| true)?;
+    writeln!(out)?;
+    if let Some(at) = faulty {
+        let step = &found.steps[at];
+        writeln!(out, "step {}:", step.step)?;
+        let reference = reference.map(|(path, run)| (path, &run[at]));
+        return write_step(out, step, reference, (path, &run[at]));
+    }
+    if let Some((path, [first, ..])) = reference {
+        write_origin(out, "reference", path, &first.header)?;
+    }
+    run.first().map_or(Ok(()), |first| write_origin(out, "run", path, &first.header))
+}
+
+fn step_line(step: &Step, compared: bool) -> Vec<Cell> {
+    let cell =
+        |value: Option<f64>, shown: fn(f64) -> String| plain(value.map_or("-".into(), shown));
+    let loss = |loss| cell(loss, |loss| format!("{loss:.6}"));
+    let own = &step.own.rows;
+    let right = own.count(Verdict::Ok);
+    let mut cells = vec![plain(step.step.to_string()), loss(step.loss)];
+    if compared {
+        let drift = step.drift.as_ref();
+        cells.push(loss(step.reference_loss));
+        cells.push(cell(drift.map(|drift| drift.apart), number));
+        cells.push(cell(drift.map(|drift| drift.allowed), number));
+    }
+    cells.push(plain(format!("{right} of {}", right + own.mismatches())));
+    cells.push(match step.first_fault() {
+        None => ("none".into(), GOOD),
+        Some(fault) => {
+            let own = own.get(fault.tensor).is_some_and(|row| row.verdict.is_mismatch());
+            let whose = if own { "wrong by itself" } else { "differs" };
+            (format!("{} {whose}", fault.tensor), BAD)
+        }
+    });
+    cells
+}
+
+/// Writes the verdict on several candidates.
+pub(super) fn write_levels(
+    out: &mut dyn Write,
+    (reference_path, reference): Run<'_>,
+    candidates: &[Candidate<'_>],
+) -> io::Result<()> {
+    let titles = titles(candidates);
+    for one in candidates {
+        warn(out, &partition_warnings(&one.found.warnings).0)?;
+    }
+    let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
+    let style = if agreeing == candidates.len() { GOOD } else { BAD };
+    writeln!(
+        out,
+        "{style}{agreeing} of {} agree with {}{style:#}",
+        candidates.len(),
+        host::shown(reference_path)
+    )?;
+    for (one, title) in candidates.iter().zip(&titles) {
+        for warning in partition_warnings(&one.found.warnings).1 {
+            writeln!(out, "{CAUTION}{title}: warning: {}{CAUTION:#}", host::shown(warning))?;
+        }
+        if let Some(step) = one.found.first_faulty() {
+            let several = one.found.steps.len() > 1;
+            let at = if several { format!(", step {}", step.step) } else { String::new() };
+            writeln!(out, "\n{BAD}{title}{at}{BAD:#}:")?;
+            write_divergence(out, step.first_fault())?;
+        }
+    }
+    writeln!(out)?;
+    let mut lines = vec![headings(["tensor", "shape"].map(String::from).into_iter().chain(titles))];
+    for name in names(candidates.iter().flat_map(|one| &one.found.steps)) {
+        let steps = candidates.iter().flat_map(|one| &one.found.steps);
+        let mut rows = steps.filter_map(|step| step.rows().get(name));
+        let shape = rows.find(|row| row.shape.is_some()).map_or("-".into(), Row::shown_shape);
+        let mut line = vec![plain(name.to_string()), plain(shape)];
+        line.extend(candidates.iter().map(|one| cell(one, one.cell(name))));
+        lines.push(line);
+    }
+    write_columns(out, &lines, |_| false)?;
+    writeln!(
+        out,
+        "\na number is the largest error as a multiple of its bound: above 1 is a mismatch\n"
+    )?;
+    if let Some(first) = reference.first() {
+        write_origin(out, "reference", reference_path, &first.header)?;
+    }
+    for one in candidates {
+        if let Some(first) = one.run.first() {
+            write_origin(out, "candidate", one.path, &first.header)?;
+        }
+    }
+    Ok(())
+}
+
+fn cell(one: &Candidate<'_>, cell: judge::Cell<'_>) -> Cell {
+    match cell {
+        judge::Cell::Nothing => ("-".into(), CAUTION),
+        judge::Cell::Within(ratio) => (share(ratio), GOOD),
+        judge::Cell::Aside(verdict) => (verdict.label().into(), CAUTION),
+        judge::Cell::Wrong(step, row) => {
+            let ratio = row.deviation.as_ref().filter(|_| row.verdict == Verdict::Differs);
+            let ratio = ratio.map_or_else(String::new, |found| share(found.ratio) + " ");
+            (format!("{}{ratio}{}", one.step_prefix(step), step.label(row)), BAD)
+        }
+    }
+}
+
+/// An error as a multiple of its bound; two significant digits are enough.
+pub(super) fn share(ratio: f64) -> String {
+    match ratio {
+        0.0 => "0".into(),
+        ratio if ratio.is_nan() => "NaN".into(),
+        ratio if ratio.is_infinite() => "infinite".into(),
+        ratio => format!("{ratio:.1e}"),
+    }
 }

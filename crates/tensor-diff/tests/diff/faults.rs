@@ -12,7 +12,7 @@ fn no_clean_dump_is_flagged() {
     for start in starts() {
         let found = diff(&start.reference(), &start.candidate());
         assert!(found.agrees(), "{}", explain(&found));
-        assert_eq!(found.count(Verdict::Ok), found.rows.len());
+        assert_eq!(found.rows.count(Verdict::Ok), found.rows.len());
         assert!(found.warnings.is_empty());
     }
 }
@@ -30,7 +30,7 @@ fn nan_and_infinities_in_any_element_of_any_tensor() {
                 true
             },
             |_, name, found| {
-                let row = found.row(name).unwrap();
+                let row = found.rows.get(name).unwrap();
                 let shape = row.shape.as_ref().unwrap();
                 let last: Vec<usize> = shape.iter().map(|axis| axis - 1).collect();
                 let worst = &row.deviation.as_ref().unwrap().worst_index;

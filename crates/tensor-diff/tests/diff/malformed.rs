@@ -15,7 +15,7 @@ fn a_wrong_shape() {
             tensor.shape.len() == 2 && tensor.shape[0] != tensor.shape[1]
         },
         |_, name, found| {
-            found.row(name).unwrap().verdict == Verdict::Shape
+            found.rows.get(name).unwrap().verdict == Verdict::Shape
                 && kind(found) == Some(PatternKind::AxesExchanged)
         },
     );
@@ -27,7 +27,7 @@ fn a_wrong_shape() {
         },
         |_, name, found| {
             // [n] and [n, 1]; [1] and [1, 1] count as exchanged axes of nothing.
-            found.row(name).unwrap().verdict == Verdict::Shape
+            found.rows.get(name).unwrap().verdict == Verdict::Shape
         },
     );
 }
@@ -41,7 +41,7 @@ fn a_wrong_shape_in_both_dumps() {
         tensor_mut(dump, TensorName::Dw(2)).shape.reverse();
     }
     let found = diff(&reference, &candidate);
-    assert_eq!((first(&found), found.mismatches()), (TensorName::Dw(2), 1));
+    assert_eq!((first(&found), found.rows.mismatches()), (TensorName::Dw(2), 1));
 }
 
 #[test]
@@ -57,17 +57,22 @@ fn a_missing_tensor() {
             let (lacking, lame) = (without(&clean), without(&reference));
             let found = diff(&reference, &lacking);
             assert_eq!(first(&found), name);
-            assert_eq!(found.row(name).unwrap().verdict, Verdict::Missing);
-            assert_eq!(found.mismatches(), 1, "{}", explain(&found));
+            assert_eq!(found.rows.get(name).unwrap().verdict, Verdict::Missing);
+            assert_eq!(found.rows.mismatches(), 1, "{}", explain(&found));
             let reading = &found.first_divergence.as_ref().unwrap().reading;
             assert!(reading.contains("missing from the candidate"), "{reading}");
 
             // A tensor that the reference lacks is recomputed for the bounds of others, but is still reported as
             // missing.
             let found = diff(&lame, &clean);
-            assert_eq!(found.row(name).unwrap().verdict, Verdict::Missing);
+            assert_eq!(found.rows.get(name).unwrap().verdict, Verdict::Missing);
             if !given(name) {
-                assert_eq!((first(&found), found.mismatches()), (name, 1), "{}", explain(&found));
+                assert_eq!(
+                    (first(&found), found.rows.mismatches()),
+                    (name, 1),
+                    "{}",
+                    explain(&found)
+                );
             }
             assert!(!diff(&lame, &lacking).agrees());
         }
@@ -83,8 +88,8 @@ fn a_tensor_that_is_declared_not_materialised_neither_fails_nor_passes() {
         candidate.header.not_materialised = absent.to_vec();
         for found in [diff(&reference, &candidate), diff(&candidate, &start.candidate())] {
             assert!(found.agrees(), "{}", explain(&found));
-            assert_eq!(found.count(Verdict::NotMaterialised), absent.len());
-            assert_eq!(found.count(Verdict::Ok), found.rows.len() - absent.len());
+            assert_eq!(found.rows.count(Verdict::NotMaterialised), absent.len());
+            assert_eq!(found.rows.count(Verdict::Ok), found.rows.len() - absent.len());
         }
         // A fault after them is still found, and the reading names the tensors that are unknown.
         data(&mut candidate, TensorName::A(1))[0] += 1.0;
@@ -105,7 +110,7 @@ fn inputs_and_parameters_cannot_be_declared_away() {
     empty.tensors.clear();
     empty.header.not_materialised = names.clone();
     let found = diff(&reference, &empty);
-    assert_eq!((first(&found), found.mismatches()), (TensorName::X, 10));
+    assert_eq!((first(&found), found.rows.mismatches()), (TensorName::X, 10));
     assert!(!diff(&empty, &empty).agrees());
 }
 
@@ -118,13 +123,13 @@ fn a_wrong_order() {
             candidate.tensors.swap(i - 1, i);
             for found in [diff(&reference, &candidate), diff(&candidate, &clean)] {
                 assert_eq!(first(&found), clean.tensors[i - 1].name, "{}", explain(&found));
-                assert_eq!(found.count(Verdict::Order), 1);
+                assert_eq!(found.rows.count(Verdict::Order), 1);
             }
         }
         let mut candidate = clean.clone();
         candidate.tensors.rotate_left(1);
         let found = diff(&reference, &candidate);
-        assert_eq!((first(&found), found.mismatches()), (TensorName::X, 1));
+        assert_eq!((first(&found), found.rows.mismatches()), (TensorName::X, 1));
         let last = clean.tensors.last().unwrap().name;
         let reading = found.first_divergence.unwrap().reading;
         assert!(reading.contains(&format!("right after {last} in the candidate")), "{reading}");
@@ -141,7 +146,7 @@ fn a_tensor_that_the_network_does_not_have() {
         data: vec![0.0],
     });
     let found = diff(&reference, &candidate);
-    assert_eq!((found.mismatches(), found.count(Verdict::Unexpected)), (1, 1));
+    assert_eq!((found.rows.mismatches(), found.rows.count(Verdict::Unexpected)), (1, 1));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn each_reference_dump_agrees_with_itself_and_is_right_by_itself() {
         assert_eq!((dump.header.preset.as_str(), dump.header.dtype), (name, Dtype::F64));
         let found = compare(&dump, &dump, 1.0);
         assert!(found.agrees(), "{name}: {:#?}", found.first_divergence);
-        assert_eq!(found.count(Verdict::Ok), found.rows.len(), "{name}");
+        assert_eq!(found.rows.count(Verdict::Ok), found.rows.len(), "{name}");
         let recomputed = found.own.rows.iter().filter(|row| !row.name.is_given());
         assert!(recomputed.clone().all(|row| row.verdict == Verdict::Ok), "{name}");
     }

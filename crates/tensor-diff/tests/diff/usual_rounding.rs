@@ -90,7 +90,7 @@ fn an_unusually_large_error_within_its_bound_gets_a_warning() {
     ];
     for (words, dump) in cases {
         let found = judge(&dump, 1.0);
-        let row = found.row(Z(1)).unwrap();
+        let row = found.rows.get(Z(1)).unwrap();
         assert_eq!(row.verdict, Verdict::Ok, "{words}: {row:?}");
         let text = found.warnings.concat();
         assert!(text.contains("z1 is within its bound, but ") && text.contains(words), "{text}");

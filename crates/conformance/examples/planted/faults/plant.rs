@@ -68,8 +68,8 @@ impl Verdicts {
         let step = self.found.first_faulty();
         let worst = step.and_then(|step| {
             let tensor = step.first_fault()?.tensor;
-            let row = step.comparison.as_ref()?.row(tensor)?;
-            let own = step.own.row(tensor).filter(|_| !row.verdict.is_mismatch());
+            let row = step.comparison.as_ref()?.rows.get(tensor)?;
+            let own = step.own.rows.get(tensor).filter(|_| !row.verdict.is_mismatch());
             own.unwrap_or(row).deviation.clone()
         });
         (String::from_utf8(page).expect("a page is text"), worst)

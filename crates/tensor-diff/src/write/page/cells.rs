@@ -1,10 +1,77 @@
-//! The elements of a tensor on a page. In a larger tensor, each cell stands for a block of
-//! elements and shows the one with the largest error, so that no wrong element is lost.
+//! The tensors of a step with their right values and bounds, and the elements of them that the page shows. In a larger
+//! tensor, each cell stands for a block of elements and shows the one with the largest error, so that no wrong element
+//! is lost.
+
+use std::borrow::Cow;
 
 use page::Packed;
 use serde::Serialize;
+use tensor::{Dump, DumpedTensor, TensorName};
 
-use super::evidence::Exhibit;
+use crate::chain::Errors;
+use crate::judge::{Candidate, Run, allowed_at, recomputed};
+
+/// The tensors of a step.
+pub(crate) struct Evidence<'a> {
+    expected: Cow<'a, [DumpedTensor]>,
+    candidate: &'a Dump,
+    allowed: Errors,
+}
+
+impl<'a> Evidence<'a> {
+    /// The step at `at`: the reference's tensors, or without a reference those recomputed from the candidate's own
+    /// inputs.
+    pub(crate) fn new(
+        reference: Option<Run<'a>>,
+        candidate: &Candidate<'a>,
+        at: usize,
+        scale_tolerance: f64,
+    ) -> Self {
+        let run = candidate.run;
+        let (expected, allowed) = if let Some((_, reference)) = reference {
+            let allowed = allowed_at(reference, run, at, scale_tolerance);
+            (Cow::Borrowed(&reference[at].tensors[..]), allowed)
+        } else {
+            let (expected, allowed) = recomputed(run, at, scale_tolerance);
+            (Cow::Owned(expected), allowed)
+        };
+        Self { expected, candidate: &run[at], allowed }
+    }
+
+    /// One tensor, if it has elements; without its right values if these have another shape.
+    pub(crate) fn exhibit(&self, name: TensorName) -> Option<Exhibit<'_>> {
+        let expected = self.expected.iter().find(|tensor| tensor.name == name);
+        let candidate = self.candidate.get(name);
+        let DumpedTensor { shape, data, .. } = candidate.or(expected)?;
+        let allowed = self.allowed.get(&name).filter(|allowed| allowed.len() == data.len());
+        let exhibit = Exhibit {
+            shape,
+            expected: expected
+                .filter(|tensor| tensor.shape == *shape)
+                .map(|tensor| &tensor.data[..]),
+            candidate: candidate.map(|tensor| &tensor.data[..]),
+            allowed: allowed.map(Vec::as_slice),
+        };
+        Some(exhibit).filter(|exhibit| exhibit.elements() > 0)
+    }
+}
+
+/// One tensor.
+pub(crate) struct Exhibit<'e> {
+    pub(crate) shape: &'e [usize],
+    /// The reference's elements, or those recomputed from the candidate's own inputs.
+    pub(crate) expected: Option<&'e [f64]>,
+    pub(crate) candidate: Option<&'e [f64]>,
+    pub(crate) allowed: Option<&'e [f64]>,
+}
+
+/// Elements of a tensor.
+#[derive(Serialize)]
+struct Values {
+    expected: Option<Packed>,
+    candidate: Option<Packed>,
+    allowed: Option<Packed>,
+}
 
 /// The elements that are drawn.
 #[derive(Serialize)]
@@ -15,9 +82,8 @@ pub(crate) struct Cells {
     width: usize,
     /// The index of the element that each cell shows; `None` if all elements are shown.
     index: Option<Packed>,
-    expected: Option<Packed>,
-    candidate: Option<Packed>,
-    allowed: Option<Packed>,
+    #[serde(flatten)]
+    values: Values,
     /// Some whole rows of a reduced tensor whose rows are pictures.
     kept: Option<Rows>,
 }
@@ -26,77 +92,131 @@ pub(crate) struct Cells {
 #[derive(Serialize)]
 struct Rows {
     rows: Vec<usize>,
-    expected: Option<Packed>,
-    candidate: Option<Packed>,
-    allowed: Option<Packed>,
+    #[serde(flatten)]
+    values: Values,
 }
 
-/// How a tensor was reduced.
-pub(crate) struct Reduced {
-    /// The cells, rows and columns.
-    pub(crate) cells: (usize, usize),
-    /// The block that a cell stands for.
-    pub(crate) block: (usize, usize),
-}
+/// The number of powers of two on each side of the bound; larger errors are in the last bar.
+const POWERS: i32 = 10;
 
-/// At most `most` cells, and how a larger tensor was reduced.
-pub(crate) fn cells(
-    exhibit: &Exhibit<'_>,
-    most: usize,
-    pictures: bool,
-) -> (Cells, Option<Reduced>) {
-    let (rows, columns) = exhibit.rows_and_columns();
-    let (mut high, mut wide) = (1, 1);
-    while rows.div_ceil(high) * columns.div_ceil(wide) > most.max(1) {
-        if rows.div_ceil(high) > columns.div_ceil(wide) { high *= 2 } else { wide *= 2 }
+impl Exhibit<'_> {
+    /// The tensor as rows and columns: a vector is one row.
+    pub(crate) fn rows_and_columns(&self) -> (usize, usize) {
+        let columns = self.shape.last().copied().unwrap_or(1);
+        (self.elements() / columns.max(1), columns)
     }
-    let (cell_rows, cell_columns) = (rows.div_ceil(high), columns.div_ceil(wide));
-    let whole = (high, wide) == (1, 1);
-    let shown: Vec<usize> = if whole {
-        (0..exhibit.elements()).collect()
-    } else {
-        let blocks = (0..cell_rows).flat_map(|r| (0..cell_columns).map(move |c| (r, c)));
-        blocks
-            .filter_map(|(r, c)| {
-                let inside = (r * high..((r + 1) * high).min(rows))
-                    .flat_map(|i| (c * wide..((c + 1) * wide).min(columns)).map(move |j| (i, j)));
-                inside
-                    .map(|(i, j)| i * columns + j)
-                    .max_by(|&a, &b| weight(exhibit, a).total_cmp_to(weight(exhibit, b)))
-            })
-            .collect()
-    };
-    let bounds = |at: &[usize]| {
-        let allowed = exhibit.allowed?;
-        let each = at.iter().map(|&i| single_bound(allowed[i], exhibit.error(i)));
-        Some(page::single(&each.collect::<Vec<f64>>()))
-    };
-    let pick = |values: Option<&[f64]>, at: &[usize]| {
-        values.map(|values| at.iter().map(|&i| values[i]).collect::<Vec<f64>>())
-    };
-    let kept = (!whole && pictures).then(|| {
-        let rows = worst_rows(exhibit, (most / columns.max(1)).max(1));
-        let at: Vec<usize> =
-            rows.iter().flat_map(|row| row * columns..(row + 1) * columns).collect();
-        Rows {
-            expected: pick(exhibit.expected, &at).as_deref().map(page::exact),
-            candidate: pick(exhibit.candidate, &at).as_deref().map(page::exact),
-            allowed: bounds(&at),
-            rows,
+
+    fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// `|candidate − expected|` of an element.
+    fn error(&self, i: usize) -> Option<f64> {
+        Some((self.candidate?[i] - self.expected?[i]).abs())
+    }
+
+    /// The error of an element as a multiple of its bound; NaN if it is not finite or has
+    /// no bound, and `None` if one side is missing.
+    fn ratio(&self, i: usize) -> Option<f64> {
+        let error = self.error(i)?;
+        let allowed = self.allowed.map_or(f64::NAN, |allowed| allowed[i]);
+        Some(if error == 0.0 && allowed >= 0.0 { 0.0 } else { error / allowed })
+    }
+
+    /// The importance of an element: its error first, then its size.
+    fn weight(&self, i: usize) -> [f64; 2] {
+        // NaN is the worst, whatever its sign bit.
+        let worst = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
+        let value = self.candidate.or(self.expected).map_or(0.0, |values| values[i].abs());
+        [self.ratio(i).map_or(0.0, worst), worst(value)]
+    }
+
+    /// At most `most` cells, and how a larger tensor was reduced.
+    pub(crate) fn cells(&self, most: usize, pictures: bool) -> (Cells, Option<String>) {
+        let (rows, columns) = self.rows_and_columns();
+        let (mut high, mut wide) = (1, 1);
+        while rows.div_ceil(high) * columns.div_ceil(wide) > most.max(1) {
+            if rows.div_ceil(high) > columns.div_ceil(wide) { high *= 2 } else { wide *= 2 }
         }
-    });
-    let cells = Cells {
-        rows: cell_rows,
-        columns: cell_columns,
-        width: columns,
-        expected: pick(exhibit.expected, &shown).as_deref().map(page::exact),
-        candidate: pick(exhibit.candidate, &shown).as_deref().map(page::exact),
-        allowed: bounds(&shown),
-        index: (!whole).then(|| shown.into_iter().collect()),
-        kept,
-    };
-    let reduced = Reduced { cells: (cell_rows, cell_columns), block: (high, wide) };
-    (cells, (!whole).then_some(reduced))
+        let (cell_rows, cell_columns) = (rows.div_ceil(high), columns.div_ceil(wide));
+        let whole = (high, wide) == (1, 1);
+        let by_weight = |&a: &usize, &b: &usize| {
+            let ([a_error, a_size], [b_error, b_size]) = (self.weight(a), self.weight(b));
+            a_error.total_cmp(&b_error).then(a_size.total_cmp(&b_size))
+        };
+        let worst_of_block = |block: usize| {
+            let (top, left) = (block / cell_columns * high, block % cell_columns * wide);
+            (top..(top + high).min(rows))
+                .flat_map(|i| (left..(left + wide).min(columns)).map(move |j| i * columns + j))
+                .max_by(by_weight)
+        };
+        let shown: Vec<usize> = (0..cell_rows * cell_columns).filter_map(worst_of_block).collect();
+        let kept = (!whole && pictures).then(|| {
+            let rows = self.worst_rows((most / columns.max(1)).max(1));
+            let at: Vec<usize> =
+                rows.iter().flat_map(|row| row * columns..(row + 1) * columns).collect();
+            Rows { values: self.values(&at), rows }
+        });
+        let cells = Cells {
+            rows: cell_rows,
+            columns: cell_columns,
+            width: columns,
+            values: self.values(&shown),
+            index: (!whole).then(|| shown.into_iter().collect()),
+            kept,
+        };
+        let reduced = format!(
+            "Reduced to {cell_rows} × {cell_columns} cells: each shows, of {high} × {wide} elements, the \
+             one with the largest error, or where none errs the largest one."
+        );
+        (cells, (!whole).then_some(reduced))
+    }
+
+    /// These elements.
+    fn values(&self, at: &[usize]) -> Values {
+        let pick = |values: &[f64]| page::exact(&at.iter().map(|&i| values[i]).collect::<Vec<_>>());
+        let bound = |allowed: &[f64], i: usize| single_bound(allowed[i], self.error(i));
+        Values {
+            expected: self.expected.map(pick),
+            candidate: self.candidate.map(pick),
+            allowed: self.allowed.map(|allowed| {
+                page::single(&at.iter().map(|&i| bound(allowed, i)).collect::<Vec<_>>())
+            }),
+        }
+    }
+
+    /// The rows with the largest errors, in order.
+    fn worst_rows(&self, most: usize) -> Vec<usize> {
+        let (rows, columns) = self.rows_and_columns();
+        let worst = |row: usize| {
+            let elements = row * columns..(row + 1) * columns;
+            elements.map(|i| self.weight(i)[0]).fold(0.0, f64::max)
+        };
+        let mut all: Vec<(f64, usize)> = (0..rows).map(|row| (worst(row), row)).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut rows: Vec<usize> = all.into_iter().take(most).map(|(_, row)| row).collect();
+        rows.sort_unstable();
+        rows
+    }
+
+    /// The number of elements in each bar of a histogram of errors as multiples of their bounds: exactly right, each
+    /// power of two up to the bound, each beyond it, not finite. `None` if one side is missing.
+    pub(crate) fn histogram(&self) -> Option<Vec<usize>> {
+        let mut bars = vec![0; 2 * POWERS as usize + 2];
+        for i in 0..self.elements() {
+            let bar = match self.ratio(i)? {
+                0.0 => 0,
+                ratio if ratio.is_nan() => bars.len() - 1,
+                // (2⁻¹, 2⁰] is the last bar within the bound.
+                ratio => {
+                    let power = ratio.log2().ceil().clamp(f64::from(1 - POWERS), f64::from(POWERS));
+                    (power as i32 + POWERS) as usize
+                }
+            };
+            bars[bar] += 1;
+        }
+        Some(bars)
+    }
 }
 
 /// A bound in single precision that stays on the same side of the error: an error that is just within its bound
@@ -111,61 +231,29 @@ fn single_bound(bound: f64, error: Option<f64>) -> f64 {
     f64::from(single)
 }
 
-/// The importance of an element: its error first, then its size.
-struct Weight(f64, f64);
-
-impl Weight {
-    fn total_cmp_to(&self, other: Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0).then(self.1.total_cmp(&other.1))
-    }
-}
-
-fn weight(exhibit: &Exhibit<'_>, i: usize) -> Weight {
-    // NaN is the worst, whatever its sign bit.
-    let worst = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
-    let value = exhibit.candidate.or(exhibit.expected).map_or(0.0, |values| values[i].abs());
-    Weight(exhibit.ratio(i).map_or(0.0, worst), worst(value))
-}
-
-/// The rows with the largest errors, in order.
-fn worst_rows(exhibit: &Exhibit<'_>, most: usize) -> Vec<usize> {
-    let (rows, columns) = exhibit.rows_and_columns();
-    let mut all: Vec<(f64, usize)> = (0..rows)
-        .map(|row| {
-            let worst = (row * columns..(row + 1) * columns).map(|i| weight(exhibit, i).0);
-            (worst.fold(0.0, f64::max), row)
-        })
-        .collect();
-    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut rows: Vec<usize> = all.into_iter().take(most).map(|(_, row)| row).collect();
-    rows.sort_unstable();
-    rows
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn exhibit<'e>(
+        shape: &'e [usize],
+        [expected, candidate, allowed]: [&'e [f64]; 3],
+    ) -> Exhibit<'e> {
+        let (expected, candidate, allowed) = (Some(expected), Some(candidate), Some(allowed));
+        Exhibit { shape, expected, candidate, allowed }
+    }
+
     #[test]
     fn the_worst_element_of_each_block_is_kept() {
-        let expected = vec![0.0; 6 * 8];
-        let allowed = vec![1.0; 6 * 8];
         let mut candidate = vec![0.5; 6 * 8];
         candidate[2 * 8 + 5] = 9.0;
         candidate[5 * 8 + 7] = f64::NAN;
-        let exhibit = Exhibit {
-            shape: &[6, 8],
-            expected: Some(&expected),
-            candidate: Some(&candidate),
-            allowed: Some(&allowed),
-        };
-        let (cells, reduced) = cells(&exhibit, 12, true);
-        let reduced = reduced.unwrap();
-        assert_eq!((reduced.block, reduced.cells), ((2, 2), (3, 4)));
+        let exhibit = exhibit(&[6, 8], [&[0.0; 6 * 8], &candidate, &[1.0; 6 * 8]]);
+        let (cells, reduced) = exhibit.cells(12, true);
+        assert!(reduced.unwrap().contains(" 3 × 4 cells: each shows, of 2 × 2 elements,"));
         assert_eq!((cells.rows, cells.columns, cells.width), (3, 4, 8));
         assert_eq!(cells.kept.unwrap().rows, [5]);
-        let weights = |i| weight(&exhibit, i).0;
-        assert_eq!((weights(21), weights(47)), (9.0, f64::INFINITY));
+        assert_eq!((exhibit.weight(21)[0], exhibit.weight(47)[0]), (9.0, f64::INFINITY));
     }
 
     #[test]
@@ -181,11 +269,20 @@ mod tests {
     #[test]
     fn a_small_tensor_is_whole() {
         let values = [1.0, 2.0, 3.0];
-        let shape = [3];
         let exhibit =
-            Exhibit { shape: &shape, expected: None, candidate: Some(&values), allowed: None };
-        let (cells, reduced) = cells(&exhibit, 3, false);
-        assert!(reduced.is_none() && cells.index.is_none() && cells.expected.is_none());
+            Exhibit { shape: &[3], expected: None, candidate: Some(&values), allowed: None };
+        let (cells, reduced) = exhibit.cells(3, false);
+        assert!(reduced.is_none() && cells.index.is_none() && cells.values.expected.is_none());
         assert_eq!((cells.rows, cells.columns), (1, 3));
+    }
+
+    #[test]
+    fn each_element_is_in_one_bar() {
+        let candidate = [0.0, 1.0, 1.01, 0.5, 1e9, f64::NAN];
+        let bars = exhibit(&[6], [&[0.0; 6], &candidate, &[1.0; 6]]).histogram().unwrap();
+        // Exactly right, half of the bound, at the bound, just above, far above, not finite.
+        let filled: Vec<usize> = (0..bars.len()).filter(|&bar| bars[bar] == 1).collect();
+        assert_eq!(filled, [0, 9, 10, 11, 20, 21]);
+        assert_eq!(bars.iter().sum::<usize>(), 6);
     }
 }

@@ -1,19 +1,131 @@
-//! The chain of computation as a drawing: forward from left to right, backward below it, each gradient
-//! under its tensor. The frame and the mark of a box show the tensor's status, so that
-//! nothing depends on colour.
+//! The status of each tensor, and the chain of computation as a drawing: forward from left to right, backward below it,
+//! each gradient under its tensor.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 
+use serde::Serialize;
 use tensor::TensorName;
 
-use super::status::Status;
 use crate::chain::operation::operation;
+use crate::judge::{Step, Verdict};
 
+/// The status of a tensor, for all drawings. Each has a mark, so that nothing depends on colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// Given to the step.
+    Given,
+    /// Right.
+    Right,
+    /// The first wrong tensor.
+    First,
+    /// Wrong by itself, after the first.
+    Fault,
+    /// The right result of wrong inputs.
+    Inherited,
+    /// Not materialised.
+    Absent,
+}
+
+impl Status {
+    const fn is_wrong(self) -> bool {
+        matches!(self, Self::First | Self::Fault | Self::Inherited)
+    }
+}
+
+/// The status of each tensor in a step.
+pub(crate) fn statuses(step: &Step) -> HashMap<TensorName, Status> {
+    let first = step.first_fault().map(|fault| fault.tensor);
+    let rows = step.rows();
+    let layers = rows.iter().map(|row| if let TensorName::Z(l) = row.name { l } else { 0 });
+    let layers = layers.max().unwrap_or(0);
+    let mut all: HashMap<TensorName, Status> = HashMap::new();
+    for row in rows.iter() {
+        // Without a reference, a right result of wrong inputs counts as inherited.
+        let inputs = operation(row.name, layers, None).map_or_else(Vec::new, |made| made.inputs);
+        let has_wrong_input = step.comparison.is_none()
+            && inputs.iter().any(|input| all.get(input).is_some_and(|status| status.is_wrong()));
+        let own = match &step.comparison {
+            Some(comparison) => comparison.is_own_fault(row.name),
+            None => row.verdict.is_mismatch().then_some(true),
+        };
+        let status = match row.verdict {
+            _ if first == Some(row.name) => Status::First,
+            Verdict::NotMaterialised => Status::Absent,
+            Verdict::Inherited => Status::Inherited,
+            Verdict::Ok if own == Some(true) => Status::Fault,
+            Verdict::Ok | Verdict::Given if row.name.is_given() => Status::Given,
+            Verdict::Ok | Verdict::Given if has_wrong_input => Status::Inherited,
+            Verdict::Ok | Verdict::Given => Status::Right,
+            _ if own == Some(false) => Status::Inherited,
+            _ => Status::Fault,
+        };
+        all.insert(row.name, status);
+    }
+    all
+}
+
+/// The size of a box, and the distance of boxes; the template repeats the size.
 const WIDTH: f64 = 86.0;
 const HEIGHT: f64 = 30.0;
 const COLUMN: f64 = 96.0;
 const ROW: f64 = 72.0;
+
+/// The drawing, whose markup is in the template.
+#[derive(Serialize)]
+pub(crate) struct Drawing {
+    width: f64,
+    height: f64,
+    edges: Vec<Edge>,
+    nodes: Vec<Node>,
+}
+
+/// An arrow from the border of one box to that of another; thick if it carries a fault on.
+#[derive(Serialize)]
+struct Edge {
+    path: String,
+    carries: bool,
+}
+
+/// A box around a point, which leads to a section.
+#[derive(Serialize)]
+struct Node {
+    name: TensorName,
+    status: Status,
+    x: f64,
+    y: f64,
+    section: String,
+}
+
+impl Drawing {
+    /// The drawing of these tensors; each box leads to the section with the id that `section` gives.
+    pub(crate) fn new(
+        layers: usize,
+        statuses: &HashMap<TensorName, Status>,
+        names: &[TensorName],
+        section: impl Fn(TensorName) -> String,
+    ) -> Self {
+        let status = |name| statuses.get(&name).copied().unwrap_or(Status::Absent);
+        let edges = names.iter().flat_map(|&name| {
+            let inputs = operation(name, layers, None).map_or_else(Vec::new, |made| made.inputs);
+            let drawn = inputs.into_iter().filter(|input| names.contains(input));
+            drawn.map(move |input| Edge {
+                path: path(input, name, layers),
+                carries: status(input).is_wrong() && status(name).is_wrong(),
+            })
+        });
+        let nodes = names.iter().map(|&name| {
+            let (x, y) = place(name, layers);
+            Node { name, status: status(name), x, y, section: section(name) }
+        });
+        Self {
+            width: place(TensorName::Loss, layers).0 + COLUMN / 2.0 + 4.0,
+            height: 24.0 + 4.0 * ROW + HEIGHT,
+            edges: edges.collect(),
+            nodes: nodes.collect(),
+        }
+    }
+}
 
 /// The middle of a tensor's box.
 fn place(name: TensorName, layers: usize) -> (f64, f64) {
@@ -40,56 +152,18 @@ fn place(name: TensorName, layers: usize) -> (f64, f64) {
     (column * COLUMN, 24.0 + row * ROW)
 }
 
-/// The drawing as SVG; each box leads to the section with the id that `section` gives.
-pub(crate) fn svg(
-    layers: usize,
-    statuses: &HashMap<TensorName, Status>,
-    names: &[TensorName],
-    section: impl Fn(TensorName) -> String,
-) -> String {
-    let (right, _) = place(TensorName::Loss, layers);
-    let (width, height) = (right + COLUMN / 2.0 + 4.0, 24.0 + 4.0 * ROW + HEIGHT);
-    let mut svg = format!(
-        "<svg class=\"chain\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"group\" aria-label=\"the chain of computation\"><defs>\
-         <marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" \
-         markerHeight=\"6\" orient=\"auto-start-reverse\"><path d=\"M0 0 8 4 0 8z\"/></marker></defs>"
-    );
-    for &name in names {
-        let Some(operation) = operation(name, layers, None) else { continue };
-        for input in operation.inputs.into_iter().filter(|input| names.contains(input)) {
-            let wrong = |name| {
-                let status = statuses.get(&name);
-                matches!(status, Some(Status::First | Status::Fault | Status::Inherited))
-            };
-            let bow = bow(input, name, layers);
-            let carries = wrong(input) && wrong(name);
-            edge(&mut svg, place(input, layers), place(name, layers), bow, carries);
-        }
-    }
-    for &name in names {
-        let status = statuses.get(&name).copied().unwrap_or(Status::Absent);
-        node(&mut svg, name, status, place(name, layers), &section(name));
-    }
-    svg.push_str("</svg>");
-    svg
-}
-
-/// The bend of an arrow that has to avoid a box between its ends: from a parameter around its
-/// gradient, and from `z` around `p`.
-fn bow(from: TensorName, to: TensorName, layers: usize) -> (f64, f64) {
+/// The path of an arrow.
+fn path(from: TensorName, to: TensorName, layers: usize) -> String {
     use TensorName::{B, BNext, Loss, W, WNext, Z};
-    match (from, to) {
+    // It bends if it has to avoid a box between its ends: from a parameter around its gradient, and from `z` around `p`.
+    let bend = match (from, to) {
         (W(_), WNext(_)) => (-0.72 * COLUMN, 0.0),
         (B(_), BNext(_)) => (0.72 * COLUMN, 0.0),
         (Z(l), Loss) if l == layers => (0.0, -0.55 * ROW),
         _ => (0.0, 0.0),
-    }
-}
-
-/// An arrow from the border of one box to that of another; thick if it carries a fault on.
-fn edge(svg: &mut String, from: (f64, f64), to: (f64, f64), bow: (f64, f64), carries: bool) {
-    let (middle_x, middle_y) = ((from.0 + to.0) / 2.0 + bow.0, (from.1 + to.1) / 2.0 + bow.1);
+    };
+    let (from, to) = (place(from, layers), place(to, layers));
+    let (middle_x, middle_y) = ((from.0 + to.0) / 2.0 + bend.0, (from.1 + to.1) / 2.0 + bend.1);
     // The point where the arrow crosses the border of the box.
     let border = |(x, y): (f64, f64), gap: f64| {
         let (dx, dy) = (middle_x - x, middle_y - y);
@@ -99,62 +173,18 @@ fn edge(svg: &mut String, from: (f64, f64), to: (f64, f64), bow: (f64, f64), car
         (x + t * dx, y + t * dy)
     };
     let ((x1, y1), (x2, y2)) = (border(from, 1.0), border(to, 3.0));
-    let class = if carries { "edge carries" } else { "edge" };
-    // Writing to a string can't fail.
-    let _ = write!(
-        svg,
-        "<path class=\"{class}\" d=\"M{x1:.1} {y1:.1}Q{middle_x:.1} {middle_y:.1} {x2:.1} {y2:.1}\" \
-         marker-end=\"url(#tip)\"/>"
-    );
-}
-
-fn node(svg: &mut String, name: TensorName, status: Status, (x, y): (f64, f64), section: &str) {
-    let (class, words) = match status {
-        Status::Given => ("given", "given"),
-        Status::Right => ("right", "agrees"),
-        Status::First => ("first", "the first fault"),
-        Status::Fault => ("fault", "another fault"),
-        Status::Inherited => ("inherited", "inherited"),
-        Status::Absent => ("absent", "not materialised"),
-    };
-    let (left, top) = (x - WIDTH / 2.0, y - HEIGHT / 2.0);
-    let radius = if status == Status::Given { HEIGHT / 2.0 } else { 4.0 };
-    let _ = write!(
-        svg,
-        "<a href=\"#{section}\" class=\"node {class}\" aria-label=\"{name}: {words}\">\
-         <title>{name}: {words}</title>"
-    );
-    if status == Status::First {
-        let _ = write!(
-            svg,
-            "<rect class=\"frame\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"7\"/>",
-            left - 4.0,
-            top - 4.0,
-            WIDTH + 8.0,
-            HEIGHT + 8.0
-        );
-    }
-    let _ = write!(
-        svg,
-        "<rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-         rx=\"{radius}\"/><text x=\"{x:.1}\" y=\"{:.1}\">{name} {}</text></a>",
-        y + 5.0,
-        status.mark()
-    );
+    format!("M{x1:.1} {y1:.1}Q{middle_x:.1} {middle_y:.1} {x2:.1} {y2:.1}")
 }
 
 #[cfg(test)]
 mod tests {
-    use tensor::{Loss, Network};
-
     use super::*;
 
     /// In networks of one to five layers.
     #[test]
     fn no_two_boxes_overlap() {
         for layers in 1..=5 {
-            let sizes = vec![1; layers + 1];
-            let names = Network { sizes, loss: Loss::CrossEntropy }.tensor_names();
+            let names = crate::chain::names(layers);
             for (i, &a) in names.iter().enumerate() {
                 for &b in &names[..i] {
                     let ((ax, ay), (bx, by)) = (place(a, layers), place(b, layers));
@@ -162,8 +192,6 @@ mod tests {
                     assert!(apart, "{layers} layers: {a} and {b}");
                 }
             }
-            let svg = svg(layers, &HashMap::new(), &names, |name| name.to_string());
-            assert_eq!(svg.matches("<a ").count(), names.len());
         }
     }
 }

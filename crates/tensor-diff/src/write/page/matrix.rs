@@ -3,11 +3,10 @@
 use serde::Serialize;
 use tensor::TensorName;
 
+use super::chain::{Status, statuses};
 use super::section::section;
-use super::status::{self, Status};
-use crate::judge::{Candidate, Cell, RunComparison, names};
-use crate::write::levels_table::share;
-use crate::write::table::label;
+use crate::judge::{Candidate, Cell, names};
+use crate::write::table::share;
 
 /// A table.
 #[derive(Serialize)]
@@ -18,14 +17,13 @@ pub(crate) struct Matrix {
 
 #[derive(Serialize)]
 struct Line {
-    name: String,
+    name: TensorName,
     cells: Vec<Field>,
 }
 
 #[derive(Serialize)]
 struct Field {
     status: Status,
-    mark: &'static str,
     text: String,
     /// The section about the tensor, if the page has one.
     link: Option<String>,
@@ -34,41 +32,38 @@ struct Field {
 /// A column for each candidate.
 pub(crate) fn levels(candidates: &[Candidate<'_>], titles: &[String]) -> Matrix {
     let field = |name: TensorName, (n, one): (usize, &Candidate<'_>)| {
-        let (status, text) = match Cell::find(&one.found, name) {
+        let (status, text) = match one.cell(name) {
             Cell::Nothing => (Status::Absent, "no such tensor".into()),
             Cell::Within(ratio) => (Status::Right, share(ratio)),
             Cell::Aside(verdict) => (Status::Absent, verdict.label().into()),
-            Cell::Wrong(step, comparison, row) => {
-                let status = status::statuses(step).get(&name).copied();
-                let text = one.step_prefix(step) + &label(comparison, row);
-                (status.unwrap_or(Status::Fault), text)
+            Cell::Wrong(step, row) => {
+                let status = statuses(step).get(&name).copied();
+                (status.unwrap_or(Status::Fault), one.step_prefix(step) + &step.label(row))
             }
         };
-        Field { status, mark: status.mark(), text, link: Some(section(n, name)) }
+        Field { status, text, link: Some(section(n, name)) }
     };
-    let row = |name: TensorName| Line {
-        name: name.to_string(),
-        cells: candidates.iter().enumerate().map(|each| field(name, each)).collect(),
+    let line = |name| {
+        let each = candidates.iter().enumerate();
+        Line { name, cells: each.map(|one| field(name, one)).collect() }
     };
     let names = names(candidates.iter().flat_map(|one| &one.found.steps));
-    Matrix { heads: titles.to_vec(), rows: names.into_iter().map(row).collect() }
+    Matrix { heads: titles.to_vec(), rows: names.into_iter().map(line).collect() }
 }
 
 /// A column for each step; the cells of the step that is shown in full are links.
-pub(crate) fn steps(n: usize, found: &RunComparison, shown: usize) -> Matrix {
-    let heads = found.steps.iter().map(|step| format!("step {}", step.step)).collect();
-    let statuses: Vec<_> = found.steps.iter().map(status::statuses).collect();
+pub(crate) fn steps(n: usize, candidate: &Candidate<'_>, shown: usize) -> Matrix {
+    let steps = &candidate.found.steps;
+    let statuses: Vec<_> = steps.iter().map(statuses).collect();
     let field = |name: TensorName, at: usize| {
         let status = statuses[at].get(&name).copied().unwrap_or(Status::Absent);
-        let row = found.steps[at].rows().iter().find(|row| row.name == name);
-        let deviation = row.and_then(|row| row.deviation.as_ref());
+        let deviation = steps[at].rows().get(name).and_then(|row| row.deviation.as_ref());
         let text = deviation.map_or_else(String::new, |found| share(found.ratio));
-        let link = (at == shown).then(|| section(n, name));
-        Field { status, mark: status.mark(), text, link }
+        Field { status, text, link: (at == shown).then(|| section(n, name)) }
     };
-    let line = |name: TensorName| Line {
-        name: name.to_string(),
-        cells: (0..statuses.len()).map(|at| field(name, at)).collect(),
-    };
-    Matrix { heads, rows: names(&found.steps).into_iter().map(line).collect() }
+    let line = |name| Line { name, cells: (0..steps.len()).map(|at| field(name, at)).collect() };
+    Matrix {
+        heads: steps.iter().map(|step| format!("step {}", step.step)).collect(),
+        rows: names(steps).into_iter().map(line).collect(),
+    }
 }

@@ -1,12 +1,9 @@
 //! The verdict as a self-contained HTML page.
 //!
 //! ```text
-//! evidence    each tensor with its right values and bounds
+//! cells       each tensor with its right values and bounds, and the elements that the page shows
 //!    |
-//! cells       the elements that the page shows, among them the extremes
-//! status      the status of a tensor, for every drawing
-//! chain       the drawing of the computation
-//! histogram   error against bound
+//! chain       the status of each tensor, and the drawing of the computation
 //! derivation  the derivation of a bound, in a sentence
 //! section     all of that for one tensor
 //! pair        and for one candidate
@@ -16,12 +13,9 @@
 mod cells;
 mod chain;
 mod derivation;
-mod evidence;
-mod histogram;
 mod matrix;
 mod pair;
 mod section;
-mod status;
 
 use std::io::{self, Write};
 
@@ -74,29 +68,23 @@ pub fn write_page(
     let runs: Vec<Vec<Dump>> = candidates.iter().map(|one| moved(one.run)).collect();
     let candidates: Vec<Candidate<'_>> =
         candidates.iter().zip(&runs).map(|(one, run)| Candidate { run, ..one.clone() }).collect();
-    let candidates = &candidates[..];
     let mut data = pair::Data::default();
-    let pairs: Vec<pair::Pair> = candidates
-        .iter()
-        .zip(&titles)
-        .enumerate()
-        .map(|(n, (candidate, title))| {
-            let subject = pair::Subject { n, title, reference, candidate, scale_tolerance };
-            pair::pair(&subject, cells, &mut data)
-        })
-        .collect();
-    let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
-    let (headline, levels) = match (&pairs[..], reference) {
-        ([pair], _) => (pair.headline.clone(), None),
-        (_, reference) => {
-            let of = reference
-                .map_or_else(String::new, |(path, _)| format!(" with {}", host::shown(path)));
-            let headline = format!("{agreeing} of {} agree{of}", candidates.len());
-            (headline, Some(matrix::levels(candidates, &titles)))
-        }
+    let pair = |(n, (candidate, title)): (usize, (&Candidate<'_>, &String))| {
+        let subject = pair::Subject { n, title, reference, candidate, scale_tolerance };
+        subject.pair(cells, &mut data)
     };
+    let pairs: Vec<pair::Pair> = candidates.iter().zip(&titles).enumerate().map(pair).collect();
+    let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
     let right = agreeing == candidates.len();
-    let content = Content { right, headline, levels, pairs };
+    let content = if let [pair] = &pairs[..] {
+        Content { right, headline: pair.headline.clone(), levels: None, pairs }
+    } else {
+        let of =
+            reference.map_or_else(String::new, |(path, _)| format!(" with {}", host::shown(path)));
+        let headline = format!("{agreeing} of {} agree{of}", candidates.len());
+        let levels = Some(matrix::levels(&candidates, &titles));
+        Content { right, headline, levels, pairs }
+    };
     let page = PAGE.render(&content.headline, &content, &data).map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }

@@ -3,18 +3,16 @@
 use serde::Serialize;
 use tensor::{Dump, TensorName};
 
-use super::cells::{Cells, cells};
-use super::evidence::Evidence;
-use super::pair::Data;
-use super::status::Status;
-use super::{derivation, histogram};
+use super::cells::{Cells, Evidence};
+use super::chain::Status;
+use super::derivation::derivation;
 use crate::chain::operation::operation;
 use crate::judge::{Deviation, Row};
 
 /// One tensor's data for the script.
 #[derive(Serialize)]
 pub(crate) struct TensorData {
-    name: String,
+    name: TensorName,
     pair: usize,
     shape: Vec<usize>,
     #[serde(flatten)]
@@ -41,11 +39,10 @@ struct Worst {
 /// One tensor's text.
 #[derive(Serialize)]
 pub(crate) struct Section {
-    id: String,
-    name: String,
+    pub(crate) id: String,
+    name: TensorName,
     shape: String,
     pub(crate) status: Status,
-    mark: &'static str,
     verdict: String,
     formula: Option<String>,
     derivation: String,
@@ -53,11 +50,20 @@ pub(crate) struct Section {
     expected: &'static str,
     numbers: Option<[String; 5]>,
     outside: Option<(usize, usize)>,
-    histogram: Option<String>,
+    histogram: Option<Vec<Bar>>,
     reduced: Option<String>,
     drawn: bool,
     /// Whether it is open when the page is loaded.
     pub(crate) open: bool,
+}
+
+/// A bar of a histogram: how many elements it has, the same in the width of a bar, and its height, which is
+/// logarithmic.
+#[derive(Serialize)]
+struct Bar {
+    elements: usize,
+    short: String,
+    height: f64,
 }
 
 /// The id of the section of a tensor of the n-th candidate.
@@ -65,96 +71,73 @@ pub(crate) fn section(n: usize, name: TensorName) -> String {
     format!("t{n}-{name}")
 }
 
-/// A tensor and its origin.
+/// A tensor, its verdict, and its origin.
 pub(crate) struct Tensor<'a> {
     pub(crate) n: usize,
     pub(crate) row: &'a Row,
+    pub(crate) status: Status,
+    pub(crate) verdict: String,
+    pub(crate) layers: usize,
     pub(crate) dump: &'a Dump,
     /// The reference, if it is compared with one.
-    pub(crate) other: Option<&'a Dump>,
+    pub(crate) reference: Option<&'a Dump>,
+    pub(crate) evidence: &'a Evidence<'a>,
+    /// The limit of its cells.
     pub(crate) most: usize,
     /// The side of the square pictures in the rows of `x`.
     pub(crate) side: Option<usize>,
 }
 
 impl Tensor<'_> {
-    /// The tensor's section; its elements are added to the page's data.
-    pub(crate) fn section(
-        &self,
-        (status, verdict): (Status, String),
-        layers: usize,
-        evidence: Option<&Evidence<'_>>,
-        data: &mut Data,
-    ) -> Section {
-        let Self { n, row, dump, other, .. } = *self;
-        let id = section(n, row.name);
-        let exhibit = evidence.and_then(|evidence| evidence.exhibit(row.name));
-        let exhibit = exhibit.filter(|exhibit| exhibit.elements() > 0);
-        let mut reduced = None;
-        if let Some(exhibit) = &exhibit {
+    /// The tensor's section, and its data if it can be drawn.
+    pub(crate) fn section(self) -> (Section, Option<TensorData>) {
+        let Self { n, row, status, dump, reference, .. } = self;
+        let name = row.name;
+        let exhibit = self.evidence.exhibit(name);
+        let (data, reduced) = exhibit.as_ref().map_or((None, None), |exhibit| {
             let (_, columns) = exhibit.rows_and_columns();
             let side = self.side.filter(|side| side * side == columns);
-            let (cells, how) = cells(exhibit, self.most, side.is_some());
-            reduced = how.map(|how| {
-                let ((rows, columns), (high, wide)) = (how.cells, how.block);
-                format!(
-                    "Reduced to {rows} × {columns} cells: each shows, of {high} × {wide} elements, the \
-                     one with the largest error, or where none errs the largest one."
-                )
-            });
+            let (cells, reduced) = exhibit.cells(self.most, side.is_some());
             let worst = row.deviation.as_ref().map(|worst| Worst {
-                index: flat(&worst.worst_index, exhibit.shape),
+                index: worst.worst,
                 error: worst.worst_error,
                 allowed: worst.allowed,
                 ratio: worst.ratio,
             });
-            let tensor = TensorData {
-                name: row.name.to_string(),
-                pair: n,
-                shape: exhibit.shape.to_vec(),
-                cells,
-                side,
-                samples: row.name.has_a_row_for_each_sample(),
-                worst,
-            };
-            data.tensors.insert(id.clone(), tensor);
-        }
-        let operation = operation(row.name, layers, dump.header.loss);
+            let (shape, samples) = (exhibit.shape.to_vec(), name.has_a_row_for_each_sample());
+            (Some(TensorData { name, pair: n, shape, cells, side, samples, worst }), reduced)
+        });
         let deviation = row.deviation.as_ref();
-        Section {
-            name: row.name.to_string(),
+        let section = Section {
+            id: section(n, name),
+            name,
             shape: row.shown_shape(),
             status,
-            mark: status.mark(),
-            verdict,
-            formula: operation.map(|operation| operation.formula),
-            derivation: derivation::derivation(row.name, dump, other),
-            expected: if other.is_some() { "reference" } else { "recomputed" },
+            verdict: self.verdict,
+            formula: operation(name, self.layers, dump.header.loss).map(|made| made.formula),
+            derivation: derivation(name, dump, reference),
+            expected: if reference.is_some() { "reference" } else { "recomputed" },
             numbers: deviation.map(Deviation::numbers),
             outside: deviation.map(|found| (found.outside, found.elements)),
-            histogram: exhibit.as_ref().and_then(histogram::svg),
+            histogram: exhibit.and_then(|exhibit| exhibit.histogram()).map(bars),
             reduced,
-            drawn: data.tensors.contains_key(&id),
+            drawn: data.is_some(),
             open: status == Status::First,
-            id,
-        }
+        };
+        (section, data)
     }
 }
 
-/// The position of an element in a row-major tensor.
-fn flat(index: &[usize], shape: &[usize]) -> usize {
-    index.iter().zip(shape).fold(0, |flat, (i, axis)| flat * axis + i)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn indices_of_row_major_tensors_are_flattened() {
-        assert_eq!(flat(&[], &[]), 0);
-        assert_eq!(flat(&[2], &[5]), 2);
-        assert_eq!(flat(&[1, 2], &[3, 4]), 6);
-        assert_eq!(flat(&[2, 3], &[3, 4]), 11);
-    }
+fn bars(elements: Vec<usize>) -> Vec<Bar> {
+    let height = |n: usize| (n as f64 + 1.0).ln();
+    let highest = height(elements.iter().copied().max().unwrap_or(0).max(1));
+    let bar = |elements| {
+        let short = match elements {
+            0..1000 => elements.to_string(),
+            1000..1_000_000 => format!("{}k", elements / 1000),
+            _ => format!("{}M", elements / 1_000_000),
+        };
+        Bar { elements, short, height: 110.0 * (height(elements) / highest) }
+    };
+    elements.into_iter().map(bar).collect()
 }
