@@ -116,7 +116,10 @@ impl Finding<'_> {
         let found = match self.row.verdict {
             Verdict::Differs => Wrong::new(self)
                 .and_then(|wrong| explain::explain(&wrong).or_else(|| describe::places(&wrong))),
-            _ => describe::values(self),
+            _ => describe::values(self).map(|found| {
+                let cause = explain::not_finite(self).map(|cause| format!(": {cause}"));
+                Pattern { text: found.text + &cause.unwrap_or_default(), ..found }
+            }),
         };
         found.filter(|found| own.is_none() || explained(found)).or(own)
     }

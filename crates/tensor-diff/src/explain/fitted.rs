@@ -1,13 +1,120 @@
-//! Hypotheses with an unknown number: one element determines the number, which has to reproduce all the others.
+//! Hypotheses with an unknown number: one element determines the number, which has to reproduce all the others. Among
+//! them are activations and masks that differ from the right ones in one number; and sums over the wrong axis.
 
-use tensor::{Loss, TensorName};
+use tensor::TensorName;
 
-use super::numbers::{of_global_norm, plain};
+use super::numbers::{clipped_to, decimal, plain};
 use super::solve::{Equation, least_squares};
 use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::chain::count;
 use crate::chain::operation::updated_from;
 use crate::numeric::extremes;
+
+/// Activations, masks and sums over the batch that are altered.
+pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
+    match scene.name {
+        TensorName::A(layer) => {
+            let z = scene.chain.get(TensorName::Z(layer))?;
+            leaky(scene, TensorName::Z(layer), z, z)
+                .or_else(|| limited(scene, z))
+                .or_else(|| normalised(scene))
+        }
+        TensorName::Z(_) => normalised(scene),
+        TensorName::Dz(layer) if layer < scene.chain.layers() => {
+            let da = scene.chain.get(TensorName::Da(layer))?;
+            leaky(scene, TensorName::Da(layer), da, scene.chain.mask(layer)?)
+        }
+        TensorName::Db(layer) => summed(scene, layer),
+        _ => None,
+    }
+}
+
+/// A multiple of the input where relu, or its mask, lets nothing pass.
+fn leaky(scene: &Scene<'_>, name: TensorName, input: &[f64], mask: &[f64]) -> Option<Pattern> {
+    let layer = if let TensorName::A(l) | TensorName::Dz(l) = scene.name { l } else { 0 };
+    let confirmed = scene.probes.iter().filter(|&&i| input[i] != 0.0).count() > 2;
+    let made = |i: usize| if mask[i] > 0.0 { (input[i], 0.0) } else { (0.0, input[i]) };
+    let words = |slope: f64| {
+        let slope = decimal(slope);
+        format!("it is leaky: {slope} times {name} where z{layer} is not above 0")
+    };
+    if confirmed { scene.try_scaled(made, words) } else { None }
+}
+
+/// An activation with an upper limit, or with a threshold other than 0.
+fn limited(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
+    let &first = scene.probes.first()?;
+    let limit = scene.candidate[first];
+    if scene.other_probes(first) < 2 {
+        return None;
+    }
+    let mut family = vec![hypothesis(format!("no element is above {}", decimal(limit)), |i| {
+        z[i].max(0.0).min(limit)
+    })];
+    let zeroed = scene.wrong.iter().filter(|&&i| scene.candidate[i] == 0.0).map(|&i| z[i]);
+    let edge = zeroed.fold(f64::NEG_INFINITY, f64::max);
+    if edge > 0.0 {
+        let text = format!("it is 0 where z is up to {}, not up to 0", decimal(edge));
+        family.push(hypothesis(text, move |i| if z[i] > edge { z[i] } else { 0.0 }));
+    }
+    scene.first(family)
+}
+
+/// Each row normalised: a layer normalisation before or after the activation. The usual epsilons below the root hardly
+/// change it.
+fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
+    let (_, columns) = scene.rows_and_columns();
+    let family = [0.0, 1e-8, 1e-6, 1e-5, 1e-3].map(|epsilon| {
+        hypothesis(
+            "each row is normalised: its mean is subtracted, and it is divided by its deviation",
+            move |i| {
+                let row = &scene.expected[i / columns * columns..][..columns];
+                let mean = row.iter().sum::<f64>() / count(columns);
+                let squares: f64 = row.iter().map(|x| (x - mean).powi(2)).sum();
+                (scene.expected[i] - mean) / (squares / count(columns) + epsilon).sqrt()
+            },
+        )
+    });
+    scene.first(family.into())
+}
+
+/// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
+/// `axis=1`.
+fn summed(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
+    let name = TensorName::Dz(layer);
+    let dz = scene.chain.get(name)?;
+    let units = scene.candidate.len();
+    let rows: Vec<f64> = dz.chunks_exact(units).map(|row| row.iter().sum()).collect();
+    let total: f64 = rows.iter().sum();
+    if rows.len() == 1 && units == 1 {
+        return None;
+    }
+    // Each row of p - y sums to 0 if p is softmax's.
+    let both_are_zero =
+        rows.iter().chain([&total]).all(|sum| sum.abs() <= scene.tolerance(scene.probes[0], 0.0));
+    let family: Vec<Hypothesis<'_>> = if both_are_zero {
+        let text = format!(
+            "it is 0 except for rounding, which is the sum of {name} without an axis, or over the units \
+             instead of the samples"
+        );
+        vec![hypothesis(text, |_| 0.0)]
+    } else {
+        let rows = &rows;
+        let of_row = move |i: usize| rows[i % rows.len()];
+        let padded = move |i: usize| rows.get(i).copied().unwrap_or(0.0);
+        let sum = format!("it is the sum of {name} over the units, not the samples");
+        let mean = format!("it is the mean of {name} over the units, not its sum over the samples");
+        let all = |what| format!("it is the {what} of all of {name}: the axis is missing");
+        vec![
+            hypothesis(all("sum"), move |_| total),
+            hypothesis(all("mean"), move |_| total / count(dz.len())),
+            hypothesis(format!("{sum}: the wrong axis"), of_row),
+            hypothesis(format!("{sum}, and 0 after the last sample"), padded),
+            hypothesis(mean, move |i| of_row(i) / count(units)),
+        ]
+    };
+    scene.first(family)
+}
 
 /// Predictions from one, two or three numbers for the whole tensor.
 pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
@@ -21,15 +128,17 @@ pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
 /// Any factor.
 fn any_factor(scene: &Scene<'_>) -> Option<Pattern> {
     let &first = scene.probes.first()?;
-    let factor = scene.candidate[first] / scene.expected[first];
-    if scene.other_probes(first) < 3 || !factor.is_finite() {
+    if scene.other_probes(first) < 3 || !scene.tells(1) {
         return None;
     }
     let is_gradient = matches!(scene.name, TensorName::Dw(_) | TensorName::Db(_));
-    let clipped = of_global_norm(scene.chain, factor).filter(|_| is_gradient);
-    let clipped = clipped.map_or_else(String::new, |how| format!(", {how}"));
-    let text = format!("every element is {factor:.6} times what it should be{clipped}");
-    scene.first(vec![hypothesis(text, move |i| factor * scene.expected[i])])
+    let words = |factor: f64| {
+        let name = scene.name;
+        let clipped = is_gradient.then(|| clipped_to(scene.chain, name, scene.expected, factor));
+        let clipped = clipped.unwrap_or_default();
+        format!("every element is {factor:.6} times what it should be{clipped}")
+    };
+    scene.try_scaled(|i| (0.0, scene.expected[i]), words)
 }
 
 /// All elements are the same number.
@@ -60,11 +169,9 @@ fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
     if (0..scene.candidate.len()).filter(between).count() < 3 {
         return None;
     }
-    let text = match (low.is_finite(), high.is_finite()) {
-        (true, true) => format!("it is clipped: nothing is above {high:.6} or below {low:.6}"),
-        (true, false) => format!("it is clipped: nothing is below {low:.6}"),
-        _ => format!("it is clipped: nothing is above {high:.6}"),
-    };
+    let limits = [("above", high), ("below", low)].into_iter().filter(|(_, at)| at.is_finite());
+    let limits: Vec<String> = limits.map(|(side, at)| format!("{side} {}", decimal(at))).collect();
+    let text = format!("it is clipped: nothing is {}", limits.join(" or "));
     scene.first(vec![hypothesis(text, move |i| scene.expected[i].min(high).max(low))])
 }
 
@@ -138,9 +245,7 @@ pub(super) fn of_rows_and_columns(scene: &Scene<'_>) -> Option<Pattern> {
             (all, least, most)
         };
         let (factors, least, most) = fitted(|c, e| c / e);
-        let sums = if what == "row" { sums(scene, columns) } else { String::new() };
-        let text =
-            format!("each {what} has a different factor, from {least:.6} to {most:.6}{sums}");
+        let text = format!("each {what} has a different factor, from {least:.6} to {most:.6}");
         family.push(hypothesis(text, move |i| factors[group(i)] * scene.expected[i]));
         let (more, least, most) = fitted(|c, e| c - e);
         let text =
@@ -148,13 +253,4 @@ pub(super) fn of_rows_and_columns(scene: &Scene<'_>) -> Option<Pattern> {
         family.push(hypothesis(text, move |i| more[group(i)] + scene.expected[i]));
     }
     scene.first(family)
-}
-
-/// The sums of the rows of `p`, if they should be 1.
-fn sums(scene: &Scene<'_>, columns: usize) -> String {
-    if scene.name != TensorName::P || scene.chain.losses() != [Loss::CrossEntropy] {
-        return String::new();
-    }
-    let (least, most) = extremes(scene.candidate.chunks_exact(columns).map(|row| row.iter().sum()));
-    format!(": rows sum to {least:.6} to {most:.6}, not to 1, so their divisors are wrong")
 }

@@ -11,7 +11,11 @@ use crate::numeric::sigmoid;
 pub(super) struct Formula<'a> {
     pub(super) operands: Vec<Operand<'a>>,
     kind: Kind<'a>,
-    columns: usize,
+    pub(super) columns: usize,
+    /// The number of terms of a sum of products, `out[r, c] = base[c] + Σ_k left(r, c, k)·right(r, c, k)`; otherwise 0.
+    pub(super) length: usize,
+    /// The noun of these terms, in the plural.
+    pub(super) over: &'static str,
     /// The names of the rows, the columns and the terms.
     axes: [&'static str; 3],
     /// The words for `rest`, which the factor multiplies.
@@ -22,8 +26,8 @@ pub(super) struct Formula<'a> {
 type Function<'a> = Box<dyn Fn(&[f64]) -> (f64, f64) + 'a>;
 
 enum Kind<'a> {
-    /// The sum, over a number of terms, of the product of the first two operands; the third is added.
-    Sum(usize),
+    /// The sum of the products of the first two operands; the third is added.
+    Sum,
     Elementwise(Function<'a>),
     /// The first operand's exponential over the sum of the second's.
     Softmax(usize),
@@ -52,15 +56,22 @@ impl<'a> Formula<'a> {
     pub(super) fn new(scene: &'a Scene<'a>) -> Option<Self> {
         let chain = scene.chain;
         let operation = chain.operation(scene.name)?;
-        let (_, columns) = scene.rows_and_columns();
+        let columns = scene.rows_and_columns().1.max(1);
         let own = [if scene.shape.len() == 2 { Axis::Row } else { Axis::Nothing }, Axis::Column];
+        let (mut length, mut over) = (0, "");
         let (operands, kind) = match operation.rule {
-            Rule::Sum(_) => {
-                let sum = Sum::new(scene)?;
+            Rule::Sum(sum) => {
+                let left = operand(scene, operation.inputs[0], sum.left)?;
+                length = if sum.left[0] == Axis::Term { left.rows } else { left.columns };
+                over = sum.over;
+                let nowhere = [Axis::Nothing; 2];
+                let one =
+                    || Operand { name: "1".into(), values: &ONE, rows: 1, columns: 1, by: nowhere };
+                let right = sum.right.map(|by| operand(scene, operation.inputs[1], by));
                 let base = operation.inputs.get(2);
                 let base = base.map(|&base| operand(scene, base, [Axis::Nothing, Axis::Column]));
-                let operands = [Some(sum.left), Some(sum.right)].into_iter().chain(base);
-                (operands.collect::<Option<_>>()?, Kind::Sum(sum.length))
+                let operands = [Some(left), right.unwrap_or_else(|| Some(one()))].into_iter();
+                (operands.chain(base).collect::<Option<_>>()?, Kind::Sum)
             }
             Rule::Output if chain.losses() == [Loss::CrossEntropy] => {
                 let all = [own, [Axis::Row, Axis::Term]]
@@ -94,7 +105,16 @@ impl<'a> Formula<'a> {
             TensorName::WNext(_) | TensorName::BNext(_) => "the step",
             _ => "it",
         };
-        Some(Self { operands, kind, columns, axes: operation.axes, rest })
+        Some(Self { operands, kind, columns, length, over, axes: operation.axes, rest })
+    }
+
+    /// The sum that makes the tensor.
+    pub(super) fn sum(scene: &'a Scene<'a>) -> Option<Self> {
+        Self::new(scene).filter(Self::is_sum)
+    }
+
+    fn is_sum(&self) -> bool {
+        matches!(self.kind, Kind::Sum)
     }
 
     /// The tensor itself, written to the wrong place.
@@ -112,6 +132,8 @@ impl<'a> Formula<'a> {
             operands: vec![operand],
             kind: Kind::Elementwise(Box::new(|v| (0.0, v[0]))),
             columns,
+            length: 0,
+            over: "",
             axes: ["the row", "the column", "the term"],
             rest: "it",
         }
@@ -128,9 +150,9 @@ impl<'a> Formula<'a> {
             }
         };
         match &self.kind {
-            Kind::Sum(terms) => {
+            Kind::Sum => {
                 let base = if self.operands.len() > 2 { read(2, 0) } else { 0.0 };
-                (base, (0..*terms).map(|k| read(0, k) * read(1, k)).sum())
+                (base, (0..self.length).map(|k| read(0, k) * read(1, k)).sum())
             }
             Kind::Elementwise(of) => {
                 let inputs = [read(0, 0), if self.operands.len() > 1 { read(1, 0) } else { 0.0 }];
@@ -150,14 +172,20 @@ impl<'a> Formula<'a> {
         base + rest
     }
 
-    /// The name of a loop's index.
-    pub(super) fn axis_name(&self, axis: Axis) -> &'static str {
-        match axis {
-            Axis::Row => self.axes[0],
-            Axis::Column => self.axes[1],
-            Axis::Term => self.axes[2],
+    /// The words for operands that are read by a map.
+    pub(super) fn words(&self, places: &[usize], map: Map) -> String {
+        let [row, column, term] = self.axes;
+        self.operands[places[0]].words(map, &|axis| match axis {
+            Axis::Row => row,
+            Axis::Column => column,
+            Axis::Term => term,
             Axis::Nothing => "nothing",
-        }
+        })
+    }
+
+    /// The map that leaves an operand out of a product, if it is a factor of one.
+    pub(super) fn left_out(&self, places: &[usize]) -> Option<Map> {
+        (places[0] < self.factors()).then_some(Map::LeftOut)
     }
 
     /// The operands that may be misread: each by itself, but first all that are one and the same tensor together.
@@ -170,10 +198,8 @@ impl<'a> Formula<'a> {
 
     /// The number of operands that are factors of a sum's terms.
     pub(super) fn factors(&self) -> usize {
-        match self.kind {
-            Kind::Sum(_) => self.operands[..2].iter().filter(|one| one.values.len() > 1).count(),
-            _ => 0,
-        }
+        let of_sum = self.operands.iter().take(if self.is_sum() { 2 } else { 0 });
+        of_sum.filter(|one| one.values.len() > 1).count()
     }
 
     /// The swaps that read these operands from their own values by a map.
@@ -181,66 +207,34 @@ impl<'a> Formula<'a> {
         let swap = |&place: &usize| Swap { place, values: self.operands[place].values, map };
         places.iter().map(swap).collect()
     }
-}
-
-/// A sum whose terms can be changed:
-/// `out[r, c] = base[c] + Σ_k left(r, c, k)·right(r, c, k)`.
-pub(super) struct Sum<'a> {
-    pub(super) columns: usize,
-    pub(super) length: usize,
-    pub(super) left: Operand<'a>,
-    pub(super) right: Operand<'a>,
-    pub(super) base: Option<&'a [f64]>,
-    /// The names of `left`, `right` and the base; `None` for a factor of 1.
-    pub(super) names: [Option<TensorName>; 3],
-    /// The noun of the terms, in the plural.
-    pub(super) over: &'static str,
-}
-
-impl<'a> Sum<'a> {
-    /// The sum that makes the tensor.
-    pub(super) fn new(scene: &'a Scene<'a>) -> Option<Self> {
-        let operation = scene.chain.operation(scene.name)?;
-        let Rule::Sum(sum) = operation.rule else { return None };
-        let input = |at: usize| operation.inputs.get(at).copied();
-        let left = operand(scene, input(0)?, sum.left)?;
-        let right = match sum.right {
-            Some(by) => operand(scene, input(1)?, by)?,
-            None => {
-                let by = [Axis::Nothing; 2];
-                Operand { name: "1".into(), values: &ONE, rows: 1, columns: 1, by }
-            }
-        };
-        let bias = input(2);
-        Some(Self {
-            columns: scene.rows_and_columns().1.max(1),
-            length: if sum.left[0] == Axis::Term { left.rows } else { left.columns },
-            base: bias.and_then(|bias| scene.chain.get(bias)),
-            names: [input(0), input(1), bias],
-            over: sum.over,
-            left,
-            right,
-        })
+    /// Whether the terms of a sum have two factors.
+    pub(super) fn is_product(&self) -> bool {
+        self.is_sum() && self.operands[1].name != "1"
     }
 
-    /// The factor of term `k` of element `i` from an operand, or from other values that are stored like it.
-    pub(super) fn factor(&self, operand: &Operand<'_>, values: &[f64], i: usize, k: usize) -> f64 {
-        let at = At { row: i / self.columns, column: i % self.columns, term: k };
-        operand.read(values, Map::Right, at)
+    /// The name of the bias that a sum starts with.
+    pub(super) fn bias(&self) -> Option<&str> {
+        self.operands.get(2).map(|bias| &bias.name[..])
     }
 
+    /// The element of the bias.
     pub(super) fn base_of(&self, i: usize) -> f64 {
-        self.base.map_or(0.0, |base| base[i % self.columns])
+        self.operands.get(2).map_or(0.0, |bias| bias.values[i % self.columns])
+    }
+
+    /// The factor of term `k` of element `i` from other values that are stored like an operand.
+    pub(super) fn factor(&self, place: usize, values: &[f64], i: usize, k: usize) -> f64 {
+        let at = At { row: i / self.columns, column: i % self.columns, term: k };
+        self.operands[place].read(values, Map::Right, at)
     }
 
     /// The two factors of a term.
-    pub(super) fn factors(&self, i: usize, k: usize) -> (f64, f64) {
-        let [left, right] = [&self.left, &self.right];
-        (self.factor(left, left.values, i, k), self.factor(right, right.values, i, k))
+    pub(super) fn pair(&self, i: usize, k: usize) -> [f64; 2] {
+        [0, 1].map(|place| self.factor(place, self.operands[place].values, i, k))
     }
 
     pub(super) fn term(&self, i: usize, k: usize) -> f64 {
-        let (left, right) = self.factors(i, k);
+        let [left, right] = self.pair(i, k);
         left * right
     }
 

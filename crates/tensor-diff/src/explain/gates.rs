@@ -3,7 +3,7 @@
 use tensor::TensorName;
 
 use super::numbers::{number, plain, simplest_between};
-use super::{Pattern, Scene};
+use super::{Function, Pattern, Scene};
 use crate::numeric::extremes;
 
 /// The least number of elements that pass, and of those that are set to 0: fewer may be separated by chance.
@@ -62,54 +62,46 @@ impl<'a> Gate<'a> {
             factor => format!("{} times {}", number(scene, factor), self.name),
         }
     }
+
+    /// The threshold of another tensor that separates the elements that pass from the others.
+    fn opened_by(
+        &self,
+        scene: &Scene<'_>,
+        text: &str,
+        by: impl Fn(usize) -> f64,
+    ) -> Option<Pattern> {
+        [(1.0, "above"), (-1.0, "below")].into_iter().find_map(|(sign, side)| {
+            let of = |elements: &[usize]| extremes(elements.iter().map(|&i| sign * by(i)));
+            let ((_, shut), (open, _)) = (of(&self.zeroed), of(&self.passes));
+            let edge = simplest_between(shut, open);
+            let edge = if edge >= open { shut } else { edge };
+            let what = self.times(scene);
+            let made = |i| if sign * by(i) > edge { self.factor * self.values[i] } else { 0.0 };
+            // Zero without a sign.
+            let edge = plain(sign * edge + 0.0);
+            let words = || format!("it is {what} where {text} is {side} {edge}, and 0 elsewhere");
+            if shut < open { scene.try_numbers(made, words) } else { None }
+        })
+    }
 }
 
 pub(super) fn opened(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.in_part || !scene.tells_after(200, 0) {
         return None;
     }
-    let tensors = tensors(scene);
+    // The tensors that may open a gate, and their magnitudes.
+    let same = scene.tensors().into_iter().filter(|(.., v)| v.len() == scene.candidate.len());
+    let same = same.map(|(text, .., values)| (text, values));
+    let tensors: Vec<_> = same.chain([("what it should be".into(), scene.expected)]).collect();
+    let ways: [Function; 2] = [("", |x| x), ("the magnitude of ", f64::abs)];
     passing(scene).into_iter().find_map(|(name, values)| {
         let gate = Gate::new(scene, name, values)?;
-        tensors.iter().find_map(|(text, by)| opened_by(scene, &gate, text, by))
+        ways.into_iter().find_map(|(what, of)| {
+            tensors.iter().find_map(|(text, by)| {
+                gate.opened_by(scene, &format!("{what}{text}"), |i| of(by[i]))
+            })
+        })
     })
-}
-
-/// The tensors that may open a gate, and their magnitudes.
-fn tensors(scene: &Scene<'_>) -> Vec<(String, Vec<f64>)> {
-    let same = scene.tensors().into_iter().filter(|(.., v)| v.len() == scene.candidate.len());
-    let mut all: Vec<(String, Vec<f64>)> = same.map(|(text, .., v)| (text, v.to_vec())).collect();
-    all.push(("what it should be".into(), scene.expected.to_vec()));
-    let magnitudes: Vec<(String, Vec<f64>)> = all
-        .iter()
-        .map(|(text, v)| (format!("the magnitude of {text}"), v.iter().map(|x| x.abs()).collect()))
-        .collect();
-    all.extend(magnitudes);
-    all
-}
-
-fn opened_by(scene: &Scene<'_>, gate: &Gate<'_>, text: &str, by: &[f64]) -> Option<Pattern> {
-    let of = |elements: &[usize]| extremes(elements.iter().map(|&i| by[i]));
-    let ((least_zeroed, most_zeroed), (least, most)) = (of(&gate.zeroed), of(&gate.passes));
-    let what = gate.times(scene);
-    let passes = |i: usize| gate.factor * gate.values[i];
-    if most_zeroed < least {
-        let edge = simplest_between(most_zeroed, least);
-        let edge = if edge >= least { most_zeroed } else { edge };
-        return scene.try_numbers(
-            |i| if by[i] > edge { passes(i) } else { 0.0 },
-            || format!("it is {what} where {text} is above {}, and 0 elsewhere", plain(edge)),
-        );
-    }
-    if most < least_zeroed {
-        let edge = simplest_between(most, least_zeroed);
-        let edge = if edge <= most { least_zeroed } else { edge };
-        return scene.try_numbers(
-            |i| if by[i] < edge { passes(i) } else { 0.0 },
-            || format!("it is {what} where {text} is below {}, and 0 elsewhere", plain(edge)),
-        );
-    }
-    None
 }
 
 /// Elements that are set to 0 independently of every tensor, as by dropout.

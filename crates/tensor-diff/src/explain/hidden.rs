@@ -2,8 +2,6 @@
 //! then the mistake is looked for in the operation that makes `z`. The same is tried if the dump has
 //! `z`, because the kernel may have computed it again.
 
-use std::cell::OnceCell;
-
 use tensor::TensorName;
 
 use super::Scene;
@@ -30,6 +28,7 @@ pub(super) struct Hidden<'a> {
 }
 
 /// The wrong tensor, which depends on the hidden one.
+#[derive(Clone)]
 pub(super) struct Seen<'a> {
     next: NextOperation<'a>,
     pub(super) expected: &'a [f64],
@@ -75,24 +74,20 @@ impl<'a> Hidden<'a> {
     /// The scene of the search with the hidden tensor in the place of the wrong one.
     pub(super) fn scene<'s>(&'s self, of: &'s Scene<'a>) -> Option<Scene<'s>> {
         // Hypotheses are fitted to the first probe, so it has to be known.
-        let known = |&&i: &&usize| self.values[i].is_finite();
-        let first = of.probes.iter().copied().find(|i| known(&i));
-        if first.is_none() && !of.probes.is_empty() {
-            return None;
+        let mut probes = of.probes.clone();
+        if !probes.is_empty() {
+            let first = probes.iter().position(|&i| self.values[i].is_finite())?;
+            probes[..=first].rotate_right(1);
         }
-        let others = of.probes.iter().copied().filter(|&i| Some(i) != first);
         let next = self.next.clone();
         Some(Scene {
             name: self.name,
             expected: of.chain.get(self.name)?,
             candidate: &self.values,
-            wrong: of.wrong.clone(),
-            probes: first.into_iter().chain(others).collect(),
+            probes,
             in_part: false,
-            parts: OnceCell::new(),
-            firsts: [OnceCell::new(), OnceCell::new()],
             seen: Some(Seen { next, expected: of.expected, candidate: of.candidate }),
-            ..*of
+            ..of.again()
         })
     }
 }

@@ -11,7 +11,6 @@
 mod features;
 mod fitted;
 mod formula;
-mod functions;
 mod gates;
 mod hidden;
 mod index;
@@ -24,11 +23,11 @@ mod optimisers;
 mod outputs;
 mod pixels;
 mod precision;
-mod softmax;
 mod solve;
 mod terms;
 mod weights;
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use tensor::{Dtype, Dump, TensorName};
@@ -36,13 +35,18 @@ use tensor::{Dtype, Dump, TensorName};
 use crate::chain::Chain;
 use crate::describe::place::Part;
 use crate::finding::{Finding, Pattern, PatternKind, Wrong};
+use crate::numeric::largest_magnitude;
 
 /// The number of wrong elements that a hypothesis is tried on first.
 const PROBES: usize = 12;
 /// The largest acceptable probability that any hypothesis of a family fits by chance.
 const BY_CHANCE: f64 = 0.01;
+/// The number of families that are likely to be tried on a few wrong elements.
+const FAMILIES: f64 = 10.0;
 /// The tolerance of a prediction, in bounds: its inputs are rounded, and its operations round differently.
 const SLACK: f64 = 4.0;
+/// The bound of a function that is computed in several operations, in roundings of its input.
+const ROUNDINGS: f64 = 2.0;
 
 /// A tensor that is wrong by itself, with everything that may explain it.
 pub(crate) struct Scene<'a> {
@@ -54,7 +58,9 @@ pub(crate) struct Scene<'a> {
     later: &'a [Dump],
     expected: &'a [f64],
     candidate: &'a [f64],
-    bounds: &'a [f64],
+    bounds: Cow<'a, [f64]>,
+    /// The distance of neighbouring numbers of the dump's format, relative to their size.
+    unit: f64,
     shape: &'a [usize],
     /// The elements that are far outside their bounds.
     wrong: Vec<usize>,
@@ -68,8 +74,6 @@ pub(crate) struct Scene<'a> {
     in_part: bool,
     /// The parts that hold all wrong elements.
     parts: OnceCell<Vec<Part>>,
-    /// The first elements under each way to misread the operation's operands, and the tensor itself.
-    firsts: [OnceCell<Vec<misread::First>>; 2],
     /// The wrong tensor, if this one is hidden: an input of the wrong tensor that was never stored.
     seen: Option<hidden::Seen<'a>>,
 }
@@ -83,6 +87,12 @@ struct Hypothesis<'s> {
 fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) -> Hypothesis<'s> {
     Hypothesis { text: text.into(), predict: Box::new(predict) }
 }
+
+/// A function of a number; its words may have a place for the number's name.
+type Function = (&'static str, fn(f64) -> f64);
+
+/// A tensor that may explain the wrong one: its words, its name, whether it is of the step before, and its values.
+type Tensor<'a> = (String, TensorName, bool, &'a [f64]);
 
 /// The simplest mistake that explains the wrong elements: in the operation that makes the tensor, or in
 /// the one before it, which may be part of a fused kernel.
@@ -120,16 +130,20 @@ pub(crate) fn errors(finding: &Finding<'_>) -> Option<String> {
     })
 }
 
+/// The cause of NaN in `p`, if it is in just those elements whose exponential overflows `float32`.
+pub(crate) fn not_finite(finding: &Finding<'_>) -> Option<&'static str> {
+    outputs::overflows(&Wrong::new(finding)?)
+}
+
 impl<'a> Scene<'a> {
     fn new(wrong: &'a Wrong<'a>) -> Self {
         let Wrong { name, shape, expected, candidate, bounds, finding, chain } = *wrong;
         let dump = finding.context.candidate;
-        let largest = |data: &[f64]| data.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
         let unit = match dump.header.dtype {
             Dtype::F64 => f64::EPSILON,
             Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
         };
-        let bound = largest(bounds) / largest(expected).max(f64::MIN_POSITIVE);
+        let bound = largest_magnitude(bounds) / largest_magnitude(expected).max(f64::MIN_POSITIVE);
         let mut scene = Self {
             name,
             chain,
@@ -138,15 +152,19 @@ impl<'a> Scene<'a> {
             later: finding.later,
             expected,
             candidate,
-            bounds,
+            bounds: bounds.into(),
+            unit,
             shape,
             wrong: Vec::new(),
             probes: Vec::new(),
             relative: SLACK * bound.min(1e-2) + unit,
-            floor: if name == TensorName::X { SLACK * unit * largest(candidate) } else { 0.0 },
+            floor: if name == TensorName::X {
+                SLACK * unit * largest_magnitude(candidate)
+            } else {
+                0.0
+            },
             in_part: false,
             parts: OnceCell::new(),
-            firsts: [OnceCell::new(), OnceCell::new()],
             seen: None,
         };
         let all = 0..candidate.len();
@@ -167,6 +185,25 @@ impl<'a> Scene<'a> {
         scene
     }
 
+    /// This scene with room for a few more roundings of numbers of the size of an input's elements, or of the least size.
+    fn with_roundings_of<'s>(&'s self, input: &[f64], least: f64) -> Scene<'s> {
+        let roundings = |i: usize| ROUNDINGS * self.unit * input[i].abs().max(least);
+        let bounds = self.bounds.iter().enumerate().map(|(i, bound)| bound.max(roundings(i)));
+        Scene { bounds: bounds.collect(), ..self.again() }
+    }
+
+    /// A copy that is searched by itself.
+    fn again(&self) -> Scene<'_> {
+        Scene {
+            bounds: self.bounds.to_vec().into(),
+            wrong: self.wrong.clone(),
+            probes: self.probes.clone(),
+            parts: OnceCell::new(),
+            seen: self.seen.clone(),
+            ..*self
+        }
+    }
+
     fn explained(&mut self) -> Option<Pattern> {
         // ANCHOR: families
         type Family = fn(&Scene<'_>) -> Option<Pattern>;
@@ -178,15 +215,15 @@ impl<'a> Scene<'a> {
             multiples::bias,
             outputs::exchanged,
             features::exchanged,
-            functions::altered,
+            fitted::altered,
         ];
         let named: [Family; 6] = [
             pixels::misread,
-            misread::usual,
+            misread::exchanged,
             optimisers::by_roots_of_squares,
             multiples::plus_other,
             terms::subsets,
-            softmax::rows,
+            outputs::rows,
         ];
         let solved: [Family; 8] = [
             misread::in_any_way,
@@ -198,8 +235,7 @@ impl<'a> Scene<'a> {
             misread::in_any_way_and_scaled,
             features::combined,
         ];
-        let last: [Family; 3] =
-            [features::combined_of_three, fitted::of_rows_and_columns, gates::drawn];
+        let last: [Family; 2] = [fitted::of_rows_and_columns, gates::drawn];
         // ANCHOR_END: families
         let all: [(&[Family], bool); 8] = [
             (&[losses::formulas], false),
@@ -257,7 +293,10 @@ impl<'a> Scene<'a> {
         probes.dedup();
         let mut chances: Vec<f64> = probes.iter().map(chance).collect();
         chances.sort_by(f64::total_cmp);
-        hypotheses as f64 * chances.iter().skip(numbers).product::<f64>() < BY_CHANCE
+        // One or two numbers are little evidence, and all families are tried on them.
+        let families = if probes.len() < 3 { FAMILIES } else { 1.0 };
+        let alternatives = families * hypotheses as f64;
+        alternatives * chances.iter().skip(numbers).product::<f64>() < BY_CHANCE
     }
     // ANCHOR_END: tells
 
@@ -398,9 +437,9 @@ impl<'a> Scene<'a> {
         slope.is_finite().then_some((slope, start))
     }
 
-    /// Every tensor of this step and of the one before: its words, its name, whether it is of the step before, and its
-    /// values. Tensors that were computed from the wrong one explain nothing, and are left out.
-    fn tensors(&self) -> Vec<(String, TensorName, bool, &[f64])> {
+    /// Every tensor of this step and of the one before. Tensors that were computed from the wrong one explain nothing,
+    /// and are left out.
+    fn tensors(&self) -> Vec<Tensor<'_>> {
         let mut all = Vec::new();
         let made_of_it = self.chain.made_of(self.name);
         for name in self.chain.names() {

@@ -2,7 +2,7 @@
 
 use tensor::TensorName;
 
-use super::formula::Sum;
+use super::formula::Formula;
 use super::{Pattern, Scene, hypothesis};
 use crate::chain::operation::updated_from;
 use crate::finding::PatternKind;
@@ -86,23 +86,16 @@ pub(super) fn known_factors(scene: &Scene<'_>) -> Option<Pattern> {
     });
     whole.or_else(|| {
         let (parameter, gradient) = updated_from(scene.name)?;
-        let (w, dw) = (scene.chain.get(parameter)?, scene.chain.get(gradient)?);
-        let rate = scene.chain.learning_rate();
-        let mut steps = all.concat();
-        steps.extend([(1.0 / rate, format!("1/lr = 1/{rate:?}")), (0.0, "0".into())]);
-        let family = steps.into_iter().map(|(factor, text)| {
-            let text = format!("the step is {text} times what it should be");
-            hypothesis(text, move |i| w[i] - factor * rate * dw[i])
-        });
+        let (dw, rate) = (scene.chain.get(gradient)?, scene.chain.learning_rate());
         let text = format!("{parameter} is left out: it is the step alone");
-        scene.first(family.chain([hypothesis(text, |i| -rate * dw[i])]).collect())
+        scene.first(vec![hypothesis(text, |i| -rate * dw[i])])
     })
 }
 
 /// A bias without its product, or one that is left out, added twice or subtracted.
 pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = &Sum::new(scene)?;
-    let name = sum.names[2]?;
+    let sum = &Formula::sum(scene)?;
+    let name = sum.bias()?;
     let family = [
         (format!("it is {name} alone: the product is not added"), 0.0, 1.0),
         (format!("{name} is not added"), 1.0, -1.0),

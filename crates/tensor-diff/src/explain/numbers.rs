@@ -4,7 +4,7 @@ use tensor::TensorName;
 
 use super::Scene;
 use crate::chain::Chain;
-use crate::numeric::{largest_magnitude, norm};
+use crate::numeric::norm;
 
 /// The largest relative distance of a fitted number from the one that it is named after.
 const CLOSE: f64 = 2e-5;
@@ -55,20 +55,14 @@ pub(crate) fn simplest_between(low: f64, high: f64) -> f64 {
 
 fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     use TensorName::{A, Loss, P, Z};
-    use std::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, SQRT_2};
+    use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
     let rate = scene.chain.learning_rate();
     let constants = [
         (LN_2, "ln 2"),
         (LOG2_E, "1/ln 2"),
-        (LN_10, "ln 10"),
         (LOG10_E, "1/ln 10"),
-        (E, "e"),
-        (1.0 / E, "1/e"),
-        (SQRT_2, "the root of 2"),
-        (1.0 / SQRT_2, "1 over the root of 2"),
         (rate, "lr"),
         (1.0 - rate, "1 - lr"),
-        (1.0 + rate, "1 + lr"),
         (1.0 / 255.0, "1/255"),
     ];
     let mut named: Vec<(f64, String)> =
@@ -82,14 +76,10 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
             (rate * n, "lr·#"),
             (n.sqrt(), "the root of #"),
             (1.0 / n.sqrt(), "1 over the root of #"),
-            (n * n, "#²"),
-            (1.0 / (n * n), "1/#²"),
             (n - 1.0, "# - 1"),
             (1.0 / (n - 1.0), "1/(# - 1)"),
             (n / (n - 1.0), "#/(# - 1)"),
-            (n / (n + 1.0), "#/(# + 1)"),
             ((n - 1.0) / n, "(# - 1)/#"),
-            (1.0 / (n + 1.0), "1/(# + 1)"),
         ];
         named.extend(of_size.map(|(value, words)| (value, words.replace('#', text))));
     }
@@ -118,54 +108,43 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     if (value.abs() - 1.0).abs() < CLOSE || is(value.abs(), 2.0) {
         return None;
     }
-    found(1.0)
-        .or_else(|| found(-1.0).map(|text| format!("-{text}")))
-        .or_else(|| {
-            if short || !is_of_backward_pass {
-                return None;
-            }
-            // A simple multiple of the learning rate.
-            let of_rate = value / rate;
-            let short: f64 = format!("{of_rate:.2e}").parse().ok()?;
-            let own: f64 = format!("{value:.1e}").parse().ok()?;
-            (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
-        })
-        .or_else(|| of_norms(scene, value))
+    found(1.0).or_else(|| found(-1.0).map(|text| format!("-{text}"))).or_else(|| {
+        if short || !is_of_backward_pass {
+            return None;
+        }
+        // A simple multiple of the learning rate.
+        let of_rate = value / rate;
+        let short: f64 = format!("{of_rate:.2e}").parse().ok()?;
+        let own: f64 = format!("{value:.1e}").parse().ok()?;
+        (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
+    })
 }
 
-/// The words for a factor of all gradients, if it clips their global norm to a short number.
-pub(super) fn of_global_norm(chain: &Chain<'_>, factor: f64) -> Option<String> {
-    let all = chain
-        .names()
-        .into_iter()
-        .filter(|name| matches!(name, TensorName::Dw(_) | TensorName::Db(_)));
+/// The number with six decimals, or fewer digits if it is so small that they would hide it.
+pub(super) fn decimal(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-5 { plain(value) } else { format!("{value:.6}") }
+}
+
+/// The words for a factor of a gradient, if it clips the norm of all gradients, or its own, to a short number; empty if
+/// it doesn't.
+pub(super) fn clipped_to(chain: &Chain<'_>, name: TensorName, own: &[f64], factor: f64) -> String {
+    let names = chain.names().into_iter();
+    let all = names.filter(|name| matches!(name, TensorName::Dw(_) | TensorName::Db(_)));
     let squares = all.map(|name| Some(chain.compute(name)?.iter().map(|x| x * x).sum::<f64>()));
-    let norm = squares.sum::<Option<f64>>()?.sqrt();
-    let most: f64 = format!("{:.1e}", factor * norm).parse().ok()?;
-    (0.0 < factor && factor < 1.0 && is(factor * norm, most)).then(|| {
-        format!(
-            "{} over the norm of all gradients, {norm:.6}: they are clipped by their global norm",
-            plain(most)
-        )
-    })
-}
-
-/// A short number over the norm, or over the largest magnitude, of an input.
-fn of_norms(scene: &Scene<'_>, value: f64) -> Option<String> {
-    if is(value, format!("{value:.2e}").parse().ok()?) {
-        return None;
-    }
-    let inputs = scene.chain.operation(scene.name)?.inputs;
-    inputs.into_iter().find_map(|name| {
-        let values = scene.chain.get(name)?;
-        [(norm(values), "norm"), (largest_magnitude(values), "largest magnitude")]
-            .into_iter()
-            .find_map(|(size, what)| {
-                let product = value * size;
-                let short: f64 = format!("{product:.0e}").parse().ok()?;
-                is(product, short).then(|| format!("{} over the {what} of {name}", plain(short)))
-            })
-    })
+    let global = squares.sum::<Option<f64>>().unwrap_or(f64::NAN).sqrt();
+    let ways = [
+        (global, "all gradients".to_owned(), "they are clipped by their global norm"),
+        (norm(own), name.to_string(), "each gradient is clipped by its own norm"),
+    ];
+    let mut words = ways.into_iter().filter_map(|(norm, of, how)| {
+        let short = |value: f64| -> f64 { format!("{value:.1e}").parse().unwrap_or(f64::NAN) };
+        let most = short(factor * norm);
+        // A short factor is the simpler explanation.
+        let clips = 0.0 < factor && factor < 1.0 && !is(factor, short(factor));
+        let clips = clips && is(factor * norm, most);
+        clips.then(|| format!(", {} over the norm of {of}, {norm:.6}: {how}", plain(most)))
+    });
+    words.next().unwrap_or_default()
 }
 
 #[cfg(test)]

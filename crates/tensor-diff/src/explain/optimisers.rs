@@ -2,53 +2,44 @@
 //! gradients. Their first step is little evidence, so the next step, if the dump has one, has to fit as well.
 
 use super::numbers::plain;
+use super::solve::{Equation, least_squares};
 use super::{Pattern, Scene, hypothesis};
 use crate::chain::operation::updated_from;
 use tensor::Dump;
 
-/// An optimiser that keeps means of the gradients and of their squares.
-struct Optimiser {
-    name: &'static str,
-    /// The decay rates of the mean of the gradients, and of that of their squares.
-    keeps: [f64; 2],
-    /// Whether both means have a bias correction, because they begin at 0.
-    corrected: bool,
-    /// The weight of a new square, if it isn't 1 minus the decay rate.
-    square: Option<f64>,
-}
-
-impl Optimiser {
-    const fn new(name: &'static str, keeps: [f64; 2], corrected: bool) -> Self {
-        Self { name, keeps, corrected, square: None }
-    }
-}
+/// An optimiser that keeps means of the gradients and of their squares: its name, the decay rates of both means, the
+/// weight of a new square, and whether both means have a bias correction, because they begin at 0.
+#[derive(Clone, Copy)]
+struct Optimiser(&'static str, [f64; 2], f64, bool);
 
 const OPTIMISERS: [Optimiser; 7] = [
-    Optimiser::new("Adam", [0.9, 0.999], true),
-    Optimiser::new("Adam with 0.9 and 0.99", [0.9, 0.99], true),
-    Optimiser { square: Some(1.0), ..Optimiser::new("Adagrad", [0.0, 1.0], false) },
-    Optimiser::new("RMSprop with a decay of 0.9", [0.0, 0.9], false),
-    Optimiser::new("RMSprop with a decay of 0.99", [0.0, 0.99], false),
-    Optimiser::new("RMSprop with a decay of 0.999", [0.0, 0.999], false),
-    Optimiser::new("Adam without its bias correction", [0.9, 0.999], false),
+    Optimiser("Adam", [0.9, 0.999], 0.001, true),
+    Optimiser("Adam with 0.9 and 0.99", [0.9, 0.99], 0.01, true),
+    Optimiser("Adagrad", [0.0, 1.0], 1.0, false),
+    Optimiser("RMSprop with a decay of 0.9", [0.0, 0.9], 0.1, false),
+    Optimiser("RMSprop with a decay of 0.99", [0.0, 0.99], 0.01, false),
+    Optimiser("RMSprop with a decay of 0.999", [0.0, 0.999], 0.001, false),
+    Optimiser("Adam without its bias correction", [0.9, 0.999], 0.001, false),
 ];
 
-/// Usual epsilons, which keep a quotient finite.
-const EPSILONS: [f64; 8] = [1e-8, 1e-7, 1e-10, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
+/// The number of elements that determine a learning rate and a weight decay.
+const EQUATIONS: usize = 60;
+/// Usual epsilons, which keep a quotient finite; without one first.
+const EPSILONS: [f64; 9] = [0.0, 1e-8, 1e-7, 1e-10, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 
 impl Optimiser {
     /// The direction of the last step, from the gradients of one element in all steps.
-    fn direction(&self, gradients: &[f64], epsilon: f64) -> f64 {
-        let [first, second] = self.keeps;
+    fn direction(self, gradients: &[f64], epsilon: f64) -> f64 {
+        let Self(_, [first, second], new_square, corrected) = self;
         let (mut mean, mut squares) = (0.0, 0.0);
         for gradient in gradients {
             mean = first * mean + (1.0 - first) * gradient;
-            squares = second * squares + self.square.unwrap_or(1.0 - second) * gradient * gradient;
+            squares = second * squares + new_square * gradient * gradient;
         }
         if mean == 0.0 {
             return 0.0;
         }
-        if self.corrected {
+        if corrected {
             let steps = gradients.len() as i32;
             mean /= 1.0 - first.powi(steps);
             squares /= 1.0 - second.powi(steps);
@@ -79,11 +70,11 @@ impl<'a> Steps<'a> {
         whole.then(|| Self { gradient: gradient.to_string(), now, next })
     }
 
-    /// Whether the rule also explains the next step, from the gradients of both; `None` if there is no next step.
-    fn confirms(&self, scene: &Scene<'_>, step: impl Fn(f64, f64) -> f64) -> Option<bool> {
+    /// Whether the rule also explains the next step, from the parameter and the gradients of both; `None` if there is no next step.
+    fn confirms(&self, scene: &Scene<'_>, step: impl Fn(f64, f64, f64) -> f64) -> Option<bool> {
         let [w, dw, made] = self.next?;
         let fits = |i: usize| {
-            let off = (w[i] - step(self.now[1][i], dw[i]) - made[i]).abs();
+            let off = (w[i] - step(w[i], self.now[1][i], dw[i]) - made[i]).abs();
             off <= scene.tolerance(i, made[i])
         };
         let elements = made.len();
@@ -97,18 +88,33 @@ impl<'a> Steps<'a> {
 fn rate_of(scene: &Scene<'_>, steps: &Steps<'_>, direction: impl Fn(f64) -> f64) -> Option<f64> {
     let [w, dw] = steps.now;
     let &first = scene.probes.iter().find(|&&i| scene.candidate[i].is_finite())?;
-    let rate = (w[first] - scene.candidate[first]) / direction(dw[first]);
-    let short: f64 = plain(rate).parse().ok()?;
-    let near = |other: f64| (rate - other).abs() <= 1e-3 * other.abs();
+    near_short(scene, (w[first] - scene.candidate[first]) / direction(dw[first]))
+}
+
+/// The step's own learning rate or a short number, if one is near a rate.
+fn near_short(scene: &Scene<'_>, rate: f64) -> Option<f64> {
     let own = scene.chain.learning_rate();
-    let rate = if near(own) {
-        own
-    } else if near(short) {
-        short
-    } else {
-        rate
-    };
+    let short: f64 = plain(rate).parse().ok()?;
+    let near = |other: &f64| (rate - other).abs() <= 1e-3 * other.abs();
+    let rate = [own, short].into_iter().find(near).unwrap_or(rate);
     (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// The learning rate and the weight decay next to it, by which most of a parameter's elements moved.
+fn rate_and_decay(
+    scene: &Scene<'_>,
+    steps: &Steps<'_>,
+    direction: impl Fn(f64) -> f64,
+) -> Option<(f64, f64)> {
+    let [w, dw] = steps.now;
+    let equations = scene.known_wrong(EQUATIONS).into_iter().map(|i| Equation {
+        factors: vec![direction(dw[i]), w[i]],
+        result: w[i] - scene.candidate[i],
+    });
+    let found = least_squares(&equations.collect::<Vec<_>>())?;
+    let rate = near_short(scene, found[0])?;
+    let decay: f64 = format!("{:.1e}", found[1] / rate).parse().ok()?;
+    (decay > 0.0).then_some((rate, decay))
 }
 
 /// Momentum whose first step is a multiple of gradient descent's: dampened, or Nesterov's.
@@ -128,7 +134,7 @@ pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
         ..1.0 => rate * (1.0 - kept) * (kept * before + now),
         _ => rate * (now + kept * (kept * before + now)),
     };
-    if steps.confirms(scene, step) != Some(true) {
+    if steps.confirms(scene, |_, before, now| step(before, now)) != Some(true) {
         return None;
     }
     let text = format!("momentum of {kept}, {how}, as two steps show");
@@ -140,52 +146,56 @@ pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
     let steps = &Steps::new(scene)?;
     let [w, dw] = steps.now;
     let own = scene.chain.learning_rate();
-    let mut without_a_next_step: Vec<(&str, f64, f64)> = Vec::new();
-    for epsilon in [0.0].into_iter().chain(EPSILONS) {
-        for optimiser in &OPTIMISERS {
-            let direction = |gradient: f64| optimiser.direction(&[gradient], epsilon);
-            let Some(rate) = rate_of(scene, steps, direction) else { continue };
-            let made = |i: usize| w[i] - rate * direction(dw[i]);
-            let second =
-                |before: f64, now: f64| rate * optimiser.direction(&[before, now], epsilon);
-            if scene.try_numbers(made, String::new).is_none() {
-                continue;
+    let mut found: Vec<(Optimiser, f64)> = Vec::new();
+    for epsilon in EPSILONS {
+        let explained = |names: &str, optimiser: Optimiser, (rate, decay), how: &str| {
+            let mut text =
+                format!("{} is divided by the root of its squares: {names}", steps.gradient);
+            if epsilon != 0.0 {
+                text += &format!(" (with an epsilon of {epsilon:e})");
             }
+            if rate != own {
+                text += &format!(" and a learning rate of {}", plain(rate));
+            }
+            if decay != 0.0 {
+                let decay = plain(decay);
+                text += &format!(", and a weight decay of {decay} next to it, as in AdamW");
+            }
+            let made =
+                |i: usize| w[i] - rate * (optimiser.direction(&[dw[i]], epsilon) + decay * w[i]);
+            scene.try_numbers(made, || text + how)
+        };
+        for optimiser in OPTIMISERS {
+            let direction = |gradient: f64| optimiser.direction(&[gradient], epsilon);
+            let plainly = rate_of(scene, steps, direction).map(|rate| (rate, 0.0));
+            let decayed = || rate_and_decay(scene, steps, direction);
+            let two_steps = |rates| explained(optimiser.0, optimiser, rates, ", as two steps show");
+            let mut tried = plainly.into_iter().chain(std::iter::once_with(decayed).flatten());
+            let Some((pattern, (rate, decay))) =
+                tried.find_map(|rates| Some((two_steps(rates)?, rates)))
+            else {
+                continue;
+            };
+            let second = |w: f64, before, now| {
+                rate * (optimiser.direction(&[before, now], epsilon) + decay * w)
+            };
             match steps.confirms(scene, second) {
-                Some(true) => {
-                    let text = words(steps, optimiser.name, rate, epsilon, own);
-                    return scene.try_numbers(made, || format!("{text}, as two steps show"));
-                }
-                Some(false) => {}
-                None => without_a_next_step.push((optimiser.name, rate, epsilon)),
+                Some(true) => return Some(pattern),
+                None if decay == 0.0 => found.push((optimiser, rate)),
+                _ => {}
             }
         }
-        // The step's own learning rate is the simplest explanation.
-        let found = without_a_next_step.iter().find(|(_, rate, _)| *rate == own);
-        if let Some(&(name, rate, epsilon)) = found.or(without_a_next_step.first()) {
+        // Without a next step, the step's own learning rate is the simplest explanation.
+        let simplest = found.iter().find(|(_, rate)| *rate == own).or(found.first());
+        if let Some(&(optimiser, rate)) = simplest {
             // If no epsilon shows, the sign of the gradient explains the update equally well.
             if epsilon == 0.0 && rate == own {
                 return None;
             }
-            let same = without_a_next_step.iter().filter(|(_, other, _)| *other == rate);
-            let names: Vec<&str> = same.map(|(name, ..)| *name).collect();
-            let names = if names.is_empty() { name.to_owned() } else { names.join(", or ") };
-            let text = words(steps, &names, rate, epsilon, own);
-            let optimiser = OPTIMISERS.iter().find(|one| one.name == name)?;
-            let made = |i: usize| w[i] - rate * optimiser.direction(&[dw[i]], epsilon);
-            return scene.try_numbers(made, || format!("{text}, in its first step"));
+            let same = found.iter().filter(|(_, other)| *other == rate);
+            let names: Vec<&str> = same.map(|(one, _)| one.0).collect();
+            return explained(&names.join(", or "), optimiser, (rate, 0.0), ", in its first step");
         }
     }
     None
-}
-
-fn words(steps: &Steps<'_>, name: &str, rate: f64, epsilon: f64, own: f64) -> String {
-    let rate = if rate == own {
-        String::new()
-    } else {
-        format!(" and a learning rate of {}", plain(rate))
-    };
-    let epsilon =
-        if epsilon == 0.0 { String::new() } else { format!(" (with an epsilon of {epsilon:e})") };
-    format!("{} is divided by the root of its squares: {name}{epsilon}{rate}", steps.gradient)
 }

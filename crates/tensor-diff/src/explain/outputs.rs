@@ -1,11 +1,12 @@
-//! Formulas of `p` and of the loss with a step left out or exchanged.
+//! Formulas of `p` with a step left out or exchanged, and rows of it that are divided by anything but their sum. The
+//! right numerator is the one whose divisor is the same number throughout each row; then these numbers are explained.
 
 use tensor::{Loss, TensorName};
 
-use super::{Hypothesis, Pattern, Scene, hypothesis};
-use crate::chain::count;
-use crate::chain::output::loss as right_loss;
-use crate::numeric::{largest, sigmoid};
+use super::numbers::{number, plain};
+use super::{Function, Pattern, Scene, hypothesis};
+use crate::finding::Wrong;
+use crate::numeric::{extremes, largest, norm, sigmoid};
 
 /// A function of a row of the last `z` and of one of its elements.
 type Output = (&'static str, fn(&[f64], f64) -> f64);
@@ -40,6 +41,61 @@ fn quotient(row: &[f64], z: f64, of: fn(f64) -> f64) -> f64 {
     of(z) / row.iter().map(|&z| of(z)).sum::<f64>()
 }
 
+/// The functions above the line; the first three with other numbers subtracted from `z` as well, at `#`.
+const NUMERATORS: [Function; 7] = [
+    ("exp#", f64::exp),
+    ("2^#", f64::exp2),
+    ("#", |z| z),
+    ("10^z", |z| 10_f64.powf(z)),
+    ("exp(-z)", |z| (-z).exp()),
+    ("z²", |z| z * z),
+    ("z", |z| z),
+];
+
+/// The numerators of the quotients, each with its values; the first 15 are functions of a shifted `z`.
+fn numerators(z: &[f64], columns: usize) -> Vec<(String, Vec<f64>)> {
+    let rows = || z.chunks_exact(columns);
+    let same = |by: f64| vec![by; z.len() / columns];
+    let shifts: [(&str, Vec<f64>); 5] = [
+        ("(z - max z)", rows().map(largest).collect()),
+        ("(z)", same(0.0)),
+        ("(z - max of the first row)", same(largest(&z[..columns]))),
+        ("(z - max of the batch)", same(largest(z))),
+        ("(z - first z)", rows().map(|row| row[0]).collect()),
+    ];
+    let of = |name: &str, of: fn(f64) -> f64, (shift, by): &(&str, Vec<f64>)| {
+        let values = z.iter().enumerate().map(|(i, z)| of(z - by[i / columns])).collect();
+        (name.replace('#', shift), values)
+    };
+    let shifted =
+        NUMERATORS[..3].iter().flat_map(|&(name, f)| shifts.iter().map(move |s| (name, f, s)));
+    let others = NUMERATORS[3..].iter().map(|&(name, f)| (name, f, &shifts[1]));
+    shifted.chain(others).map(|(name, f, shift)| of(name, f, shift)).collect()
+}
+
+/// A function of a row that may be its divisor.
+type Divisor = (&'static str, fn(&[f64]) -> f64);
+
+const DIVISORS: [Divisor; 3] = [
+    ("its sum", |row| row.iter().sum()),
+    ("the root of the sum of its squares", norm),
+    ("the sum of its squares", |row| row.iter().map(|x| x * x).sum()),
+];
+
+/// The words for NaN where the exponential of `z` overflows `float32`, if there is none elsewhere.
+pub(super) fn overflows(wrong: &Wrong<'_>) -> Option<&'static str> {
+    let z = wrong.chain.get(TensorName::Z(wrong.chain.layers()))?;
+    let most = f64::from(f32::MAX).ln();
+    let mut elements = wrong.candidate.iter().zip(z);
+    let is = wrong.name == TensorName::P
+        && wrong.chain.losses() == [Loss::CrossEntropy]
+        && z.iter().any(|&z| z > most)
+        && elements.all(|(held, &z)| held.is_nan() == (z > most) || (z - most).abs() < 1e-3);
+    is.then_some(
+        "exp(z) overflows there, and infinity over infinity is NaN: max z is not subtracted",
+    )
+}
+
 /// Functions of a row of the last `z` in the place of `p`.
 pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.name != TensorName::P {
@@ -67,55 +123,31 @@ fn known(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(known.into_iter().chain(underflows).collect())
 }
 
-/// Every quotient of a function of `z` and a sum of another one: of `exp`, `2^` or no function; with or without a
-/// number subtracted first; and with a sum over the row, or over anything that may be taken for it.
+/// Every quotient of a function of `z` and a sum of another one, over the row or over anything that may be taken for it.
 fn quotients(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     let (rows, columns) = scene.rows_and_columns();
     if rows * columns != z.len() || columns == 0 {
         return None;
     }
-    let row = |r: usize| &z[r * columns..][..columns];
-    type Function = (&'static str, fn(f64) -> f64);
-    let functions: [Function; 3] = [("exp", f64::exp), ("2^", f64::exp2), ("", |z| z)];
-    // The number that is subtracted, by row.
-    let by_row = |of: &dyn Fn(usize) -> f64| -> Vec<f64> { (0..rows).map(of).collect() };
-    let shifts = [
-        ("(z)", vec![0.0; rows]),
-        ("(z - max z)", by_row(&|r| largest(row(r)))),
-        ("(z - max of the first row)", vec![largest(row(0)); rows]),
-        ("(z - max of the batch)", vec![largest(z); rows]),
-        ("(z - first z)", by_row(&|r| row(r)[0])),
-    ];
-    type Shifted<'a> = (String, fn(f64) -> f64, &'a [f64]);
-    let shifted: Vec<Shifted<'_>> = functions
-        .iter()
-        .flat_map(|(name, of)| {
-            shifts.iter().map(move |(shift, by)| (format!("{name}{shift}"), *of, &by[..]))
-        })
-        .collect();
-    let mut sums: Vec<(String, Vec<f64>)> = Vec::new();
-    for (name, of, shift) in &shifted {
-        let sum = by_row(&|r| row(r).iter().map(|&z| of(z - shift[r])).sum());
+    let above = &numerators(z, columns)[..15];
+    let mut below: Vec<(String, Vec<f64>)> = Vec::new();
+    for (name, values) in above {
+        let sums: Vec<f64> = values.chunks_exact(columns).map(|row| row.iter().sum()).collect();
         let of_other = |what: &str| format!("the sum {name} of the {what}");
-        sums.push((of_other("whole batch"), vec![sum.iter().sum(); rows]));
-        sums.push((of_other("first row"), vec![sum[0]; rows]));
-        sums.push((of_other("last row"), vec![sum[rows - 1]; rows]));
-        let above = by_row(&|r| if r == 0 { f64::NAN } else { sum[r - 1] });
-        sums.push((of_other("row above"), above));
-        sums.push((format!("sum {name}"), sum));
+        below.push((of_other("whole batch"), vec![sums.iter().sum(); rows]));
+        below.push((of_other("first row"), vec![sums[0]; rows]));
+        below.push((of_other("last row"), vec![sums[rows - 1]; rows]));
+        below.push((of_other("row above"), [&[f64::NAN], &sums[..rows - 1]].concat()));
+        below.push((format!("sum {name}"), sums));
     }
-    let mut family: Vec<Hypothesis<'_>> = Vec::new();
-    for (name, of, shift) in &shifted {
-        let above = |r: usize, at: usize| of(z[r * columns + at] - shift[r]);
-        for (below, sum) in &sums {
-            family.push(hypothesis(format!("it is {name} over {below}"), move |i| {
-                above(i / columns, i % columns) / sum[i / columns]
-            }));
-        }
+    let mut family = Vec::new();
+    for (name, values) in above {
+        family.extend(below.iter().map(|(below, sums)| {
+            hypothesis(format!("it is {name} over {below}"), move |i| values[i] / sums[i / columns])
+        }));
         let text = format!("it is {name} over its sum over the batch, not over the classes");
         family.push(hypothesis(text, move |i| {
-            let sum: f64 = (0..rows).map(|r| above(r, i % columns)).sum();
-            above(i / columns, i % columns) / sum
+            values[i] / values.iter().skip(i % columns).step_by(columns).sum::<f64>()
         }));
     }
     scene.first(family)
@@ -142,78 +174,110 @@ fn scaled(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(vec![softmax, hypothesis(text, move |i| sigmoid(factor * z[i]))])
 }
 
-/// Formulas that the loss may be mistaken for, and their values for these logits and labels.
-pub(super) fn wrong_losses(loss: Loss, z: &[f64], y: &[f64], classes: usize) -> Vec<(String, f64)> {
-    let samples = || z.chunks_exact(classes).zip(y.chunks_exact(classes));
-    let batch = count(z.len() / classes.max(1));
-    let mean = |of: &dyn Fn(&[f64], &[f64]) -> f64| -> f64 {
-        samples().map(|(z, y)| of(z, y)).sum::<f64>() / batch
-    };
-    let each =
-        |of: fn(f64, f64) -> f64| mean(&|z, y| z.iter().zip(y).map(|(&z, &y)| of(z, y)).sum());
-    let mut values: Vec<(&str, f64)> = match loss {
-        Loss::CrossEntropy => {
-            let with = |log_sum: fn(&[f64]) -> f64| {
-                mean(&|z, y| {
-                    let all = log_sum(z);
-                    z.iter().zip(y).map(|(z, y)| y * (all - z)).sum()
-                })
-            };
-            vec![
-                (
-                    "log2 in place of ln, of the sum of exponentials",
-                    with(|z| sum(z).log2() + largest(z)),
-                ),
-                (
-                    "log10 in place of ln, of the sum of exponentials",
-                    with(|z| sum(z).log10() + largest(z)),
-                ),
-                ("max z is not added back to the logarithm of the sum", with(|z| sum(z).ln())),
-                ("only max z is left of the logarithm of the sum", with(largest)),
-                ("the logarithm of the sum is not taken", with(|z| sum(z) + largest(z))),
-                (
-                    "z of the class is not subtracted",
-                    mean(&|z, y| (sum(z).ln() + largest(z)) * y.iter().sum::<f64>()),
-                ),
-            ]
+/// Rows of softmax's quotients with another divisor.
+pub(super) fn rows(scene: &Scene<'_>) -> Option<Pattern> {
+    if scene.name != TensorName::P
+        || scene.seen.is_some()
+        || scene.chain.losses() != [Loss::CrossEntropy]
+    {
+        return None;
+    }
+    let z = scene.chain.get(TensorName::Z(scene.chain.layers()))?;
+    let (_, columns) = scene.rows_and_columns();
+    if columns < 2 || !scene.tells_after(500, 2) {
+        return None;
+    }
+    let values = numerators(z, columns);
+    let found = values.iter().filter_map(|(text, values)| Rows::new(scene, text, values, columns));
+    let found: Vec<Rows<'_>> = found.collect();
+    let ways = [Rows::plainly, Rows::with_a_number];
+    ways.iter().find_map(|way| found.iter().find_map(|rows| way(rows, scene)))
+}
+
+/// The numerators, and the divisor of each row.
+struct Rows<'a> {
+    text: &'a str,
+    values: &'a [f64],
+    columns: usize,
+    /// By row; `None` for a row without wrong elements.
+    divisors: Vec<Option<f64>>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(scene: &Scene<'_>, text: &'a str, values: &'a [f64], columns: usize) -> Option<Self> {
+        let mut divisors = vec![None; values.len() / columns];
+        for &i in &scene.wrong {
+            let row = i / columns;
+            if divisors[row].is_some() {
+                continue;
+            }
+            let of_row = || row * columns..row * columns + columns;
+            let largest = of_row().max_by(|&a, &b| values[a].abs().total_cmp(&values[b].abs()))?;
+            let divisor = values[largest] / scene.candidate[largest];
+            if !divisor.is_finite() || !of_row().all(|i| scene.fits(i, values[i] / divisor)) {
+                return None;
+            }
+            divisors[row] = Some(divisor);
         }
-        // max(z, 0) - z·y + ln(1 + exp(-|z|))
-        Loss::Bce => BCE.map(|(text, of)| (text, each(of) / count(classes))).into(),
-        Loss::SquaredError => vec![
-            ("the difference is not squared", each(|z, y| 0.5 * (z - y))),
-            ("the magnitude of the difference is not squared", each(|z, y| 0.5 * (z - y).abs())),
-            ("y is added, not subtracted", each(|z, y| 0.5 * (z + y).powi(2))),
-            ("y is left out", each(|z, _| 0.5 * z * z)),
-        ],
-    };
-    let other =
-        |loss: Loss| (format!("it is another loss: {loss}"), right_loss(loss, z, y, classes));
-    let values = values.drain(..).map(|(text, value)| (text.to_owned(), value));
-    values.chain(Loss::ALL.map(other)).collect()
+        (divisors.iter().flatten().count() > 1).then_some(Self { text, values, columns, divisors })
+    }
+
+    fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.columns..][..self.columns]
+    }
+
+    fn divided(
+        &self,
+        scene: &Scene<'_>,
+        below: &[f64],
+        words: impl Fn() -> String,
+    ) -> Option<Pattern> {
+        scene.try_numbers(|i| self.values[i] / below[i / self.columns], words)
+    }
+
+    /// A divisor that is a function of its row, a multiple of it, or it plus a number.
+    fn plainly(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        let text = self.text;
+        DIVISORS.into_iter().find_map(|(name, of)| {
+            let below: Vec<f64> = (0..self.divisors.len()).map(|row| of(self.row(row))).collect();
+            let known = self.divisors.iter().zip(&below).find_map(|(d, b)| Some(((*d)?, *b)));
+            let (divisor, own) = known?;
+            let (factor, more) = (divisor / own, divisor - own);
+            let changed =
+                |of: &dyn Fn(f64) -> f64| below.iter().map(|b| of(*b)).collect::<Vec<_>>();
+            let found = self.divided(scene, &below, || format!("it is {text} over {name}"));
+            let found = found.or_else(|| {
+                let words = || format!("it is {text} over {} times {name}", number(scene, factor));
+                self.divided(scene, &changed(&|below| factor * below), words)
+            });
+            found.or_else(|| {
+                let words = || format!("{} is added to the divisor of {text}, {name}", plain(more));
+                self.divided(scene, &changed(&|below| more + below), words)
+            })
+        })
+    }
+
+    /// Divisors that follow no rule.
+    fn with_a_number(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        let &first = self.divisors.iter().flatten().next()?;
+        let below: Vec<f64> = self.divisors.iter().map(|d| d.unwrap_or(f64::NAN)).collect();
+        let all = self.divisors.iter().flatten();
+        let same = all.clone().all(|d| (d - first).abs() < 1e-5 * first.abs());
+        let (least, most) = extremes(all.copied());
+        // Each row has to confirm its number with two more elements.
+        if self.columns < 3 {
+            return None;
+        }
+        self.divided(scene, &below, || {
+            if same {
+                format!("it is {} over {} in every row", self.text, number(scene, first))
+            } else {
+                format!(
+                    "it is {} over a number of each row, from {least:.6} to {most:.6}, that is not \
+                     its sum: rows don't sum to 1",
+                    self.text
+                )
+            }
+        })
+    }
 }
-
-/// The sum of exponentials as a kernel computes it, with the largest `z` subtracted.
-fn sum(z: &[f64]) -> f64 {
-    z.iter().map(|c| (c - largest(z)).exp()).sum()
-}
-
-fn log(z: f64) -> f64 {
-    (-z.abs()).exp().ln_1p()
-}
-
-/// A term of binary cross-entropy, of a logit and its label.
-type Term = (&'static str, fn(f64, f64) -> f64);
-
-/// Wrong terms of binary cross-entropy.
-const BCE: [Term; 8] = [
-    ("the 1 + of ln(1 + exp(-|z|)) is left out", |z, y| z.max(0.0) - z * y - z.abs()),
-    ("ln(1 + exp(-|z|)) is left out", |z, y| z.max(0.0) - z * y),
-    ("the logarithm of 1 + exp(-|z|) is not taken", |z, y| {
-        z.max(0.0) - z * y + 1.0 + (-z.abs()).exp()
-    }),
-    ("log2 in place of ln", |z, y| z.max(0.0) - z * y + log(z) / std::f64::consts::LN_2),
-    ("max(z, 0) is left out", |z, y| log(z) - z * y),
-    ("z·y is left out", |z, _| z.max(0.0) + log(z)),
-    ("z·y is added, not subtracted", |z, y| z.max(0.0) + z * y + log(z)),
-    ("the term of 1 - y is left out", |z, y| y * ((-z).max(0.0) + log(z))),
-];

@@ -4,7 +4,6 @@ use tensor::TensorName;
 
 use super::formula::{Formula, Swap};
 use super::index::Map;
-use super::numbers::{number, plain};
 use super::{Pattern, Scene, hypothesis};
 
 /// The means and deviations of usual normalisations: MNIST's, none, and a half.
@@ -39,7 +38,7 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
         let family = ways
             .into_iter()
             .map(|(text, values)| hypothesis(format!("the pixels are {text}"), move |i| values[i]));
-        return scene.first(family.collect()).or_else(|| affine(scene));
+        return scene.first(family.collect());
     }
     let formula = &Formula::new(scene)?;
     let place = formula.operands.iter().position(|operand| operand.is("x"))?;
@@ -65,12 +64,4 @@ fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
         .map(made)
         .filter(|(_, values)| values.iter().zip(x).any(|(v, x)| (v - x).abs() > 1e-3))
         .collect()
-}
-
-/// A linear function of the right values.
-fn affine(scene: &Scene<'_>) -> Option<Pattern> {
-    let enough = scene.wrong.len() >= 4 && scene.tells_after(1, 2);
-    let (slope, start) = scene.line(&scene.wrong, scene.expected).filter(|_| enough)?;
-    let text = format!("it is {} times what it should be + {}", number(scene, slope), plain(start));
-    scene.try_numbers(|i| slope * scene.expected[i] + start, || text)
 }

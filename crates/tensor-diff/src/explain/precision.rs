@@ -1,9 +1,11 @@
 //! Operands, or results, that have fewer digits than they should.
 
-use super::formula::{Formula, Sum, Swap};
+use super::formula::{Formula, Swap};
 use super::index::Map;
 use super::{Hypothesis, Pattern, Scene, hypothesis};
+use crate::chain::count;
 use crate::finding::PatternKind;
+use tensor::TensorName::{Da, Db, Dw, Dz};
 
 /// A number format: its name, its fraction bits, and its least exponent.
 type Format = (&'static str, i32, i32);
@@ -127,10 +129,12 @@ const LEFT_OVER: f64 = 0.125;
 /// Such errors are far smaller than the bound of a long sum, so that few elements or none exceed their bounds. But they
 /// follow from the operands to the last digit, and a hypothesis that is right leaves nearly nothing of them.
 pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
-    let text = shortened_throughout(scene)?;
-    let text =
-        format!("{text}: that explains the errors of all elements, within their bounds or not");
-    Some(Pattern { kind: PatternKind::Explained, text, explains: 0 })
+    let operands = shortened_throughout(scene).map(|text| {
+        let text =
+            format!("{text}: that explains the errors of all elements, within their bounds or not");
+        Pattern { kind: PatternKind::Explained, text, explains: 0 }
+    });
+    operands.or_else(|| result(scene))
 }
 
 /// The operands that were shortened, and the format that they were shortened to.
@@ -172,7 +176,7 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
 /// A sum that is rounded after each term, from the first to the last. The products may be rounded as well, and the sum
 /// may start with the bias.
 fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = &Sum::new(scene)?;
+    let sum = &Formula::sum(scene)?;
     let mut family: Vec<Hypothesis<'_>> = Vec::new();
     for format in FORMATS.into_iter().take(2) {
         let short = move |value: f64| shortened(value, format, false);
@@ -197,44 +201,61 @@ fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
 /// neighbour, or as far off as the roundings of a sum may be. A `float32` is rarely such a number by chance,
 /// because many of its last digits would have to be 0.
 fn result(scene: &Scene<'_>) -> Option<Pattern> {
-    if scene.seen.is_some() || scene.wrong.len() < 3 {
+    let elements = || scene.candidate.iter().zip(scene.expected).enumerate();
+    let many = elements().filter(|(_, (held, right))| held != right).count() >= 16;
+    if scene.seen.is_some() || scene.wrong.len() < 3 && !many {
         return None;
     }
-    let all = || 0..scene.candidate.len();
-    let quantum = |i: usize, format: Format| {
-        let size = scene.expected[i].abs().max(scene.candidate[i].abs());
-        let exponent = (size.log2().floor() as i32).max(format.2);
-        f64::from(exponent - format.1).exp2()
+    // The distance of the farthest element, less its tolerance, in units of its quantum.
+    let farthest = |quantum: &dyn Fn(f64) -> f64| {
+        let off = elements().map(|(i, (held, right))| {
+            let off = (held - right).abs() - scene.tolerance(i, *right);
+            off / quantum(right.abs().max(held.abs()))
+        });
+        off.fold(0.0, f64::max)
     };
-    let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
     let explained = |text: String| {
         Some(Pattern { kind: PatternKind::Explained, text, explains: scene.wrong.len() })
     };
-    let terms = Sum::new(scene).map_or(1, |sum| sum.length);
+    let terms = Formula::sum(scene).map_or(1, |sum| sum.length);
     let [half, bfloat16, tf32] = FORMATS;
+    // A gradient may have been rounded before its division by B, which itself rounds to float32.
+    let is_gradient = matches!(scene.name, Da(_) | Db(_) | Dw(_) | Dz(_));
+    let batch = count(scene.chain.batch());
+    let scales = [(1.0, 0.0, ""), (batch, scene.unit, " before the division by B")];
     // The shortest first: its numbers are also numbers of the longer formats.
-    for format in [bfloat16, half, tf32] {
-        if !all().all(|i| shortened(scene.candidate[i], format, true) == scene.candidate[i]) {
+    for (format, (scale, off_it, when)) in
+        [bfloat16, half, tf32].into_iter().flat_map(|format| scales.map(|scale| (format, scale)))
+    {
+        let (name, digits, least) = format;
+        let on_it = |&held: &f64| {
+            let value = scale * held;
+            (shortened(value, format, false) - value).abs() <= off_it * value.abs()
+        };
+        if scale != 1.0 && !is_gradient || !scene.candidate.iter().all(on_it) {
             continue;
         }
-        let within = |quanta: f64| {
-            all().all(|i| {
-                off(i) <= quanta * quantum(i, format) + scene.tolerance(i, scene.expected[i])
-            })
-        };
-        let digits = format!(
-            "every element has {} binary digits after the point, as {} has",
-            format.1, format.0
+        let off = farthest(&|size| {
+            let exponent = ((scale * size).log2().floor() as i32).max(least);
+            f64::from(exponent - digits).exp2() / scale
+        });
+        let text = format!(
+            "every element has {digits} binary digits after the point, as {name} has{when}"
         );
-        if within(1.0) {
-            return explained(digits);
+        if off <= 1.0 {
+            return explained(text);
         }
-        if terms > 1 && within(terms as f64) {
+        if terms > 1 && off <= terms as f64 {
             return explained(format!(
-                "{digits}, and is off by more than the last of them: the sum is kept in {}",
-                format.0
+                "{text}, and is off by more than the last of them: the sum is kept in {name}"
             ));
         }
+    }
+    if scene.wrong.len() < 3 {
+        return None;
+    }
+    if elements().all(|(_, (&held, _))| held == scene.candidate[0]) {
+        return None;
     }
     // Decimal or binary places.
     let grids = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.5, 0.25, 0.125, 0.062_5];
@@ -242,21 +263,20 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
         let on_it = |value: f64| {
             ((value / grid).round() * grid - value).abs() <= 1e-6 * value.abs().max(1e-3 * grid)
         };
-        let different = all().any(|i| scene.candidate[i] != scene.candidate[0]);
-        let within = |steps: f64| {
-            all().all(|i| off(i) <= steps * grid + scene.tolerance(i, scene.expected[i]))
+        if !scene.candidate.iter().all(|&held| on_it(held)) {
+            return None;
+        }
+        let off = farthest(&|_| grid);
+        let smaller = |(i, (held, right)): (usize, (&f64, &f64))| {
+            held.abs() <= right.abs() + scene.tolerance(i, *right)
         };
-        let cut = within(1.0 + 1e-6)
-            && all().all(|i| {
-                scene.candidate[i].abs()
-                    <= scene.expected[i].abs() + scene.tolerance(i, scene.expected[i])
-            });
         // A number farther than half a step from the right one was not rounded to it: a sign, for example, is ±1.
-        (different && all().all(|i| on_it(scene.candidate[i])) && (cut || within(0.5 + 1e-6)))
-            .then(|| {
-                let how = if cut { "cut" } else { "rounded" };
-                explained(format!("every element is {how} to a multiple of {grid}"))
-            })?
+        let how = match off {
+            _ if off <= 1.0 + 1e-6 && elements().all(smaller) => "cut",
+            _ if off <= 0.5 + 1e-6 => "rounded",
+            _ => return None,
+        };
+        explained(format!("every element is {how} to a multiple of {grid}"))
     })
 }
 

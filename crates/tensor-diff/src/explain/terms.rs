@@ -3,7 +3,7 @@
 
 use tensor::{Loss, TensorName};
 
-use super::formula::Sum;
+use super::formula::Formula;
 use super::weights::of_weights;
 use super::{Pattern, Scene, hypothesis};
 use crate::describe::place::TILES;
@@ -13,55 +13,48 @@ use crate::numeric::prefix_sums;
 const MAX_STRIDE: usize = 64;
 /// In a sum of more terms than this, only ranges at its ends and single terms are tried.
 const MAX_LENGTH_FOR_RANGES: usize = 3000;
+/// In a sum of more terms than this, ranges with another weight are not looked for.
+const MAX_LENGTH_FOR_WEIGHTS: usize = 800;
 
-/// Some of the terms of a sum, by their indices.
+/// Some of the terms of a sum, by their indices: of each `tile` of them those in a range, or all but those.
 #[derive(Clone, Copy)]
-pub(super) enum Subset {
-    Range(usize, usize),
-    Every {
-        step: usize,
-        from: usize,
-    },
-    AllBut {
-        step: usize,
-        from: usize,
-    },
-    /// Of each `tile` of them, those from one on and up to another.
-    OfEach {
-        tile: usize,
-        from: usize,
-        to: usize,
-    },
+pub(super) struct Subset {
+    tile: usize,
+    from: usize,
+    to: usize,
+    all_but: bool,
 }
 
 impl Subset {
-    pub(super) fn contains(self, k: usize) -> bool {
-        match self {
-            Self::Range(from, to) => (from..to).contains(&k),
-            Self::Every { step, from } => k % step == from,
-            Self::AllBut { step, from } => k % step != from,
-            Self::OfEach { tile, from, to } => (from..to).contains(&(k % tile)),
-        }
+    const fn of_each(tile: usize, from: usize, to: usize) -> Self {
+        Self { tile, from, to, all_but: false }
+    }
+
+    /// A range of all terms, which are one tile.
+    pub(super) const fn range((from, to): (usize, usize)) -> Self {
+        Self::of_each(usize::MAX, from, to)
+    }
+
+    fn contains(self, k: usize) -> bool {
+        (self.from..self.to).contains(&(k % self.tile)) != self.all_but
     }
 
     /// The sum of these terms, of `length` terms.
     pub(super) fn sum(self, length: usize, term: impl Fn(usize) -> f64) -> f64 {
-        match self {
-            Self::Range(from, to) => (from..to).map(term).sum(),
-            Self::Every { step, from } => (from..length).step_by(step).map(term).sum(),
-            _ => (0..length).filter(|&k| self.contains(k)).map(term).sum(),
+        if self.tile == usize::MAX {
+            return (self.from..self.to).map(term).sum();
         }
+        (0..length).filter(|&k| self.contains(k)).map(term).sum()
     }
 
     /// The subset of `length` terms that corresponds to this one of `own` terms; a range may be counted from the end.
     pub(super) fn at_length(self, own: usize, length: usize, from_end: bool) -> Self {
-        match self {
-            Self::Range(from, to) if from_end => {
-                let moved = |at: usize| (at + length).saturating_sub(own);
-                Self::Range(moved(from), moved(to))
-            }
-            Self::Range(from, to) if to == own => Self::Range(from.min(length), length),
-            Self::Range(from, to) => Self::Range(from.min(length), to.min(length)),
+        let moved = |at: usize| (at + length).saturating_sub(own);
+        let (from, to) = (self.from, self.to);
+        match self.tile {
+            usize::MAX if from_end => Self::range((moved(from), moved(to))),
+            usize::MAX if to == own => Self::range((from.min(length), length)),
+            usize::MAX => Self::range((from.min(length), to.min(length))),
             _ => self,
         }
     }
@@ -73,26 +66,26 @@ impl Subset {
 
     /// The subsets of `length` terms that loops and tiles cut out, except ranges, in families, the simplest first.
     pub(super) fn families(length: usize) -> [Vec<Self>; 4] {
-        let range = |(from, to)| Self::Range(from, to);
-        let ends = [(0, 1), (length - 1, length), (1, length), (0, length - 1)].map(range);
+        let ends = [(0, 1), (length - 1, length), (1, length), (0, length - 1)].map(Self::range);
         let tiles = TILES.into_iter().filter(|&tile| tile < length).flat_map(|tile| {
             let whole = length / tile * tile;
             let last = if whole == length { length - tile } else { whole };
-            [(last, length), (0, tile), (tile, length), (0, last)].map(range)
+            [(last, length), (0, tile), (tile, length), (0, last)].map(Self::range)
         });
         let strides = (2..(MAX_STRIDE + 1).min(length))
             .flat_map(|step| (0..step).map(move |from| (step, from)))
             // One or two terms are no stride.
             .filter(|(step, from)| from + 2 * step < length)
-            .flat_map(|(step, from)| [Self::Every { step, from }, Self::AllBut { step, from }])
+            .map(|(step, from)| Self::of_each(step, from, from + 1))
+            .flat_map(|every| [every, Self { all_but: true, ..every }])
             // All but one in two are one in two.
-            .filter(|subset| !matches!(subset, Self::AllBut { step: 2, .. }));
+            .filter(|subset| !(subset.all_but && subset.tile == 2));
         let parts = (3..=16)
             .chain([32, 64])
             .filter(|&tile| tile < length)
             .flat_map(|tile| (1..tile).map(move |cut| (tile, cut)))
             .flat_map(|(tile, cut)| [(tile, cut, tile), (tile, 0, cut)])
-            .map(|(tile, from, to)| Self::OfEach { tile, from, to });
+            .map(|(tile, from, to)| Self::of_each(tile, from, to));
         [ends.into(), tiles.collect(), strides.collect(), parts.collect()]
     }
 }
@@ -107,43 +100,18 @@ pub(super) fn ranges(length: usize, all: bool) -> impl Iterator<Item = (usize, u
     ends.chain(singles).chain(rest)
 }
 
+/// Some of the terms left out, or added twice.
 pub(super) fn subsets(scene: &Scene<'_>) -> Option<Pattern> {
-    if scene.name == TensorName::P {
-        return denominators(scene);
-    }
-    let sum = Sum::new(scene)?;
-    let terms = Terms {
-        length: sum.length,
-        over: sum.over,
-        term: &|i, k| sum.term(i, k),
-        predict: &|i, part| scene.expected[i] - part,
-    };
-    terms.search(scene)
+    let is_output = scene.name == TensorName::P;
+    Terms::of(scene, |terms| {
+        let found = terms.group(scene).or_else(|| terms.search(scene));
+        found.or_else(|| if is_output { terms.weighted_range(scene) } else { None })
+    })
 }
 
-/// Softmax whose denominator leaves terms out, or adds them twice: the right value
-/// over one minus the part of its row that is left out.
-fn denominators(scene: &Scene<'_>) -> Option<Pattern> {
-    if scene.chain.losses() != [Loss::CrossEntropy] {
-        return None;
-    }
-    let columns = scene.chain.outputs();
-    let row = |i: usize| &scene.expected[i / columns * columns..][..columns];
-    let groups = TILES.into_iter().filter(|&tile| tile < columns).map(|tile| {
-        let text =
-            format!("each class is divided by the sum of only its group, in groups of {tile}");
-        hypothesis(text, move |i| {
-            let group = row(i).chunks(tile).nth(i % columns / tile);
-            scene.expected[i] / group.map_or(f64::NAN, |group| group.iter().sum())
-        })
-    });
-    let terms = Terms {
-        length: columns,
-        over: "classes of the sum below",
-        term: &|i, k| row(i)[k],
-        predict: &|i, part| scene.expected[i] / (1.0 - part),
-    };
-    scene.first(groups.collect()).or_else(|| terms.search(scene))
+/// A range of terms with any weight.
+pub(super) fn weighted_range(scene: &Scene<'_>) -> Option<Pattern> {
+    Terms::of(scene, |terms| terms.weighted_range(scene))
 }
 
 /// The terms of the sums that make a tensor.
@@ -155,22 +123,65 @@ struct Terms<'a> {
     term: &'a dyn Fn(usize, usize) -> f64,
     /// An element, from the sum of the terms that are left out. If terms are added twice, this sum is negative.
     predict: &'a dyn Fn(usize, f64) -> f64,
+    /// The sum of the terms that are left out, from the element.
+    left_out: &'a dyn Fn(usize) -> f64,
 }
 
 impl Terms<'_> {
-    /// Tries the hypothesis that a subset is left out, or with a `sign` of -1 that it is added twice.
-    fn without(&self, scene: &Scene<'_>, subset: Subset, sign: f64) -> Option<Pattern> {
-        let left_out = |i: usize| subset.sum(self.length, |k| (self.term)(i, k));
+    /// The terms of a sum of products, or those below softmax's line: there an element is the right value over one
+    /// minus the part of its row that is left out.
+    fn of(scene: &Scene<'_>, search: impl Fn(&Terms<'_>) -> Option<Pattern>) -> Option<Pattern> {
+        let (held, right) = (scene.candidate, scene.expected);
+        if scene.name != TensorName::P {
+            let sum = Formula::sum(scene)?;
+            return search(&Terms {
+                length: sum.length,
+                over: sum.over,
+                term: &|i, k| sum.term(i, k),
+                predict: &|i, part| right[i] - part,
+                left_out: &|i| right[i] - held[i],
+            });
+        }
+        let length = scene.chain.outputs();
+        let terms = Terms {
+            length,
+            over: "classes of the sum below",
+            term: &|i, k| right[i / length * length + k],
+            predict: &|i, part| right[i] / (1.0 - part),
+            left_out: &|i| 1.0 - right[i] / held[i],
+        };
+        if scene.chain.losses() == [Loss::CrossEntropy] { search(&terms) } else { None }
+    }
+
+    /// Softmax whose classes are divided by the sum of only some classes next to them.
+    fn group(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        let tiles = TILES.into_iter().filter(|&tile| tile < self.length);
+        let tiles = tiles.filter(|_| scene.name == TensorName::P);
+        let groups = tiles.map(|tile| {
+            let text =
+                format!("each class is divided by the sum of only its group, in groups of {tile}");
+            hypothesis(text, move |i| {
+                let from = i % self.length / tile * tile;
+                let group = from..(from + tile).min(self.length);
+                scene.expected[i] / group.map(|k| (self.term)(i, k)).sum::<f64>()
+            })
+        });
+        scene.first(groups.collect())
+    }
+
+    /// Tries the hypothesis that a subset has this weight.
+    fn weighted(&self, scene: &Scene<'_>, subset: Subset, weight: f64) -> Option<Pattern> {
+        let part = |i: usize| subset.sum(self.length, |k| (self.term)(i, k));
         scene.try_numbers(
-            |i| (self.predict)(i, sign * left_out(i)),
+            |i| (self.predict)(i, (1.0 - weight) * part(i)),
             || {
-                let weights = subset.weights(self.length, 1.0 - sign);
+                let weights = subset.weights(self.length, weight);
                 of_weights(scene, &weights, self.over).unwrap_or_default()
             },
         )
     }
 
-    /// Tries all subsets, the simplest first.
+    /// Tries to leave out each subset, and to add it twice, the simplest first.
     fn search(&self, scene: &Scene<'_>) -> Option<Pattern> {
         if self.length < 2 {
             return None;
@@ -178,30 +189,40 @@ impl Terms<'_> {
         let families = Subset::families(self.length).into_iter();
         let mut families = families.filter(|subsets| scene.tells(2 * subsets.len()));
         let found = families.find_map(|subsets| {
-            let mut both = subsets.into_iter().flat_map(|subset| [(subset, 1.0), (subset, -1.0)]);
-            both.find_map(|(subset, sign)| self.without(scene, subset, sign))
+            let mut both = subsets.into_iter().flat_map(|subset| [(subset, 0.0), (subset, 2.0)]);
+            both.find_map(|(subset, weight)| self.weighted(scene, subset, weight))
         });
-        found.or_else(|| {
-            let (from, to, sign) = self.range(scene)?;
-            self.without(scene, Subset::Range(from, to), sign)
-        })
+        let all = self.length <= MAX_LENGTH_FOR_RANGES;
+        let tells = || scene.tells(self.length * if all { self.length } else { 4 });
+        found.or_else(|| if tells() { self.range(scene, all, |_| vec![0.0, 2.0]) } else { None })
     }
 
-    /// The range that explains every probe by its absence, or by being added twice.
-    fn range(&self, scene: &Scene<'_>) -> Option<(usize, usize, f64)> {
-        let all = self.length <= MAX_LENGTH_FOR_RANGES;
-        if !scene.tells(self.length * if all { self.length } else { 4 }) {
-            return None;
-        }
+    /// The range that explains every probe by one of the weights for its part of the first probe.
+    fn range(
+        &self,
+        scene: &Scene<'_>,
+        all: bool,
+        weights: impl Fn(f64) -> Vec<f64>,
+    ) -> Option<Pattern> {
         let prefix = |&i: &usize| (i, prefix_sums((0..self.length).map(|k| (self.term)(i, k))));
         let prefixes: Vec<(usize, Vec<f64>)> = scene.probes.iter().map(prefix).collect();
-        let fits = |from: usize, to: usize, sign: f64| {
-            let part = |sums: &[f64]| sign * (sums[to] - sums[from]);
-            prefixes.iter().all(|(i, sums)| scene.fits(*i, (self.predict)(*i, part(sums))))
-        };
         ranges(self.length, all).find_map(|(from, to)| {
-            let sign = [1.0, -1.0].into_iter().find(|&sign| fits(from, to, sign))?;
-            Some((from, to, sign))
+            let part = |sums: &[f64]| sums[to] - sums[from];
+            let fits = |weight: f64| {
+                let made = |i, sums| (self.predict)(i, (1.0 - weight) * part(sums));
+                prefixes.iter().all(|(i, sums)| scene.fits(*i, made(*i, sums)))
+            };
+            let weight = weights(part(&prefixes.first()?.1)).into_iter().find(|&w| fits(w))?;
+            let near = weight.round();
+            let weight = if (weight - near).abs() < 1e-3 { near } else { weight };
+            self.weighted(scene, Subset::range((from, to)), weight)
         })
+    }
+    fn weighted_range(&self, scene: &Scene<'_>) -> Option<Pattern> {
+        let &first = scene.probes.iter().find(|&&i| scene.candidate[i].is_finite())?;
+        let known = scene.probes.len() >= 4 && scene.tells_after(self.length * self.length, 1);
+        let short = (3..=MAX_LENGTH_FOR_WEIGHTS).contains(&self.length);
+        let weight = |part: f64| vec![1.0 - (self.left_out)(first) / part];
+        if known && short { self.range(scene, true, weight) } else { None }
     }
 }

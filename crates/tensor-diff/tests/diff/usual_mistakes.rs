@@ -58,6 +58,11 @@ fn product(
 
 /// Two steps whose updates follow a rule: a function of an element's gradients so far.
 fn trained_by(rule: impl Fn(&[f64]) -> f64) -> Vec<Dump> {
+    trained(|_, gradients| rule(gradients))
+}
+
+/// Two steps whose updates follow a rule: a function of an element and of its gradients so far.
+fn trained(rule: impl Fn(f64, &[f64]) -> f64) -> Vec<Dump> {
     let mut run: Vec<Dump> = Vec::new();
     for step in 0..2 {
         let start = start(Loss::CrossEntropy);
@@ -72,7 +77,7 @@ fn trained_by(rule: impl Fn(&[f64]) -> f64) -> Vec<Dump> {
             let before: Vec<Vec<f64>> = run.iter().map(|dump| values(dump, gradient)).collect();
             let (w, dw) = (values(&dump, parameter), values(&dump, gradient));
             let all = |i: usize| before.iter().map(|dw| dw[i]).chain([dw[i]]).collect::<Vec<_>>();
-            set(&mut dump, next, (0..w.len()).map(|i| w[i] - rule(&all(i))));
+            set(&mut dump, next, (0..w.len()).map(|i| w[i] - rule(w[i], &all(i))));
         }
         run.push(dump);
     }
@@ -138,6 +143,10 @@ fn optimisers_other_than_gradient_descent() {
     let found = judge_run(&run, 1.0);
     let fault = found.first_faulty().unwrap().first_fault().unwrap();
     assert!(fault.pattern.as_ref().unwrap().text.contains("momentum of 0.9000"), "{fault:?}");
+    // Weight decay that the optimiser's quotient doesn't divide.
+    let decayed = trained(|w, gradients| adam(0.001, 1e-8)(gradients) + 0.001 * 0.05 * w);
+    let words = "Adam (with an epsilon of 1e-8) and a learning rate of 0.001, and a weight decay of 0.05 next to it";
+    assert!(explanation(&decayed).1.contains(words), "{:?}", explanation(&decayed));
     // A tenth of the rate in both steps isn't momentum, and the sign of the gradient isn't Adam.
     let (_, text) = explanation(&trained_by(|gradients| 0.01 * gradients[gradients.len() - 1]));
     assert!(!text.contains("momentum"), "{text}");
@@ -165,6 +174,117 @@ fn gradients_clipped_by_their_global_norm() {
     };
     reads(&start, Dw(2), words, |dump| scaled(dump, 0.25 / norm(dump)));
     is_not(&start, Dw(2), words, |dump| scaled(dump, 0.261_93 / norm(dump)));
+    let own = |dump: &Dump, name| values(dump, name).iter().map(|g| g * g).sum::<f64>().sqrt();
+    let words = "over the norm of dw1";
+    reads(&start, WNext(1), words, |dump| stepped(dump, 0.01 / own(dump, Dw(1))));
+    is_not(&start, WNext(1), words, |dump| stepped(dump, 0.012_347 / own(dump, Dw(1))));
+    reads(&start, Dw(2), "over the norm of dw2", |dump| scaled(dump, 0.05 / own(dump, Dw(2))));
+}
+
+/// Activations and slopes, each of whose operations rounds to float32.
+#[test]
+fn activations_in_single_precision() {
+    let start = start(Loss::CrossEntropy).scaled(3.0);
+    let sigmoid = |z: f32| 1.0 / (1.0 + (-z).exp());
+    let gelu = |z: f32| 0.5 * z * (1.0 + (0.797_884_6 * (z + 0.044_715 * z * z * z)).tanh());
+    let selu = |z: f32| 1.050_701 * if z > 0.0 { z } else { 1.673_263_2 * (z.exp() - 1.0) };
+    type Single<'a> = &'a dyn Fn(f32) -> f32;
+    let activations: [(&str, Single<'_>); 4] = [
+        ("it is z1 times sigmoid(z1)", &|z| z * sigmoid(z)),
+        ("it is gelu(z1) by its tanh formula", &gelu),
+        ("it is selu(z1)", &selu),
+        ("it is tanh(z1)", &f32::tanh),
+    ];
+    let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32);
+    for (words, of) in activations {
+        let made = |dump: &Dump| single(values(dump, Z(1))).map(|z| f64::from(of(z))).collect();
+        reads(&start, A(1), words, made);
+    }
+    let slopes: [(&str, Single<'_>); 3] = [
+        ("it is da1 times tanh's slope at z1", &|z| 1.0 - z.tanh() * z.tanh()),
+        ("it is da1 times sigmoid's slope at z1", &|z| sigmoid(z) * (1.0 - sigmoid(z))),
+        ("it is da1 times the slope of z1 times sigmoid(z1)", &|z| {
+            sigmoid(z) * (1.0 + z * (1.0 - sigmoid(z)))
+        }),
+    ];
+    for (words, slope) in slopes {
+        let made = |dump: &Dump| {
+            let z = single(values(dump, Z(1)));
+            let elements = single(values(dump, Da(1))).zip(z);
+            elements.map(|(da, z)| f64::from(da * slope(z))).collect()
+        };
+        reads(&start, Dz(1), words, made);
+    }
+    let other = |dump: &Dump| values(dump, Z(1)).iter().map(|z| z * (0.3 * z).tanh()).collect();
+    for words in ["gelu", "sigmoid", "selu"] {
+        is_not(&start, A(1), words, other);
+    }
+}
+
+#[test]
+fn rows_that_are_normalised() {
+    let start = start(Loss::CrossEntropy);
+    let normalised = |values: Vec<f64>, epsilon: f64| -> Vec<f64> {
+        let rows = values.chunks(17).flat_map(|row| {
+            let mean = row.iter().sum::<f64>() / 17.0;
+            let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 17.0;
+            row.iter().map(move |x| (x - mean) / (variance + epsilon).sqrt()).collect::<Vec<_>>()
+        });
+        rows.collect()
+    };
+    for name in [Z(1), A(1)] {
+        let words = "each row is normalised";
+        reads(&start, name, words, |dump| normalised(values(dump, name), 1e-5));
+        is_not(&start, name, words, |dump| normalised(values(dump, name), 0.37));
+    }
+}
+
+/// A limit so small that six decimals would print it as 0.
+#[test]
+fn tiny_limits_are_printed() {
+    let small = |start: &Start| {
+        values(&start.candidate(), P).iter().filter(|&&p| 1e-12 < p && p < 1e-8).count()
+    };
+    let scales = (4..60).map(|scale| start(Loss::CrossEntropy).scaled(scale as f32));
+    let start = scales.into_iter().find(|start| small(start) > 5).unwrap();
+    reads(&start, P, "nothing is below 1e-7", |dump| {
+        values(dump, P).iter().map(|p| p.max(1e-7)).collect()
+    });
+}
+
+/// Softmax without its maximum makes NaN of large logits.
+#[test]
+fn exponentials_that_overflow() {
+    let start = start(Loss::CrossEntropy).scaled(40.0);
+    let mut dump = start.candidate();
+    let z: Vec<f32> = values(&dump, Z(2)).iter().map(|&z| z as f32).collect();
+    let row = |z: &[f32]| {
+        let sum: f32 = z.iter().map(|z| z.exp()).sum();
+        z.iter().map(|z| f64::from(z.exp() / sum)).collect::<Vec<_>>()
+    };
+    let p: Vec<f64> = z.chunks(10).flat_map(row).collect();
+    assert!(p.iter().any(|p| p.is_nan()), "{z:?}");
+    *data(&mut dump, P) = p.clone();
+    let words = "exp(z) overflows there";
+    assert!(explanation(&[dump.clone()]).1.contains(words), "{:?}", explanation(&[dump]));
+    // NaN elsewhere has another cause.
+    let other = p.iter().position(|p| !p.is_nan()).unwrap();
+    data(&mut dump, P)[other] = f64::NAN;
+    assert!(!explanation(&[dump.clone()]).1.contains(words), "{:?}", explanation(&[dump]));
+}
+
+/// With 10 outputs and a learning rate of 0.1, a factor of a tenth may be either.
+#[test]
+fn a_tenth_may_be_a_mean_or_the_learning_rate() {
+    let start = start(Loss::CrossEntropy);
+    for (name, factor, also) in [(Dz(2), 0.1, true), (Dz(2), 10.0, false)] {
+        let mut dump = start.candidate();
+        let wrong: Vec<f64> = values(&dump, name).iter().map(|dz| factor * dz).collect();
+        set(&mut dump, name, wrong);
+        let (_, text) = explanation(&[dump]);
+        assert!(text.contains("there are 10 outputs"), "{text}");
+        assert_eq!(text.contains("or the learning rate is applied once more"), also, "{text}");
+    }
 }
 
 #[test]
@@ -250,6 +370,30 @@ fn results_with_the_digits_of_bfloat16() {
     }
 }
 
+/// Results in a shorter format, of which few or none are outside of their bounds, or that are divided by B afterwards.
+#[test]
+fn results_with_fewer_digits_within_their_bounds() {
+    let long = Start::new(&[784, 17, 10], 12, Loss::CrossEntropy, 5);
+    reads(&long, Z(1), "10 binary digits after the point", |dump| {
+        values(dump, Z(1)).iter().map(|&z| short(z, 10)).collect()
+    });
+    for batch in [37, 67] {
+        let start = Start::new(&[36, 17, 10], batch, Loss::CrossEntropy, 5);
+        let scale = batch as f64;
+        for (digits, words) in [
+            (7, "7 binary digits after the point, as bfloat16 has before the division by B"),
+            (10, "10 binary digits after the point, as TF32 has before the division by B"),
+        ] {
+            reads(&start, Dz(1), words, |dump| {
+                values(dump, Dz(1)).iter().map(|&dz| short(scale * dz, digits) / scale).collect()
+            });
+            is_not(&start, Dz(1), "digits after the point", |dump| {
+                values(dump, Dz(1)).iter().map(|&dz| short(dz, digits + 3)).collect()
+            });
+        }
+    }
+}
+
 /// A step that is much too small is not a step by rounded operands.
 #[test]
 fn a_tiny_update_is_not_one_by_whole_numbers() {
@@ -330,6 +474,27 @@ fn losses_with_smoothed_labels_or_an_epsilon() {
             assert!(!text.contains("smoothed") && !text.contains("added to p"), "{text:?}");
         }
     }
+}
+
+/// A penalty hardly changes from step to step, and so do many other numbers.
+#[test]
+fn a_nearly_constant_penalty_is_not_taken_for_another_number() {
+    let mut run = vec![start(Loss::CrossEntropy).candidate()];
+    for step in 1..4 {
+        let mut next = start(Loss::CrossEntropy).after(&run[step - 1]).candidate();
+        next.header.step = step as u64;
+        run.push(next);
+    }
+    for dump in &mut run {
+        let size: f64 = [W(1), W(2), B(2)]
+            .iter()
+            .map(|&w| values(dump, w).iter().map(|w| w.abs().powf(1.5)).sum::<f64>())
+            .sum();
+        let loss = values(dump, TensorName::Loss)[0];
+        set(dump, TensorName::Loss, [loss + 1e-3 * size]);
+    }
+    let (_, text) = explanation(&run);
+    assert!(text.is_empty() || text.contains("nearly the same in each step"), "{text}");
 }
 
 #[test]

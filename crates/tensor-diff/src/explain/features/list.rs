@@ -1,9 +1,10 @@
 //! The features that an element may be made of.
 
+use std::f64::consts::PI;
+
 use tensor::{Loss, TensorName};
 
-use super::super::Scene;
-use super::super::formula::Sum;
+use super::super::{Function, Scene};
 use crate::chain::count;
 use crate::chain::operation::updated_from;
 use crate::numeric::{sigmoid, sign, softplus};
@@ -19,85 +20,102 @@ fn feature<'a>(text: impl Into<String>, of: impl Fn(usize) -> f64 + 'a) -> Featu
     Feature { text: text.into(), note: "", of: Box::new(of) }
 }
 
-/// A function of one number; `#` stands for its name.
-type Function = (&'static str, fn(f64) -> f64);
-
-/// Functions that a nonlinearity, or its slope, may be mistaken for.
-const FUNCTIONS: [Function; 28] = [
+/// Functions that a nonlinearity, or its slope, may be mistaken for; `#` stands for the number's name.
+const FUNCTIONS: [Function; 22] = [
     ("#", |x| x),
     ("relu(#)", |x| x.max(0.0)),
     ("|#|", f64::abs),
     ("#²", |x| x * x),
-    ("relu(#)²", |x| x.max(0.0).powi(2)),
     ("# where it is below 0", |x| x.min(0.0)),
-    ("[# > 0]", |x| f64::from(u8::from(x > 0.0))),
+    ("[# > 0]", above),
     ("the sign of #", sign),
-    ("relu(-#)", |x| (-x).max(0.0)),
     ("exp(#)", f64::exp),
-    ("exp(-#)", |x| (-x).exp()),
     ("exp(#) - 1 where it is below 0", |x| x.min(0.0).exp_m1()),
-    ("2^#", f64::exp2),
     ("sigmoid(#)", sigmoid),
     ("# times sigmoid(#)", |x| x * sigmoid(x)),
+    ("the slope of # times sigmoid(#)", |x| sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)))),
+    ("gelu(#)", |x| x * normal(x)),
+    ("gelu's slope at #", |x| normal(x) + x * (-0.5 * x * x).exp() / (2.0 * PI).sqrt()),
     ("gelu(#) by its tanh formula", |x| {
-        let inner = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x);
+        let inner = (2.0 / PI).sqrt() * (x + 0.044_715 * x * x * x);
         0.5 * x * (1.0 + inner.tanh())
     }),
+    ("selu(#)", |x| SELU[0] * if x > 0.0 { x } else { SELU[1] * x.exp_m1() }),
+    ("selu's slope at #", |x| SELU[0] * if x > 0.0 { 1.0 } else { SELU[1] * x.exp() }),
     ("sigmoid's slope at #", |x| sigmoid(x) * (1.0 - sigmoid(x))),
     ("tanh(#)", f64::tanh),
     ("tanh's slope at #", |x| 1.0 - x.tanh().powi(2)),
     ("softplus(#)", softplus),
-    ("ln(1 + |#|)", |x| x.abs().ln_1p()),
-    ("ln |#|", |x| x.abs().ln()),
-    ("the root of |#|", |x| x.abs().sqrt()),
-    ("#³", |x| x * x * x),
     ("# / (1 + |#|)", |x| x / (1.0 + x.abs())),
-    ("1 / (1 + #²)", |x| 1.0 / (1.0 + x * x)),
-    ("sin #", f64::sin),
-    ("1/#", |x| 1.0 / x),
 ];
 
+/// The scale and the limit of selu (Klambauer et al., "Self-Normalizing Neural Networks", 2017).
+const SELU: [f64; 2] = [1.050_700_987_355_480_5, 1.673_263_242_354_377_2];
+
+/// The distribution function of the normal distribution, by the series of DLMF 7.6.2 for erf.
+fn normal(x: f64) -> f64 {
+    if x.abs() > 8.0 {
+        return above(x);
+    }
+    let (mut term, mut sum) = (x, x);
+    for n in 1..200 {
+        term *= x * x / f64::from(2 * n + 1);
+        sum += term;
+    }
+    0.5 + (-0.5 * x * x).exp() / (2.0 * PI).sqrt() * sum
+}
+
 /// Functions of the right value.
-const OF_EXPECTED: [Function; 9] = [
+const OF_EXPECTED: [Function; 4] = [
     ("#", |x| x),
     ("the magnitude of #", f64::abs),
     ("the square of #", |x| x * x),
     ("the sign of #", sign),
-    ("the root of the magnitude of #", |x| x.abs().sqrt()),
-    ("the third power of #", |x| x * x * x),
-    ("exp of #", f64::exp),
-    ("ln of #", f64::ln),
-    ("tanh of #", f64::tanh),
 ];
 
-/// A function of two numbers and, if it is made in the place of the right one, the mistake.
+/// A function of two numbers, `#` and `@`, and, if it is made in the place of the right one, the mistake.
 type OfTwo = (&'static str, &'static str, fn(f64, f64) -> f64);
 
 /// Functions of `p` and `y`, to be divided by B.
-const OUTPUT_GRADIENTS: [OfTwo; 18] = [
-    ("p", "y is left out", |p, _| p),
-    ("y", "p is left out", |_, y| y),
-    ("p·y", "", |p, y| p * y),
-    ("p²", "", |p, _| p * p),
-    ("p·(1 - p)", "", |p, _| p * (1.0 - p)),
-    ("(p - y)²", "", |p, y| (p - y).powi(2)),
-    ("|p - y|", "", |p, y| (p - y).abs()),
-    ("(p - y)·p·(1 - p)", "sigmoid's slope, which this loss cancels", |p, y| {
+const OF_P_AND_Y: [OfTwo; 10] = [
+    ("#", "y is left out", |p, _| p),
+    ("@", "p is left out", |_, y| y),
+    ("#²", "", |p, _| p * p),
+    ("#·(1 - #)", "", |p, _| p * (1.0 - p)),
+    ("(# - @)²", "", |p, y| (p - y).powi(2)),
+    ("(# - @)·#·(1 - #)", "sigmoid's slope, which this loss cancels", |p, y| {
         (p - y) * p * (1.0 - p)
     }),
-    ("(p - y)·p", "", |p, y| (p - y) * p),
-    ("(p - y)·(1 - p)", "", |p, y| (p - y) * (1.0 - p)),
-    ("(p - y)³", "", |p, y| (p - y).powi(3)),
-    ("the sign of p - y", "", |p, y| (p - y).signum()),
-    ("ln p", "", |p, _| p.ln()),
-    ("y/p", "", |p, y| y / p),
-    ("the root of p", "", |p, _| p.abs().sqrt()),
-    ("y·ln p", "", |p, y| y * p.ln()),
-    ("(p - y) / (p·(1 - p))", "the gradient with respect to p, not to z", |p, y| {
+    ("the sign of # - @", "", |p, y| (p - y).signum()),
+    ("@/#", "", |p, y| y / p),
+    ("(# - @) / (#·(1 - #))", "the gradient with respect to p, not to z", |p, y| {
         (p - y) / (p * (1.0 - p))
     }),
-    ("-y / p", "the gradient with respect to p, not to z", |p, y| -y / p),
+    ("-@ / #", "the gradient with respect to p, not to z", |p, y| -y / p),
 ];
+
+/// Functions of `da` and `z`.
+const OF_DA_AND_Z: [OfTwo; 4] = [
+    ("#", "", |da, _| da),
+    ("@", "", |_, z| z),
+    ("[@ > 0]", "the gradient is left out", |_, z| above(z)),
+    ("# where @ is not above 0", "the mask is turned round", |da, z| da * (1.0 - above(z))),
+];
+
+/// Functions of `da` and `a`.
+const OF_DA_AND_A: [OfTwo; 2] = [
+    ("# times @·(1 - @)", "sigmoid's slope in place of relu's", |da, a| da * a * (1.0 - a)),
+    ("# times (1 - @²)", "tanh's slope in place of relu's", |da, a| da * (1.0 - a * a)),
+];
+
+/// Functions of a parameter and its gradient.
+const OF_W_AND_DW: [OfTwo; 3] =
+    [("#", "", |w, _| w), ("@", "", |_, dw| dw), ("#·@", "", |w, dw| w * dw)];
+
+/// 1 for a number above 0, else 0.
+fn above(z: f64) -> f64 {
+    f64::from(u8::from(z > 0.0))
+}
 
 /// The words after a sum of features.
 pub(super) fn over(scene: &Scene<'_>) -> &'static str {
@@ -115,11 +133,8 @@ pub(super) fn features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
     let scale = if is_output_gradient(scene) { 1.0 / count(scene.chain.batch()) } else { 1.0 };
     let mut all = own_features(scene);
     let expected = scene.expected;
-    all.extend(of_one(RIGHT, move |i| expected[i], &OF_EXPECTED));
+    all.extend(of_one(RIGHT, expected, &OF_EXPECTED));
     all.insert(all.len() - OF_EXPECTED.len() + 1, feature("1", move |_| scale));
-    let numbered = |axis: &str| format!("{RIGHT} times the number of its {axis}");
-    all.push(feature(numbered("row"), move |i| expected[i] * count(i / columns)));
-    all.push(feature(numbered("column"), move |i| expected[i] * count(i % columns)));
     for (text, name, earlier, values) in scene.tensors() {
         if name == scene.name && !earlier {
             continue;
@@ -141,13 +156,27 @@ pub(super) fn features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
     all
 }
 
-/// Functions of one number.
+/// Functions of one tensor.
 fn of_one<'a>(
     name: &str,
-    value: impl Fn(usize) -> f64 + Copy + 'a,
+    values: &'a [f64],
     functions: &[Function],
 ) -> impl Iterator<Item = Feature<'a>> {
-    functions.iter().map(move |&(text, of)| feature(text.replace('#', name), move |i| of(value(i))))
+    functions
+        .iter()
+        .map(move |&(text, of)| feature(text.replace('#', name), move |i| of(values[i])))
+}
+
+/// Functions of two tensors, times a number.
+fn of_two<'a>(
+    [(one, a), (other, b)]: [(&str, &'a [f64]); 2],
+    scale: f64,
+    functions: &'static [OfTwo],
+) -> impl Iterator<Item = Feature<'a>> {
+    functions.iter().map(move |&(text, note, of)| Feature {
+        note,
+        ..feature(text.replace('#', one).replace('@', other), move |i| scale * of(a[i], b[i]))
+    })
 }
 
 /// Functions of the operation's own operands.
@@ -156,15 +185,15 @@ pub(super) fn own_features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
 }
 
 fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
-    use TensorName::{A, BNext, Da, Dz, P, WNext, Y, Z};
+    use TensorName::{A, B, BNext, Da, Dz, P, WNext, Y, Z};
     let chain = scene.chain;
-    let last = Z(chain.layers());
-    let get = |name: TensorName| Some((name.to_string(), chain.get(name)?));
+    let last = chain.layers();
     let mut all = Vec::new();
     match scene.name {
-        A(l) => {
-            let (name, z) = get(Z(l))?;
-            all.extend(of_one(&name, |i| z[i], &FUNCTIONS));
+        A(layer) => all.extend(of_one(&Z(layer).to_string(), chain.get(Z(layer))?, &FUNCTIONS)),
+        Z(layer) => {
+            let (b, columns) = (chain.get(B(layer))?, scene.rows_and_columns().1);
+            all.push(feature(B(layer).to_string(), move |i| b[i % columns]));
         }
         P => {
             if chain.losses() == [Loss::CrossEntropy] {
@@ -172,74 +201,38 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
                 let text = "p / (1 - p): the class itself is left out of its sum";
                 all.push(feature(text, move |i| p[i] / (1.0 - p[i])));
             }
-            let (name, z) = get(last)?;
-            all.extend(of_one(&name, |i| z[i], &FUNCTIONS));
+            all.extend(of_one(&Z(last).to_string(), chain.get(Z(last))?, &FUNCTIONS));
         }
-        Dz(l) if Z(l) == last => {
+        Dz(layer) if layer == last => {
             let (p, y) = (chain.get(P)?, chain.get(Y)?);
             let scale = 1.0 / count(chain.batch());
-            all.extend(OUTPUT_GRADIENTS.map(|(text, note, of)| Feature {
-                note,
-                ..feature(text, move |i| scale * of(p[i], y[i]))
-            }));
-            if let Some((name, z)) = get(last) {
-                all.push(feature(&name[..], move |i| scale * z[i]));
-                all.push(feature(format!("(p - y)·{name}"), move |i| {
-                    scale * (p[i] - y[i]) * z[i]
-                }));
+            all.extend(of_two([("p", p), ("y", y)], scale, &OF_P_AND_Y));
+            if let Some(z) = chain.get(Z(last)) {
+                all.push(feature(Z(last).to_string(), move |i| scale * z[i]));
+                let text = format!("(p - y)·{}", Z(last));
+                all.push(feature(text, move |i| scale * (p[i] - y[i]) * z[i]));
             }
         }
-        Dz(l) => {
-            let ((of_da, da), z) = (get(Da(l))?, chain.mask(l)?);
-            let of_z = Z(l).to_string();
-            all.push(feature(&of_da[..], |i| da[i]));
+        Dz(layer) => {
+            let (da, z) = (chain.get(Da(layer))?, chain.mask(layer)?);
+            let [of_da, of_z, of_a] = [Da(layer), Z(layer), A(layer)].map(|name| name.to_string());
+            let two = [(&of_da[..], da), (&of_z[..], z)];
+            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[..1]));
             for (text, of) in FUNCTIONS {
                 let text = format!("{of_da} times {}", text.replace('#', &of_z));
                 all.push(feature(text, move |i| da[i] * of(z[i])));
             }
-            all.extend(of_one(&of_da, |i| da[i], &FUNCTIONS[2..8]));
-            all.push(feature(&of_z[..], |i| z[i]));
-            let noted =
-                |note, text: String, of: Box<dyn Fn(usize) -> f64 + 'a>| Feature { text, note, of };
-            let gate = format!("[{of_z} > 0]");
-            let passed = move |i: usize| f64::from(u8::from(z[i] > 0.0));
-            all.push(noted("the gradient is left out", gate, Box::new(passed)));
-            let turned = format!("{of_da} where {of_z} is not above 0");
-            let of = move |i: usize| da[i] * (1.0 - passed(i));
-            all.push(noted("the mask is turned round", turned, Box::new(of)));
-            if let Some((name, a)) = get(A(l)) {
-                let slope = format!("{of_da} times {name}·(1 - {name})");
-                let of = move |i: usize| da[i] * a[i] * (1.0 - a[i]);
-                all.push(noted("sigmoid's slope in place of relu's", slope, Box::new(of)));
-                let slope = format!("{of_da} times (1 - {name}²)");
-                let of = move |i: usize| da[i] * (1.0 - a[i] * a[i]);
-                all.push(noted("tanh's slope in place of relu's", slope, Box::new(of)));
-            }
+            all.extend(of_one(&of_da, da, &FUNCTIONS[2..7]));
+            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[1..]));
+            let a = chain.get(A(layer)).into_iter();
+            all.extend(a.flat_map(|a| of_two([two[0], (&of_a, a)], 1.0, &OF_DA_AND_A)));
         }
         WNext(_) | BNext(_) => {
             let (parameter, gradient) = updated_from(scene.name)?;
-            let ((w_name, w), (dw_name, dw)) = (get(parameter)?, get(gradient)?);
-            all.push(feature(&w_name[..], |i| w[i]));
-            all.push(feature(&dw_name[..], |i| dw[i]));
-            all.push(feature(format!("{w_name}·{dw_name}"), |i| w[i] * dw[i]));
-            all.extend(of_one(&w_name, |i| w[i], &FUNCTIONS[1..]));
-            all.extend(of_one(&dw_name, |i| dw[i], &FUNCTIONS[1..]));
-        }
-        Z(_) => {
-            let sum = Sum::new(scene)?;
-            let (b, columns) = (sum.base?, sum.columns);
-            let name = sum.names[2]?.to_string();
-            let bias = move |i: usize| b[i % columns];
-            let product = move |i: usize| scene.expected[i] - bias(i);
-            all.push(feature("the product", product));
-            all.push(feature(&name[..], bias));
-            all.push(feature(format!("the product times {name}"), move |i| product(i) * bias(i)));
-            let of = move |i: usize| product(i).max(bias(i));
-            all.push(feature(format!("the larger of the product and {name}"), of));
-            let of = move |i: usize| product(i).min(bias(i));
-            all.push(feature(format!("the smaller of the product and {name}"), of));
-            all.extend(of_one("the product", product, &FUNCTIONS[1..]));
-            all.extend(of_one(&name, bias, &FUNCTIONS[1..]));
+            let (w, dw) = (chain.get(parameter)?, chain.get(gradient)?);
+            let names = [parameter, gradient].map(|name| name.to_string());
+            all.extend(of_two([(&names[0], w), (&names[1], dw)], 1.0, &OF_W_AND_DW));
+            all.extend(of_one(&names[1], dw, &FUNCTIONS[1..]));
         }
         _ => {}
     }

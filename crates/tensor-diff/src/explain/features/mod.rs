@@ -1,7 +1,9 @@
-//! Elements as a sum of at most three features with factors. Features are functions of the operands, other tensors, and
+//! Elements as a sum of at most two features with factors. Features are functions of the operands, other tensors, and
 //! the right value. A few elements determine the factors, which have to reproduce all others.
 
 mod list;
+
+use tensor::TensorName;
 
 use super::numbers::{number, plain};
 use super::solve::{Equation, least_squares};
@@ -11,12 +13,23 @@ use list::{Feature, features, own_features};
 /// The number of wrong elements, and of right ones, that determine the factors.
 const WRONG: usize = 40;
 const RIGHT: usize = 24;
-/// The number of features that are tried in threes.
-const IN_THREES: usize = 12;
 
 /// One feature of the operation's own operands in the place of the right value; with any factor if it is a known
 /// mistake.
 pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
+    // In a nonlinearity or its slope, several roundings follow each other.
+    let (input, least) = match scene.name {
+        // exp(z) - 1 rounds as 1 does, however small z is.
+        TensorName::A(layer) => (scene.chain.get(TensorName::Z(layer)), 0.25),
+        TensorName::Dz(layer) if layer < scene.chain.layers() => {
+            (scene.chain.get(TensorName::Da(layer)), 0.0)
+        }
+        _ => (None, 0.0),
+    };
+    exchanged_within(scene).or_else(|| exchanged_within(&scene.with_roundings_of(input?, least)))
+}
+
+fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
     let features = own_features(scene);
     let all = 0..features.len();
     let exactly = all.clone().filter(|_| scene.tells(features.len())).find_map(|at| {
@@ -42,16 +55,6 @@ pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     let two = (0..all).flat_map(|b| (0..b).map(move |a| vec![a, b]));
     of_size(scene, &features, &sample, 1, all, one)
         .or_else(|| of_size(scene, &features, &sample, 2, all * all / 2, two))
-}
-
-/// Three features with factors.
-pub(super) fn combined_of_three(scene: &Scene<'_>) -> Option<Pattern> {
-    let features = features(scene);
-    let sample = Sample::new(scene, &features)?;
-    let core = features.len().min(IN_THREES);
-    let three =
-        (0..core).flat_map(|c| (0..c).flat_map(move |b| (0..b).map(move |a| vec![a, b, c])));
-    of_size(scene, &features, &sample, 3, core * core * core / 6, three)
 }
 
 fn of_size(
@@ -109,32 +112,19 @@ impl Sample {
         (wrong > 1).then(|| Self { columns, results: column(&|i| scene.candidate[i]), wrong })
     }
 
-    /// The factors of these features that reproduce the whole sample.
+    /// The factors of these features that reproduce the whole sample to within a few bounds.
     fn solve(&self, chosen: &[usize]) -> Option<Vec<f64>> {
-        let row = |at: usize| Equation {
+        let row = |(at, &result): (usize, &f64)| Equation {
             factors: chosen.iter().map(|&feature| self.columns[feature][at]).collect(),
-            result: self.results[at],
+            result,
         };
-        // Two more equations than factors refuse most combinations.
-        let few = (chosen.len() + 2).min(self.results.len());
-        let step = (self.wrong / few).max(1);
-        let first: Vec<Equation> =
-            (0..few).map(|at| row((at * step).min(self.results.len() - 1))).collect();
-        if least_squares(&first).is_some_and(|f| !self.meets(chosen, &f, first.len(), step)) {
-            return None;
-        }
-        let all: Vec<Equation> = (0..self.results.len()).map(row).collect();
-        let factors = least_squares(&all)?;
-        self.meets(chosen, &factors, self.results.len(), 1).then_some(factors)
-    }
-
-    /// Whether one element in `step`, `count` of them, is met to within a few bounds.
-    fn meets(&self, chosen: &[usize], factors: &[f64], count: usize, step: usize) -> bool {
-        (0..count).map(|at| (at * step).min(self.results.len() - 1)).all(|at| {
-            let made: f64 =
-                chosen.iter().zip(factors).map(|(&feature, f)| f * self.columns[feature][at]).sum();
-            (made - self.results[at]).abs() <= 2.0
-        })
+        let rows: Vec<Equation> = self.results.iter().enumerate().map(row).collect();
+        let factors = least_squares(&rows)?;
+        let meets = |row: &Equation| {
+            let made: f64 = row.factors.iter().zip(&factors).map(|(x, factor)| x * factor).sum();
+            (made - row.result).abs() <= 2.0
+        };
+        rows.iter().all(meets).then_some(factors)
     }
 }
 

@@ -2,13 +2,12 @@
 //! for each step. A formula has to reproduce those of all steps from the wrong one on; if none does, that of the wrong
 //! step only.
 
-mod summands;
+mod formulas;
 
 use tensor::{Dump, Loss, TensorName};
 
-use super::index::{At, Map, Operand};
-use super::numbers::{number, plain};
-use super::outputs::wrong_losses;
+use super::index::{At, Operand};
+use super::numbers::{decimal, number};
 use super::precision::ways;
 use super::terms::{Subset, ranges};
 use super::weights::of_weights;
@@ -18,6 +17,7 @@ use crate::chain::output::{loss, output};
 use crate::chain::{Chain, count};
 use crate::finding::PatternKind;
 use crate::numeric::log_sum_exp;
+use formulas::{Formula, summands, wrong};
 
 /// The tolerance of a prediction, in bounds: it uses the dump's own numbers, and rounds differently.
 const SLACK: f64 = 1.5;
@@ -34,9 +34,6 @@ struct Step<'a> {
     expected: f64,
     relative: f64,
 }
-
-/// A prediction of a step's loss.
-type Prediction<'a> = Box<dyn Fn(&Step<'_>) -> f64 + 'a>;
 
 impl Step<'_> {
     fn z(&self) -> &[f64] {
@@ -77,10 +74,10 @@ impl Step<'_> {
                 <= SLACK * self.relative * value.abs().max(self.expected.abs())
     }
 
-    /// How likely a number is to fit by chance.
-    fn chance(&self) -> f64 {
+    /// How likely a number is to fit by chance, if another one is the simplest explanation.
+    fn chance(&self, simplest: f64) -> f64 {
         let size = self.held.abs().max(self.expected.abs());
-        (2.0 * SLACK * self.relative * size / (self.held - self.expected).abs()).min(1.0)
+        (2.0 * SLACK * self.relative * size / (self.held - simplest).abs()).min(1.0)
     }
 }
 
@@ -130,15 +127,22 @@ impl Search<'_> {
     /// Whether one of `members` formulas would hardly ever reproduce all losses by chance, if `free` of them were
     /// used up to find its numbers.
     fn tells(&self, members: usize, free: usize) -> bool {
-        let mut chances: Vec<f64> = self.steps.iter().map(Step::chance).collect();
+        self.tells_more_than(members, free, 0.0)
+    }
+
+    /// Like [`tells`](Self::tells), of errors that all but equal this number: what every nearly constant formula
+    /// reproduces shows nothing of it.
+    fn tells_more_than(&self, members: usize, free: usize, constant: f64) -> bool {
+        let chance = |step: &Step<'_>| step.chance(step.expected + constant);
+        let mut chances: Vec<f64> = self.steps.iter().map(chance).collect();
         chances.sort_by(f64::total_cmp);
         members as f64 * chances.iter().skip(free).product::<f64>() < BY_CHANCE
             && self.steps.len() > free
     }
 
-    /// Whether these are the losses, by the index of a step.
-    fn fits(&self, made: impl Fn(usize) -> f64) -> bool {
-        self.steps.iter().enumerate().all(|(at, step)| step.fits(made(at)))
+    /// Whether these are the losses.
+    fn fits(&self, made: impl Fn(&Step<'_>) -> f64) -> bool {
+        self.steps.iter().all(|step| step.fits(made(step)))
     }
 
     fn explained(&self, text: String) -> Option<Pattern> {
@@ -149,25 +153,34 @@ impl Search<'_> {
         Some(Pattern { kind: PatternKind::Explained, text, explains: 1 })
     }
 
+    /// The first formula of a family that reproduces the losses: by itself or, with `plus`, added to the right value; if
+    /// `scaled`, times a factor that the first loss determines.
+    fn first(
+        &self,
+        family: &[Formula<'_>],
+        [plus, scaled]: [bool; 2],
+        words: impl Fn(&str, f64) -> String,
+    ) -> Option<Pattern> {
+        if !self.tells(family.len(), scaled.into()) {
+            return None;
+        }
+        let base = |step: &Step<'_>| if plus { step.expected } else { 0.0 };
+        family.iter().find_map(|(text, of)| {
+            let first = &self.steps[0];
+            let factor = if scaled { (first.held - base(first)) / of(first) } else { 1.0 };
+            let found = factor.is_finite()
+                && factor.abs() >= 1e-9
+                && self.fits(|step| base(step) + factor * of(step));
+            if found { self.explained(words(text, factor)) } else { None }
+        })
+    }
+
     /// The formula with a step left out or exchanged.
     fn known(&self) -> Option<Pattern> {
-        let values =
-            |step: &Step<'_>| wrong_losses(step.loss(), step.z(), step.y(), step.chain.outputs());
-        let all: Vec<Vec<(String, f64)>> = self.steps.iter().map(values).collect();
-        let members = all[0].len();
-        for scaled in [false, true] {
-            if !self.tells(members, usize::from(scaled)) {
-                continue;
-            }
-            for (index, (text, first)) in all[0].iter().enumerate() {
-                let factor = if scaled { self.steps[0].held / first } else { 1.0 };
-                if self.fits(|at| factor * all[at][index].1) {
-                    let times = format!("{text}, {} times", number(self.scene, factor));
-                    return self.explained(if scaled { times } else { text.clone() });
-                }
-            }
-        }
-        None
+        let family = wrong(self.steps[0].loss());
+        let plain = self.first(&family, [false, false], |text, _| text.into());
+        let times = |text: &str, factor| format!("{text}, {} times", number(self.scene, factor));
+        plain.or_else(|| self.first(&family, [false, true], times))
     }
 
     /// Smoothed labels, an epsilon that keeps the logarithm finite, or logits with fewer digits, each in the usual
@@ -180,9 +193,8 @@ impl Search<'_> {
             Loss::Bce => true,
             Loss::SquaredError => return None,
         };
-        type Named<'f> = (String, Prediction<'f>);
         // The sum over samples and classes of a function of p and y.
-        let of_p = |text: String, of: Box<dyn Fn(f64, f64) -> f64>| -> Named<'_> {
+        let of_p = |text: String, of: Box<dyn Fn(f64, f64) -> f64>| -> Formula<'_> {
             let prediction = move |step: &Step<'_>| {
                 let p = output(loss, step.z(), step.chain.outputs());
                 p.iter().zip(step.y()).map(|(&p, &y)| of(p, y)).sum::<f64>() / step.divisor()
@@ -216,7 +228,7 @@ impl Search<'_> {
         });
         let last = self.steps[0].chain.layers();
         // Rounded or cut to half and to bfloat16.
-        let shortened = ways().into_iter().take(4).map(|(how, short)| -> Named<'_> {
+        let shortened = ways().into_iter().take(4).map(|(how, short)| -> Formula<'_> {
             let prediction = move |step: &Step<'_>| {
                 let z: Vec<f64> = step.z().iter().map(|&z| short(z)).collect();
                 step.terms(&z, step.y()).iter().sum()
@@ -224,17 +236,14 @@ impl Search<'_> {
             (format!("z{last} is {how}"), Box::new(prediction))
         });
         // A smaller family needs fewer losses to tell its members apart.
-        let families: [Vec<Named<'_>>; 5] = [
+        let families: [Vec<Formula<'_>>; 5] = [
             smoothed(0.1).into(),
             added.collect(),
             [0.2, 0.05, 0.01, 0.02, 0.15, 0.3].into_iter().flat_map(smoothed).collect(),
             clamped.collect(),
             shortened.collect(),
         ];
-        let mut families = families.into_iter().filter(|family| self.tells(family.len(), 0));
-        let fits = |(_, prediction): &Named<'_>| self.fits(|at| prediction(&self.steps[at]));
-        let (text, _) = families.find_map(|family| family.into_iter().find(fits))?;
-        self.explained(text)
+        families.iter().find_map(|family| self.first(family, [false; 2], |text, _| text.into()))
     }
 
     /// Some samples, or some classes, that are left out or have another weight.
@@ -256,7 +265,7 @@ impl Search<'_> {
                 return None;
             }
             let ranges = ranges(n, n <= MAX_SAMPLES_FOR_RANGES);
-            let ranges = ranges.map(|(from, to)| Subset::Range(from, to)).collect();
+            let ranges = ranges.map(Subset::range).collect();
             let mut families = Subset::families(n).into_iter().chain([ranges]);
             families.find_map(|subsets| self.weighted(&subsets, &all, over))
         })
@@ -280,7 +289,11 @@ impl Search<'_> {
                 let weight = weight.unwrap_or(fitted);
                 if weight.is_finite()
                     && first != 0.0
-                    && self.fits(|at| self.steps[at].expected + (weight - 1.0) * part(at))
+                    && self
+                        .steps
+                        .iter()
+                        .enumerate()
+                        .all(|(at, step)| step.fits(step.expected + (weight - 1.0) * part(at)))
                 {
                     return self.explained(of_weights(
                         self.scene,
@@ -306,91 +319,71 @@ impl Search<'_> {
         names.into_iter().find_map(|name| {
             let values = first.chain.get(name)?;
             let by = [Axis::Row, Axis::Column];
-            let own = Operand { name: name.to_string(), values, rows, columns, by };
-            let maps = own.maps();
-            let read = |step: &Step<'_>, map: Map| -> f64 {
-                let values = step.chain.get(name).unwrap_or_default();
-                let of_step = Operand { rows: step.chain.batch(), ..own.clone() };
-                let at = |i: usize| At { row: i / columns, column: i % columns, term: 0 };
-                let read = (0..of_step.rows * columns).map(|i| of_step.read(values, map, at(i)));
-                with(step, name, &read.collect::<Vec<f64>>())
+            let own = &Operand { name: name.to_string(), values, rows, columns, by };
+            let axes = |axis| match axis {
+                Axis::Row => "the sample",
+                Axis::Column => "the class",
+                _ => "the term",
             };
-            let ways = maps.len();
-            let mut maps = maps.into_iter().filter(|_| self.tells(ways, 0));
-            let misread = maps.find(|&map| self.fits(|at| read(&self.steps[at], map)));
-            let words = misread.map(|map| {
-                own.words(map, &|axis| match axis {
-                    Axis::Row => "the sample",
-                    Axis::Column => "the class",
-                    _ => "the term",
-                })
+            let misread = own.maps().into_iter().map(|map| -> Formula<'_> {
+                let of = move |step: &Step<'_>| {
+                    let values = step.chain.get(name).unwrap_or_default();
+                    let of_step = Operand { rows: step.chain.batch(), ..own.clone() };
+                    let at = |i: usize| At { row: i / columns, column: i % columns, term: 0 };
+                    let all = 0..of_step.rows * columns;
+                    let read: Vec<f64> = all.map(|i| of_step.read(values, map, at(i))).collect();
+                    with(step, name, &read)
+                };
+                (own.words(map, &axes), Box::new(of))
             });
-            let words = words.or_else(|| {
-                let others = first.chain.names().into_iter().flat_map(|n| [(n, false), (n, true)]);
-                let mut others = others.filter(|&(other, earlier)| {
-                    (other != name || earlier) && rows * columns > 1 && self.tells(ways, 0)
-                });
-                let (other, earlier) = others.find(|&(other, earlier)| {
-                    self.fits(|at| {
-                        let step = &self.steps[at];
-                        let values = if earlier {
-                            step.before.and_then(|dump| dump.get(other)).map(|one| &one.data[..])
-                        } else {
-                            step.chain.get(other)
-                        };
-                        let values = values.and_then(|v| v.get(..step.chain.batch() * columns));
-                        values.map_or(f64::NAN, |values| with(step, name, values))
-                    })
-                })?;
+            let others = first.chain.names().into_iter().flat_map(|n| [(n, false), (n, true)]);
+            let others =
+                others.filter(|&(other, earlier)| (other != name || earlier) && rows * columns > 1);
+            let others = others.map(|(other, earlier)| -> Formula<'_> {
+                let of = move |step: &Step<'_>| {
+                    let before = || Some(&step.before?.get(other)?.data[..]);
+                    let values = if earlier { before() } else { step.chain.get(other) };
+                    let values = values.and_then(|v| v.get(..step.chain.batch() * columns));
+                    values.map_or(f64::NAN, |values| with(step, name, values))
+                };
                 let when = if earlier { " of the step before" } else { "" };
-                Some(format!("{other}{when} is read in place of {name}"))
+                (format!("{other}{when} is read in place of {name}"), Box::new(of))
             });
-            self.explained(words?)
+            let [misread, others]: [Vec<Formula<'_>>; 2] = [misread.collect(), others.collect()];
+            let words = |text: &str, _| text.to_owned();
+            let tells = self.tells(misread.len(), 0);
+            let found = self.first(&misread, [false; 2], words);
+            found.or_else(|| self.first(&others, [false; 2], words).filter(|_| tells))
         })
     }
 
-    /// A multiple of another number, alone or added to the right value; or the sum of multiples of two numbers.
+    /// A multiple of another number, alone or added to the right value.
     fn combined(&self) -> Option<Pattern> {
-        let summands = summands::summands(self.steps[0].chain.layers());
-        let value = |prediction: &Prediction<'_>| -> Vec<f64> {
-            self.steps.iter().map(prediction).collect()
-        };
-        let all: Vec<Vec<f64>> = summands.iter().map(|(_, of)| value(of)).collect();
-        let held = |at: usize| self.steps[at].held;
-        for (plus, free) in [(false, 0), (false, 1), (true, 0), (true, 1)] {
-            if !self.tells(summands.len(), free) {
-                continue;
+        let summands = summands(self.steps[0].chain.layers());
+        let ways = [[false, false], [false, true], [true, false], [true, true]];
+        let more = self.steps[0].held - self.steps[0].expected;
+        let constant = self.fits(|step| step.expected + more);
+        // The right value and 1 come first.
+        let told = constant || self.tells_more_than(summands.len(), 1, more);
+        ways.into_iter().find_map(|[plus, scaled]| {
+            if plus && scaled && !told {
+                let text = format!(
+                    "it is about {} more than it should be, nearly the same in each step, as with a penalty",
+                    decimal(more)
+                );
+                return if self.tells(1, 1) && self.nearly(more) { self.explained(text) } else { None };
             }
-            for ((text, _), values) in summands.iter().zip(&all).skip(usize::from(plus)) {
-                let start = |at: usize| if plus { self.steps[at].expected } else { 0.0 };
-                let factor = if free == 0 { 1.0 } else { (held(0) - start(0)) / values[0] };
-                if factor.is_finite()
-                    && factor.abs() >= 1e-9
-                    && self.fits(|at| start(at) + factor * values[at])
-                {
-                    let times = format!("{} times ", number(self.scene, factor));
-                    let times = if factor == 1.0 { String::new() } else { times };
-                    let what = if plus { "what it should be plus " } else { "" };
-                    return self.explained(format!("it is {what}{times}{text}"));
-                }
-            }
-        }
-        if !self.tells(summands.len() * summands.len() / 2, 2) {
-            return None;
-        }
-        let mut pairs = (0..summands.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
-        pairs.find_map(|(a, b)| {
-            let (u, v) = (&all[a], &all[b]);
-            let determinant = u[0] * v[1] - u[1] * v[0];
-            let alpha = (held(0) * v[1] - held(1) * v[0]) / determinant;
-            let beta = (u[0] * held(1) - u[1] * held(0)) / determinant;
-            let both = [alpha, beta].iter().all(|x| x.is_finite() && x.abs() > 1e-6);
-            let found = both && self.fits(|at| alpha * u[at] + beta * v[at]);
-            let words = || {
-                let (alpha, beta) = (number(self.scene, alpha), plain(beta));
-                format!("it is {alpha} times {} + {beta} times {}", summands[a].0, summands[b].0)
-            };
-            found.then(words).and_then(|text| self.explained(text))
+            self.first(&summands[usize::from(plus)..], [plus, scaled], |text, factor| {
+                let times = format!("{} times ", number(self.scene, factor));
+                let times = if factor == 1.0 { "" } else { &times };
+                let what = if plus { "what it should be plus " } else { "" };
+                format!("it is {what}{times}{text}")
+            })
         })
+    }
+
+    /// Whether all errors are within a tenth of this one.
+    fn nearly(&self, error: f64) -> bool {
+        self.steps.iter().all(|step| (step.held - step.expected - error).abs() < 0.1 * error.abs())
     }
 }

@@ -3,44 +3,47 @@
 use tensor::TensorName;
 
 use super::super::Scene;
-use super::super::formula::Sum;
+use super::super::formula::Formula;
 use super::super::numbers::number;
 use super::words::of_weights;
-
-/// The words for the weights of all groups.
-type Words<'a> = Box<dyn Fn(&Scene<'_>, &Sum<'_>, &[f64]) -> Option<String> + 'a>;
 
 /// The group of term `k` of element `i`.
 pub(super) struct Grouping<'a> {
     pub(super) groups: usize,
     pub(super) of: Box<dyn Fn(usize, usize) -> usize + 'a>,
-    pub(super) words: Words<'a>,
+    /// The words for the first of two groups; `None` if a term's number determines its group.
+    first: Option<String>,
 }
 
-impl Grouping<'_> {
-    /// A group for each term.
-    pub(super) fn each(length: usize) -> Self {
-        Self::by_number(length, |k| k)
+impl<'a> Grouping<'a> {
+    pub(super) fn by_number(groups: usize, of: impl Fn(usize) -> usize + 'a) -> Self {
+        Self { groups, of: Box::new(move |_, k| of(k)), first: None }
     }
 
-    /// Terms whose distances are multiples of a period.
-    pub(super) fn period(period: usize) -> Self {
-        Self::by_number(period, move |k| k % period)
-    }
-
-    /// Groups of `tile` adjacent terms.
-    pub(super) fn chunks(tile: usize, length: usize) -> Self {
-        Self::by_number(length.div_ceil(tile), move |k| k / tile)
-    }
-
-    fn by_number(groups: usize, of: impl Fn(usize) -> usize + Copy + 'static) -> Self {
-        Self {
-            groups,
-            of: Box::new(move |_, k| of(k)),
-            words: Box::new(move |scene, sum, weights| {
-                let each: Vec<f64> = (0..sum.length).map(|k| weights[of(k)]).collect();
-                of_weights(scene, &each, sum.over)
-            }),
+    /// The weights of all groups in words.
+    pub(super) fn words(
+        &self,
+        scene: &Scene<'_>,
+        sum: &Formula<'_>,
+        weights: &[f64],
+    ) -> Option<String> {
+        let Some(first) = &self.first else {
+            let each: Vec<f64> = (0..sum.length).map(|k| weights[(self.of)(0, k)]).collect();
+            return of_weights(scene, &each, sum.over);
+        };
+        let &[own, others] = weights else { return None };
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-3;
+        let verb = |weight: f64| match () {
+            () if same(weight, 0.0) => "left out".into(),
+            () if same(weight, 2.0) => "added twice".into(),
+            () if same(weight, -1.0) => "subtracted, not added".into(),
+            () => format!("counted {} times", number(scene, weight)),
+        };
+        match (same(own, 1.0), same(others, 1.0)) {
+            (true, true) => None,
+            (false, true) => Some(format!("{first}: {}", verb(own))),
+            (true, false) => Some(format!("all but {first}: {}", verb(others))),
+            (false, false) => Some(format!("{first}: {}; the others: {}", verb(own), verb(others))),
         }
     }
 }
@@ -49,30 +52,28 @@ impl Grouping<'_> {
 type IsFirst<'a> = Box<dyn Fn(usize, usize) -> bool + 'a>;
 
 /// Two groups, by a term's index compared with its element's, or by its factors.
-pub(super) fn by_place<'a>(scene: &'a Scene<'a>, sum: &'a Sum<'a>) -> Vec<Grouping<'a>> {
+pub(super) fn by_place<'a>(scene: &'a Scene<'a>, sum: &'a Formula<'a>) -> Vec<Grouping<'a>> {
     let columns = sum.columns;
     let one = sum.over.trim_end_matches('s');
     let mut all: Vec<(String, IsFirst<'a>)> = Vec::new();
-    if let [Some(left), right, _] = sum.names {
-        let below = |name: String| format!("terms in which {name} is below 0");
-        all.push((below(left.to_string()), Box::new(|i, k| sum.factors(i, k).0 < 0.0)));
-        if let Some(right) = right {
-            all.push((below(right.to_string()), Box::new(|i, k| sum.factors(i, k).1 < 0.0)));
-            all.push(("terms that are below 0".into(), Box::new(|i, k| sum.term(i, k) < 0.0)));
-        }
-        // A mask from another tensor of an operand's shape.
-        for (text, _, _, values) in scene.tensors() {
-            for (operand, name) in [(&sum.left, Some(left)), (&sum.right, right)] {
-                if name.is_some_and(|name| name.to_string() != text)
-                    && values.len() == operand.values.len()
-                {
-                    let masked = move |i, k| sum.factor(operand, values, i, k) <= 0.0;
-                    all.push((format!("terms in which {text} is not above 0"), Box::new(masked)));
-                }
+    let operands = &sum.operands[..if sum.is_product() { 2 } else { 1 }];
+    for (place, operand) in operands.iter().enumerate() {
+        let below = format!("terms in which {} is below 0", operand.name);
+        all.push((below, Box::new(move |i, k| sum.pair(i, k)[place] < 0.0)));
+    }
+    if sum.is_product() {
+        all.push(("terms that are below 0".into(), Box::new(|i, k| sum.term(i, k) < 0.0)));
+    }
+    // A mask from another tensor of an operand's shape.
+    for (text, _, _, values) in scene.tensors() {
+        for (place, operand) in operands.iter().enumerate() {
+            if operand.name != text && values.len() == operand.values.len() {
+                let masked = move |i, k| sum.factor(place, values, i, k) <= 0.0;
+                all.push((format!("terms in which {text} is not above 0"), Box::new(masked)));
             }
         }
     }
-    for what in ["row", "column"].into_iter().skip(usize::from(sum.names[1].is_none())) {
+    for what in ["row", "column"].into_iter().skip(usize::from(!sum.is_product())) {
         let at = move |i: usize| if what == "row" { i / columns } else { i % columns };
         let number = format!("the number of the {what}");
         all.push((format!("the {one} with {number}"), Box::new(move |i, k| k == at(i))));
@@ -102,25 +103,7 @@ pub(super) fn by_place<'a>(scene: &'a Scene<'a>, sum: &'a Sum<'a>) -> Vec<Groupi
     let grouping = |(text, is_first): (String, IsFirst<'a>)| Grouping {
         groups: 2,
         of: Box::new(move |i, k| usize::from(!is_first(i, k))),
-        words: Box::new(move |scene, _, weights| two_weights(scene, &text, weights)),
+        first: Some(text),
     };
     all.into_iter().map(grouping).collect()
-}
-
-/// The weights of some terms, and of the others.
-fn two_weights(scene: &Scene<'_>, first: &str, weights: &[f64]) -> Option<String> {
-    let &[own, others] = weights else { return None };
-    let same = |a: f64, b: f64| (a - b).abs() < 1e-3;
-    let verb = |weight: f64| match () {
-        () if same(weight, 0.0) => "left out".into(),
-        () if same(weight, 2.0) => "added twice".into(),
-        () if same(weight, -1.0) => "subtracted, not added".into(),
-        () => format!("counted {} times", number(scene, weight)),
-    };
-    match (same(own, 1.0), same(others, 1.0)) {
-        (true, true) => None,
-        (false, true) => Some(format!("{first}: {}", verb(own))),
-        (true, false) => Some(format!("all but {first}: {}", verb(others))),
-        (false, false) => Some(format!("{first}: {}; the others: {}", verb(own), verb(others))),
-    }
 }

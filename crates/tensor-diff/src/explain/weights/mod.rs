@@ -6,27 +6,27 @@ mod grouped;
 mod term;
 mod words;
 
-use super::formula::Sum;
+use super::formula::Formula;
 use super::numbers::number;
 use super::solve::{Equation, least_squares};
-use super::terms::ranges;
+use super::terms::weighted_range;
 use super::{Pattern, Scene};
 use crate::describe::place::TILES;
-use crate::numeric::{prefix_sums, unique};
+use crate::numeric::unique;
 use grouped::Grouping;
 pub(super) use words::of_weights;
 
 /// The largest number of elements that make equations.
 const MAX_EQUATIONS: usize = 400;
-/// In a sum of more terms than this, ranges with another weight are not looked for.
-const MAX_LENGTH_FOR_RANGES: usize = 800;
 
 pub(super) fn of_terms(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = Sum::new(scene)?;
-    if sum.length == 0 || !scene.tells(1) {
+    if !scene.tells(1) {
         return None;
     }
-    term::made_otherwise(scene, &sum).or_else(|| solved(scene, &sum)).or_else(|| range(scene, &sum))
+    let sum = Formula::sum(scene).filter(|sum| sum.length > 0);
+    let found =
+        sum.and_then(|sum| term::made_otherwise(scene, &sum).or_else(|| solved(scene, &sum)));
+    found.or_else(|| weighted_range(scene))
 }
 
 /// The elements that make equations: in a part of the tensor, those that are wrong.
@@ -39,7 +39,7 @@ struct Equations {
 }
 
 impl Equations {
-    fn new(scene: &Scene<'_>, sum: &Sum<'_>) -> Self {
+    fn new(scene: &Scene<'_>, sum: &Formula<'_>) -> Self {
         let pool: Vec<usize> = if scene.in_part {
             scene.known_wrong(usize::MAX)
         } else {
@@ -56,26 +56,30 @@ impl Equations {
     }
 }
 
-fn solved(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
+fn solved(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pattern> {
     let equations = Equations::new(scene, sum);
-    let mut groupings = vec![Grouping::each(sum.length)];
-    groupings.extend((2..=64).filter(|period| 2 * period <= sum.length).map(Grouping::period));
+    // A group for each term, for those whose distances are multiples of a period, and for chunks.
+    let mut groupings = vec![Grouping::by_number(sum.length, |k| k)];
+    let periods = (2..=64).filter(|period| 2 * period <= sum.length);
+    groupings.extend(periods.map(|period| Grouping::by_number(period, move |k| k % period)));
     let chunks = (2..=8).map(|chunks| sum.length.div_ceil(chunks));
     let tiles = unique(TILES.into_iter().chain(chunks));
     let tiles = tiles.into_iter().filter(|&tile| 1 < tile && tile < sum.length);
-    groupings.extend(tiles.map(|tile| Grouping::chunks(tile, sum.length)));
+    groupings.extend(
+        tiles.map(|tile| Grouping::by_number(sum.length.div_ceil(tile), move |k| k / tile)),
+    );
     groupings.extend(grouped::by_place(scene, sum));
     groupings.into_iter().find_map(|grouping| by_groups(scene, sum, &equations, &grouping))
 }
 
 fn by_groups(
     scene: &Scene<'_>,
-    sum: &Sum<'_>,
+    sum: &Formula<'_>,
     equations: &Equations,
     grouping: &Grouping<'_>,
 ) -> Option<Pattern> {
     let groups = grouping.groups;
-    let unknowns = groups + usize::from(sum.base.is_some());
+    let unknowns = groups + usize::from(sum.bias().is_some());
     // Half as many elements again have to confirm the weights.
     if equations.all.min(equations.elements.len()) < unknowns + unknowns / 2 + 6 {
         return None;
@@ -122,48 +126,20 @@ fn by_groups(
 }
 
 /// The weights in words.
-fn described(scene: &Scene<'_>, sum: &Sum<'_>, grouping: &Grouping<'_>, weights: &[f64]) -> String {
+fn described(
+    scene: &Scene<'_>,
+    sum: &Formula<'_>,
+    grouping: &Grouping<'_>,
+    weights: &[f64],
+) -> String {
     let (terms, base) = weights.split_at(grouping.groups);
-    let of_base = base.first().zip(sum.names[2]).filter(|(weight, _)| **weight != 1.0);
+    let of_base = base.first().zip(sum.bias()).filter(|(weight, _)| **weight != 1.0);
     let of_base = of_base.map(|(&weight, name)| match weight {
         0.0 => format!("{name} is not added"),
         2.0 => format!("{name} is added twice"),
         -1.0 => format!("{name} is subtracted"),
         _ => format!("{name} is added {} times", number(scene, weight)),
     });
-    let of_terms = (grouping.words)(scene, sum, terms);
+    let of_terms = grouping.words(scene, sum, terms);
     [of_terms, of_base].into_iter().flatten().collect::<Vec<_>>().join(", and ")
-}
-
-/// A range of terms with another weight, in a sum that has too many terms to solve for each.
-fn range(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    let length = sum.length;
-    let known = |i: &&usize| scene.candidate[**i].is_finite();
-    let probes: Vec<usize> = scene.probes.iter().filter(known).copied().collect();
-    if !(3..=MAX_LENGTH_FOR_RANGES).contains(&length)
-        || probes.len() < 4
-        || !scene.tells_after(length * length, 1)
-    {
-        return None;
-    }
-    let sums: Vec<Vec<f64>> = probes.iter().map(|&i| prefix_sums(sum.terms(i))).collect();
-    let more = scene.candidate[probes[0]] - scene.expected[probes[0]];
-    ranges(length, true).find_map(|(from, to)| {
-        let part = |at: usize| sums[at][to] - sums[at][from];
-        let factor = more / part(0);
-        let fits =
-            |at: usize| scene.fits(probes[at], scene.expected[probes[at]] + factor * part(at));
-        if !factor.is_finite() || !(1..probes.len()).all(fits) {
-            return None;
-        }
-        let near = (1.0 + factor).round();
-        let weight = if (1.0 + factor - near).abs() < 1e-3 { near } else { 1.0 + factor };
-        let mut weights = vec![1.0; length];
-        weights[from..to].fill(weight);
-        let part = |i: usize| (from..to).map(|k| sum.term(i, k)).sum::<f64>();
-        scene.try_numbers(
-            |i| scene.expected[i] + (weight - 1.0) * part(i),
-            || of_weights(scene, &weights, sum.over).unwrap_or_default(),
-        )
-    })
 }

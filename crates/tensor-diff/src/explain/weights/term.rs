@@ -1,11 +1,11 @@
 //! Sums of terms other than products: of other functions of the factors, of shifted factors, or of too many terms.
 
-use super::super::formula::Sum;
+use super::super::formula::Formula;
 use super::super::numbers::number;
 use super::super::solve::{Equation, least_squares};
-use super::super::{Pattern, Scene};
+use super::super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::describe::place::TILES;
-use crate::numeric::unique;
+use crate::numeric::{extremes, unique};
 
 /// The number of elements that determine how far an operand is shifted.
 const EQUATIONS: usize = 60;
@@ -13,95 +13,68 @@ const EQUATIONS: usize = 60;
 /// A function of the two factors.
 type Term = (&'static str, fn(f64, f64) -> f64);
 
-const TERMS: [Term; 13] = [
-    ("the magnitude of each term is added", |a, b| (a * b).abs()),
-    ("the square of each term is added", |a, b| a * a * b * b),
-    ("only terms above 0 are added", |a, b| (a * b).max(0.0)),
-    ("only terms below 0 are added", |a, b| (a * b).min(0.0)),
+const TERMS: [Term; 3] = [
     ("the factors are added, not multiplied", |a, b| a + b),
     ("the factors are subtracted, not multiplied", |a, b| a - b),
-    ("the square of the factors' difference is added", |a, b| (a - b) * (a - b)),
-    ("the magnitude of the factors' difference is added", |a, b| (a - b).abs()),
-    ("the larger of the two factors is added", f64::max),
-    ("the smaller of the two factors is added", f64::min),
     ("the factors are divided, not multiplied", |a, b| a / b),
-    ("each term is multiplied by its first factor once more", |a, b| a * a * b),
-    ("each term is multiplied by its second factor once more", |a, b| a * b * b),
 ];
 
-/// The part of a sum that stays after each term, if the sum fades.
-const FADING: [f64; 10] = [0.5, 0.75, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 0.9999];
-
-pub(super) fn made_otherwise(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
+pub(super) fn made_otherwise(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pattern> {
     if !scene.tells(100) {
         return None;
     }
-    other_terms(scene, sum)
-        .or_else(|| other_sums(scene, sum))
-        .or_else(|| beyond(scene, sum))
-        .or_else(|| shifted(scene, sum))
-        .or_else(|| multiplied(scene, sum))
-}
-
-fn other_terms(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    sum.names[1]?;
-    [false, true].into_iter().filter(|&scaled| scene.tells_after(100, scaled.into())).find_map(
-        |scaled| {
-            TERMS.into_iter().find_map(|(text, of)| {
-                let total = |i: usize| -> f64 {
-                    (0..sum.length).map(|k| sum.factors(i, k)).map(|(a, b)| of(a, b)).sum()
-                };
-                if !scaled {
-                    return scene.try_numbers(|i| sum.base_of(i) + total(i), || text.into());
-                }
+    let others = others(sum);
+    let plain = others.iter().find_map(|Hypothesis { text, predict: total }| {
+        scene.try_numbers(|i| sum.base_of(i) + total(i), || text.clone())
+    });
+    plain
+        .or_else(|| {
+            let terms = others.iter().filter(|_| scene.tells_after(100, 1)).take(TERMS.len());
+            let mut terms = terms.filter(|_| sum.is_product());
+            terms.find_map(|Hypothesis { text, predict: total }| {
                 let words = |factor| format!("{text}, {} times", number(scene, factor));
                 scene.try_scaled(|i| (sum.base_of(i), total(i)), words)
             })
-        },
-    )
-}
-
-/// The largest or the smallest term, or a sum of which a part is lost with each term.
-fn other_sums(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    let ends: [(Term, f64); 2] = [
-        (("it is the largest term, not the sum of all", f64::max), f64::NEG_INFINITY),
-        (("it is the smallest term, not the sum of all", f64::min), f64::INFINITY),
-    ];
-    let end = ends.into_iter().find_map(|((text, of), start)| {
-        scene.try_numbers(|i| sum.base_of(i) + sum.terms(i).fold(start, of), || text.into())
-    });
-    end.or_else(|| {
-        FADING.into_iter().find_map(|rate| {
-            let faded = |i: usize| sum.terms(i).fold(0.0, |all, term| rate * all + term);
-            scene.try_numbers(
-                |i| sum.base_of(i) + faded(i),
-                || format!("the sum fades: with each term it is multiplied by {rate}"),
-            )
         })
-    })
+        .or_else(|| shifted(scene, sum))
 }
 
-/// A sum that goes on after its last term.
-fn beyond(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
+/// Sums of other terms, or of too many; and the largest or the smallest term.
+fn others<'s>(sum: &'s Formula<'_>) -> Vec<Hypothesis<'s>> {
+    let mut all = Vec::new();
+    if sum.is_product() {
+        all.extend(TERMS.map(|(text, of)| {
+            let term = move |i, k| {
+                let [a, b] = sum.pair(i, k);
+                of(a, b)
+            };
+            hypothesis(text, move |i| (0..sum.length).map(|k| term(i, k)).sum())
+        }));
+    }
+    all.extend([
+        hypothesis("it is the largest term, not the sum of all", |i| extremes(sum.terms(i)).1),
+        hypothesis("it is the smallest term, not the sum of all", |i| extremes(sum.terms(i)).0),
+    ]);
     let n = sum.length;
     let tiled = TILES.iter().filter(|&&tile| tile <= 128).map(|tile| n.div_ceil(*tile) * tile);
     let ends = unique([n + 1, n + 2].into_iter().chain(tiled).filter(|&end| end > n));
-    ends.into_iter().find_map(|end| {
-        let words = || {
-            let more = if end == n + 1 { "one term".into() } else { format!("{} terms", end - n) };
-            format!("{more} too many: the sum goes on to {end} of {n} {}", sum.over)
-        };
-        let more = |i: usize| (n..end).map(|k| sum.term(i, k)).sum::<f64>();
-        scene.try_numbers(|i| scene.expected[i] + more(i), words)
-    })
+    all.extend(ends.into_iter().map(|end| {
+        let more = if end == n + 1 { "one term".into() } else { format!("{} terms", end - n) };
+        let text = format!("{more} too many: the sum goes on to {end} of {n} {}", sum.over);
+        hypothesis(text, move |i| (0..end).map(|k| sum.term(i, k)).sum())
+    }));
+    all
 }
 
 /// `Σ α·(a + c)·(b + d)`: the sums of the products and of each factor, and the number of terms.
-fn shifted(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    let (left, right) = (sum.names[0]?, sum.names[1]?);
+fn shifted(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pattern> {
+    if !sum.is_product() {
+        return None;
+    }
+    let [left, right] = [0, 1].map(|place| &sum.operands[place].name);
     let sums = |i: usize| -> [f64; 4] {
-        let terms = (0..sum.length).map(|k| sum.factors(i, k));
-        terms.fold([0.0, 0.0, 0.0, sum.length as f64], |[ab, b, a, n], (left, right)| {
+        let terms = (0..sum.length).map(|k| sum.pair(i, k));
+        terms.fold([0.0, 0.0, 0.0, sum.length as f64], |[ab, b, a, n], [left, right]| {
             [ab + left * right, b + right, a + left, n]
         })
     };
@@ -144,42 +117,5 @@ fn shifted(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
             }
             parts.join(", and ")
         })
-    })
-}
-
-/// Each term multiplied once more, by a tensor of an operand's shape, or by one number of each term, each
-/// row or each column.
-fn multiplied(scene: &Scene<'_>, sum: &Sum<'_>) -> Option<Pattern> {
-    let tensors = scene.tensors();
-    if !scene.tells_after(10 * tensors.len(), 1) {
-        return None;
-    }
-    tensors.iter().find_map(|(text, _, _, values)| {
-        let operands = [&sum.left, &sum.right].into_iter();
-        let mut like = operands.filter(|operand| operand.values.len() == values.len());
-        let found = like.find_map(|operand| {
-            let factor = |i, k| sum.factor(operand, values, i, k);
-            scaled(scene, sum, factor, &format!("each term is multiplied by {text}, too"))
-        });
-        found.or_else(|| {
-            let text = format!("each term is multiplied by its element of {text}, too");
-            let each = values.len() == sum.length && sum.length > 1;
-            if each { scaled(scene, sum, |_, k| values[k], &text) } else { None }
-        })
-    })
-}
-
-/// A sum whose terms have this factor, and which may be a multiple of that.
-fn scaled(
-    scene: &Scene<'_>,
-    sum: &Sum<'_>,
-    factor: impl Fn(usize, usize) -> f64,
-    text: &str,
-) -> Option<Pattern> {
-    let total = |i: usize| -> f64 { (0..sum.length).map(|k| factor(i, k) * sum.term(i, k)).sum() };
-    scene.try_numbers(|i| sum.base_of(i) + total(i), || text.to_owned()).or_else(|| {
-        let words =
-            |factor| format!("{text}, and the sum is {} times as large", number(scene, factor));
-        scene.try_scaled(|i| (sum.base_of(i), total(i)), words)
     })
 }

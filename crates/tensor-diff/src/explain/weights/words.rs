@@ -31,9 +31,12 @@ pub(in super::super) fn of_weights(
     };
     let value = weights[first];
     if !others.iter().all(|&k| same(weights[k], value)) {
-        return Some(several(scene, weights, over));
+        let each: Vec<String> = weights.iter().take(LISTED).map(|&weight| plain(weight)).collect();
+        let more = if n > LISTED { ", and so on" } else { "" };
+        let each = each.join(", ");
+        return Some(format!("the {n} {over} are weighted: they count {each}{more} times"));
     }
-    let Subset { which, tail, many } = subset(&others, n, over);
+    let (which, tail, many) = subset(&others, n, over);
     let (is, counts) = if many { ("are", "count") } else { ("is", "counts") };
     Some(if same(usual, 1.0) {
         match () {
@@ -57,97 +60,53 @@ pub(in super::super) fn of_weights(
     })
 }
 
-/// More than two different weights.
-fn several(scene: &Scene<'_>, weights: &[f64], over: &str) -> String {
-    let n = weights.len();
-    let close = |a: f64, b: f64| (a - b).abs() <= 2e-3 * b.abs().max(1e-2);
-    let step = weights[1] - weights[0];
-    let factor = weights[1] / weights[0];
-    if n > 2 && weights.windows(2).all(|pair| close(pair[1] - pair[0], step)) {
-        return format!(
-            "the {n} {over} are weighted by their number: number k counts {} + {}·k times",
-            number(scene, weights[0]),
-            number(scene, step)
-        );
-    }
-    if n > 2 && weights.windows(2).all(|pair| close(pair[1] / pair[0], factor)) {
-        return format!(
-            "the weights of the {n} {over} are a geometric series: each counts {} times as much as \
-             the one before it, the last {} times",
-            number(scene, factor),
-            number(scene, weights[n - 1])
-        );
-    }
-    // Weights with a period.
-    for period in 2..=LISTED.min(n / 2) {
-        if (period..n).all(|k| close(weights[k], weights[k - period])) {
-            let each: Vec<String> = weights[..period].iter().map(|&w| plain(w)).collect();
-            return format!(
-                "of each {period} of the {n} {over} they count {} times",
-                each.join(", ")
-            );
-        }
-    }
-    let each: Vec<String> = weights.iter().take(LISTED).map(|&weight| plain(weight)).collect();
-    let more = if n > LISTED { ", and so on" } else { "" };
-    format!("the {n} {over} are weighted: they count {}{more} times", each.join(", "))
-}
-
-/// Some of the terms in words.
-pub(super) struct Subset {
-    which: String,
-    /// The words after the verb.
-    tail: String,
-    /// Whether the verb is in the plural.
-    many: bool,
-}
-
-pub(super) fn subset(found: &[usize], n: usize, over: &str) -> Subset {
+/// Some of the terms in words: which, the words after the verb, and whether the verb is in the plural.
+fn subset(found: &[usize], n: usize, over: &str) -> (String, String, bool) {
     let of = format!("of the {n} {over}");
     let (first, last, many) = (found[0], found[found.len() - 1], found.len());
     let run = last - first + 1 == many;
     let step = if many > 1 { found[1] - first } else { 0 };
     let regular = many > 2 && found.windows(2).all(|pair| pair[1] - pair[0] == step);
-    let words = |which: String, tail: String, many| Subset { which, tail, many };
-    match () {
-        () if many == 1 && first == 0 => words(format!("the first {of}"), String::new(), false),
-        () if many == 1 && first + 1 == n => words(format!("the last {of}"), String::new(), false),
-        () if many == 1 => words(format!("number {first} {of}"), String::new(), false),
-        () if run && first == 0 => words(format!("the first {many} {of}"), String::new(), true),
-        () if run && last + 1 == n => {
-            words(format!("the last {many} {of}"), format!(", from {first} on"), true)
-        }
-        () if run => words(format!("{many} {of}"), format!(", from {first} to {last}"), true),
-        () if regular && first < step && last + step >= n => {
-            words(format!("one in {step} {of}"), format!(", from {first} on"), false)
-        }
-        () => {
-            let periodic = (3..=64.min(n / 2)).find_map(|period| {
-                let places: Vec<usize> = (0..period).filter(|k| found.contains(k)).collect();
-                let right = (0..n).all(|k| found.contains(&k) == places.contains(&(k % period)));
-                right.then_some((period, places))
-            });
-            match periodic {
-                Some((period, places)) if places.len() + 1 == period => {
-                    let stays = (0..period).find(|k| !places.contains(k)).unwrap_or(0);
-                    let tail = format!("; what stays begins with {stays}");
-                    words(format!("all {of} but one in {period}"), tail, true)
-                }
-                Some((period, places)) => {
-                    let run = places[places.len() - 1] - places[0] + 1 == places.len();
-                    let which = match () {
-                        () if run && places[0] == 0 => format!("the first {}", places.len()),
-                        () if run && places[places.len() - 1] + 1 == period => {
-                            format!("the last {}", places.len())
-                        }
-                        () => format!("numbers {}", listed(&places)),
-                    };
-                    words(format!("of each {period} {of} {which}"), String::new(), true)
-                }
-                None => words(format!("{many} {of}"), format!(": numbers {}", listed(found)), true),
-            }
-        }
+    if many == 1 {
+        let which = match first {
+            0 => format!("the first {of}"),
+            _ if first + 1 == n => format!("the last {of}"),
+            _ => format!("number {first} {of}"),
+        };
+        return (which, String::new(), false);
     }
+    if run {
+        return match first {
+            0 => (format!("the first {many} {of}"), String::new(), true),
+            _ if last + 1 == n => {
+                (format!("the last {many} {of}"), format!(", from {first} on"), true)
+            }
+            _ => (format!("{many} {of}"), format!(", from {first} to {last}"), true),
+        };
+    }
+    if regular && first < step && last + step >= n {
+        return (format!("one in {step} {of}"), format!(", from {first} on"), false);
+    }
+    let periodic = (3..=64.min(n / 2)).find_map(|period| {
+        let places: Vec<usize> = (0..period).filter(|k| found.contains(k)).collect();
+        let right = (0..n).all(|k| found.contains(&k) == places.contains(&(k % period)));
+        right.then_some((period, places))
+    });
+    let Some((period, places)) = periodic else {
+        return (format!("{many} {of}"), format!(": numbers {}", listed(found)), true);
+    };
+    if places.len() + 1 == period {
+        let stays = (0..period).find(|k| !places.contains(k)).unwrap_or(0);
+        let tail = format!("; what stays begins with {stays}");
+        return (format!("all {of} but one in {period}"), tail, true);
+    }
+    let run = places[places.len() - 1] - places[0] + 1 == places.len();
+    let which = match places[0] {
+        0 if run => format!("the first {}", places.len()),
+        from if run && from + places.len() == period => format!("the last {}", places.len()),
+        _ => format!("numbers {}", listed(&places)),
+    };
+    (format!("of each {period} {of} {which}"), String::new(), true)
 }
 
 fn listed(numbers: &[usize]) -> String {
@@ -162,7 +121,7 @@ mod tests {
     #[test]
     fn subsets_are_named_by_the_rule_that_makes_them() {
         let words = |found: &[usize]| {
-            let Subset { which, tail, .. } = subset(found, 8, "samples");
+            let (which, tail, _) = subset(found, 8, "samples");
             which + " ." + &tail
         };
         assert_eq!(words(&[7]), "the last of the 8 samples .");
