@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ureq::{Agent, Body, Proxy, ProxyProtocol, http::Response};
 
 use crate::idx;
-use crate::mnist::{Content, File};
+use crate::mnist::{File, FileContent};
 
 /// The addresses of MNIST's gzipped files, without the file names.
 pub(crate) const MIRRORS: [&str; 2] = [
@@ -77,7 +77,7 @@ impl Downloader {
     ///
     /// # Errors
     /// If all mirrors have failed, with the reason for each; if the file can't be written.
-    pub(crate) fn fetch(&mut self, file: &File, folder: &Path) -> Result<Content, String> {
+    pub(crate) fn fetch(&mut self, file: &File, folder: &Path) -> Result<FileContent, String> {
         while let Some(mirror) = self.mirrors.first() {
             // Each mirror gets an equal share of the time, so that one that hangs leaves time for the others.
             let share = self.patience / u32::try_from(self.mirrors.len()).unwrap_or(u32::MAX);
@@ -102,13 +102,18 @@ impl Downloader {
 }
 
 /// Writes a downloaded file to the folder.
-fn store(file: &File, folder: &Path, packed: &[u8], content: Content) -> Result<Content, String> {
+fn store(
+    file: &File,
+    folder: &Path,
+    packed: &[u8],
+    content: FileContent,
+) -> Result<FileContent, String> {
     // The server may have decompressed the file.
     let suffix = if idx::is_gzipped(packed) { ".gz" } else { "" };
     let path = folder.join(format!("{}{suffix}", file.name));
     write_atomically::<std::io::Error>(&path, |writer| writer.write_all(packed))
         .map_err(|error| format!("can't write {}: {error}", host::shown(&path)))?;
-    Ok(Content { path, ..content })
+    Ok(FileContent { path, ..content })
 }
 
 /// The file as downloaded, and decompressed. The decompressed file has the published digest.
@@ -117,10 +122,10 @@ fn fetch_checked(
     file: &File,
     patience: Duration,
     proxy: Option<Proxy>,
-) -> Result<(Vec<u8>, Content), String> {
+) -> Result<(Vec<u8>, FileContent), String> {
     let packed = body(request(url, patience, proxy)?, file.name)?;
     let bytes = idx::unpacked(&packed[..]).map_err(|error| error.to_string())?;
-    let content = Content::new(url.into(), bytes);
+    let content = FileContent::new(url.into(), bytes);
     if content.digest == file.digest {
         Ok((packed, content))
     } else {

@@ -47,7 +47,7 @@ pub(crate) const FILES: [File; 4] = [
 ];
 
 /// The content of a file.
-pub(crate) struct Content {
+pub(crate) struct FileContent {
     /// The file's path, or the address from which it was downloaded.
     pub(crate) path: PathBuf,
     /// Its decompressed bytes.
@@ -56,7 +56,7 @@ pub(crate) struct Content {
     pub(crate) digest: String,
 }
 
-impl Content {
+impl FileContent {
     /// Computes the digest of decompressed bytes.
     pub(crate) fn new(path: PathBuf, bytes: Vec<u8>) -> Self {
         let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -156,7 +156,7 @@ pub(crate) fn read_folder(
             ))
         })?);
     }
-    let contents = paths.into_iter().map(Content::read).collect::<Result<_, _>>()?;
+    let contents = paths.into_iter().map(FileContent::read).collect::<Result<_, _>>()?;
     digits(folder, files, contents, counts)
 }
 
@@ -167,7 +167,7 @@ pub(crate) fn read_folder(
 pub(crate) fn digits(
     folder: &Path,
     files: &[File; 4],
-    contents: Vec<Content>,
+    contents: Vec<FileContent>,
     counts: Counts,
 ) -> Result<Digits, DataError> {
     let mut contents = contents.into_iter().zip(files);
@@ -185,8 +185,8 @@ pub(crate) fn digits(
 /// The digits in a pair of files. A malformed file is reported before a wrong digest, because that error is
 /// more specific.
 fn images_and_labels(
-    (images, images_file): (Content, &File),
-    (labels, labels_file): (Content, &File),
+    (images, images_file): (FileContent, &File),
+    (labels, labels_file): (FileContent, &File),
 ) -> Result<Images, DataError> {
     let malformed = |path: &Path, reason| {
         let path = host::shown(path);

@@ -14,18 +14,6 @@ pub enum Normalisation {
 }
 
 impl Normalisation {
-    /// All normalisations.
-    pub const ALL: [Self; 2] = [Self::Unit, Self::MeanStd];
-
-    /// The name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unit => "unit",
-            Self::MeanStd => "mean-std",
-        }
-    }
-
     // ANCHOR: apply
     /// The normalised value of a pixel.
     #[must_use]
@@ -49,7 +37,7 @@ impl Normalisation {
     }
 }
 
-written_by_name!(Normalisation, "normalisation");
+written_by_name!(Normalisation, "normalisation", Unit: "unit", MeanStd: "mean-std");
 
 #[cfg(test)]
 mod tests {

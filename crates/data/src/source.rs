@@ -8,7 +8,7 @@ use std::time::Duration;
 use ureq::Proxy;
 
 use crate::download::{self, Downloader, MIRRORS};
-use crate::mnist::{self, Content, File};
+use crate::mnist::{self, File, FileContent};
 use crate::written_by_name;
 use crate::{Counts, DataError, Digits, Origin, PIXELS, digits};
 
@@ -26,22 +26,7 @@ pub enum Source {
     Digits,
 }
 
-impl Source {
-    /// All sources.
-    pub const ALL: [Self; 3] = [Self::Auto, Self::Mnist, Self::Digits];
-
-    /// The name on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Mnist => "mnist",
-            Self::Digits => "digits",
-        }
-    }
-}
-
-written_by_name!(Source, "source of images");
+written_by_name!(Source, "source of images", Auto: "auto", Mnist: "mnist", Digits: "digits");
 
 /// Loads the images from `folder` if it is given, otherwise from the user's cache, otherwise from the
 /// network (into that cache). The last fallback of [`Source::Auto`] is to draw them. A download or a fallback
@@ -58,7 +43,7 @@ pub fn load(
     counts: Counts,
     notice: &mut dyn FnMut(&str),
 ) -> Result<Digits, DataError> {
-    let places = Places {
+    let places = MnistPlaces {
         folder,
         cache: dirs::cache_dir().map(|cache| cache.join("four-levels-down").join("mnist")),
         mirrors: &MIRRORS,
@@ -70,7 +55,7 @@ pub fn load(
 }
 
 /// The places where MNIST is searched for, and its files.
-pub(crate) struct Places<'a> {
+pub(crate) struct MnistPlaces<'a> {
     /// The folder that the user named.
     pub(crate) folder: Option<&'a Path>,
     /// The cache folder, if the user has one.
@@ -88,7 +73,7 @@ pub(crate) struct Places<'a> {
 /// [`load`] from any places.
 pub(crate) fn load_from(
     source: Source,
-    places: &Places<'_>,
+    places: &MnistPlaces<'_>,
     counts: Counts,
     notice: &mut dyn FnMut(&str),
 ) -> Result<Digits, DataError> {
@@ -134,7 +119,7 @@ fn built_in(counts: Counts) -> Digits {
 /// # Errors
 /// A clause that states what is wrong with MNIST in the cache, and why it can't be downloaded.
 fn cached_or_downloaded(
-    places: &Places<'_>,
+    places: &MnistPlaces<'_>,
     counts: Counts,
     notice: &mut dyn FnMut(&str),
 ) -> Result<Digits, String> {
@@ -168,9 +153,9 @@ fn cached_or_downloaded(
 /// The cache, the contents of the four files, and whether a file was downloaded. Damaged files are added to the
 /// list `damaged`.
 fn fetch_missing(
-    places: &Places<'_>,
+    places: &MnistPlaces<'_>,
     damaged: &mut Vec<String>,
-) -> Result<(PathBuf, Vec<Content>, bool), String> {
+) -> Result<(PathBuf, Vec<FileContent>, bool), String> {
     let cache = places.cache.clone().ok_or("this user has no cache folder")?;
     let found: Vec<_> = places.files.iter().map(|file| cached(file, &cache, damaged)).collect();
     let mut downloader = None;
@@ -196,11 +181,11 @@ fn fetch_missing(
 }
 
 /// A file from the cache, if it has the published digest. A file with another digest is added to `damaged`.
-fn cached(file: &File, cache: &Path, damaged: &mut Vec<String>) -> Option<Content> {
+fn cached(file: &File, cache: &Path, damaged: &mut Vec<String>) -> Option<FileContent> {
     let mut damages = Vec::new();
     for path in file.paths(cache) {
         match mnist::exists(&path)
-            .and_then(|exists| exists.then(|| Content::read(path.clone())).transpose())
+            .and_then(|exists| exists.then(|| FileContent::read(path.clone())).transpose())
         {
             Ok(None) => {}
             Ok(Some(content)) if content.digest == file.digest => return Some(content),

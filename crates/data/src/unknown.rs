@@ -14,12 +14,24 @@ pub struct UnknownName {
     pub known: String,
 }
 
-/// Implements `Display` and `FromStr` for an enum that has the list `ALL` and the function `name`. (Not clap's
-/// `ValueEnum`, because a page in the browser uses this crate, too, and because help would list the values
-/// twice.)
+/// Gives each value of an enum a name, and implements `Display` and `FromStr`. (Not clap's `ValueEnum`, because a page
+/// in the browser uses this crate, too, and because help would list the values twice.)
 #[macro_export]
 macro_rules! written_by_name {
-    ($type:ty, $what:literal) => {
+    ($type:ty, $what:literal, $($value:ident: $name:literal),+ $(,)?) => {
+        impl $type {
+            /// All values.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            /// The name on command lines and in files.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+        }
+
         impl std::fmt::Display for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.pad(self.name())

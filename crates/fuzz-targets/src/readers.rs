@@ -78,7 +78,7 @@ fn is_same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
 /// If a model can be read, it must be the same after it was written and read again.
 fn safetensors(bytes: &[u8]) {
     let path = files::file("model.safetensors", bytes);
-    let saved = checkpoint::Saved::read(&path);
+    let saved = checkpoint::Checkpoint::read(&path);
     let Ok(preset) = saved.and_then(|saved| saved.preset()) else { return };
     let Ok(parameters) = checkpoint::load(&path, &preset.network) else { return };
     let copy = files::folder().join("copy.safetensors");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use self::json::{DumpFile, Numbers, NumbersOf, Stamp, TensorFile, Tensors};
+use self::json::{DumpFile, FormatStamp, Numbers, NumbersOf, TensorFile, Tensors};
 use crate::{Loss, ShapeError, Tensor, TensorName, run};
 
 mod json;
@@ -241,7 +241,7 @@ impl Dump {
         let content = |reason: String| DumpError::Content { path: path.to_owned(), reason };
         let parse = |source| DumpError::Parse { path: path.to_owned(), source };
         // The format is checked first, so that a JSON file of another kind is not reported as a dump with a wrong field.
-        let stamp: Stamp = serde_json::from_slice(json).map_err(parse)?;
+        let stamp: FormatStamp = serde_json::from_slice(json).map_err(parse)?;
         if stamp.format != FORMAT || stamp.version != VERSION {
             return Err(content(format!(
                 "it says it is {:?} version {}, and this program reads {FORMAT:?} version {VERSION}",

@@ -14,7 +14,7 @@ const MAX_JSON_BYTES: usize = 1 << 24;
 
 /// The position of a tensor in a safetensors file; the metadata has none.
 #[derive(Deserialize)]
-struct Place {
+struct TensorPlace {
     #[serde(default, rename = "data_offsets")]
     bytes: Value,
 }
@@ -30,7 +30,9 @@ pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
         return true;
     }
     let Some((header, tensors)) = rest.split_at_checked(length as usize) else { return false };
-    let Ok(places) = serde_json::from_slice::<HashMap<String, Place>>(header) else { return true };
+    let Ok(places) = serde_json::from_slice::<HashMap<String, TensorPlace>>(header) else {
+        return true;
+    };
     let end = places.values().filter_map(|place| place.bytes.get(1)?.as_u64()).max();
     tensors.len() as u64 > end.unwrap_or(0)
 }

@@ -76,22 +76,22 @@ fn write_up_to<E: From<DumpError>>(
             }
             Ok(())
         });
-        made.map_err(Unwritten::Unmade)
+        made.map_err(WriteFailure::Unmade)
     });
     written.map_err(|unwritten| match unwritten {
-        Unwritten::Io(source) => failed(source).into(),
-        Unwritten::Unmade(error) => error,
+        WriteFailure::Io(source) => failed(source).into(),
+        WriteFailure::Unmade(error) => error,
     })
 }
 
 /// The reason why a file of dumps was not written.
-enum Unwritten<E> {
+enum WriteFailure<E> {
     Io(io::Error),
     /// The dumps were not made, or their file was found to be too long.
     Unmade(E),
 }
 
-impl<E> From<io::Error> for Unwritten<E> {
+impl<E> From<io::Error> for WriteFailure<E> {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }

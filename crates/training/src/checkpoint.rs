@@ -69,12 +69,12 @@ fn add_metadata(bytes: &[u8], metadata: &BTreeMap<&str, String>) -> io::Result<V
 }
 
 /// Saved parameters, as [`save`] or PyTorch wrote them.
-pub struct Saved {
+pub struct Checkpoint {
     path: PathBuf,
     bytes: Vec<u8>,
 }
 
-impl Saved {
+impl Checkpoint {
     /// Reads a file.
     ///
     /// # Errors
@@ -192,9 +192,9 @@ fn unreadable(path: &Path, reason: String) -> Error {
 /// Reads parameters that [`save`] or PyTorch wrote, and checks them against the network.
 ///
 /// # Errors
-/// Those of [`Saved::read`] and [`Saved::parameters`].
+/// Those of [`Checkpoint::read`] and [`Checkpoint::parameters`].
 pub fn load(path: &Path, network: &Network) -> Result<Parameters> {
-    Saved::read(path)?.parameters(network)
+    Checkpoint::read(path)?.parameters(network)
 }
 
 #[cfg(test)]
@@ -223,11 +223,11 @@ mod tests {
         let preset = Preset::find("deep").unwrap();
         let parameters = saved(&path, &preset);
         assert_eq!(load(&path, &preset.network).unwrap(), parameters);
-        assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
+        assert_eq!(Checkpoint::read(&path).unwrap().preset().unwrap(), preset);
         // A checkpoint with the preset's former name.
         let former = Preset { name: "ptx-3layer".into(), ..preset.clone() };
         save(&path, &parameters, &former).unwrap();
-        assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
+        assert_eq!(Checkpoint::read(&path).unwrap().preset().unwrap(), preset);
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
         preset.network = Network { sizes: vec![784, 20, 12, 10], loss: Loss::SquaredError };
         preset.normalisation = data::Normalisation::Unit;
         saved(&path, &preset);
-        assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
+        assert_eq!(Checkpoint::read(&path).unwrap().preset().unwrap(), preset);
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             for error in [
                 load(&path, &network).unwrap_err(),
-                Saved::read(&path).unwrap().preset().unwrap_err(),
+                Checkpoint::read(&path).unwrap().preset().unwrap_err(),
             ] {
                 assert!(error.to_string().contains(words), "{error}");
                 assert_eq!(error.exit_code(), 2);
@@ -325,7 +325,7 @@ mod tests {
         fs::write(&path, with_shapes(&shapes)).unwrap();
         for error in [
             load(&path, &Preset::find("small").unwrap().network).unwrap_err(),
-            Saved::read(&path).unwrap().preset().unwrap_err(),
+            Checkpoint::read(&path).unwrap().preset().unwrap_err(),
         ] {
             let said = error.to_string();
             assert!(
@@ -341,7 +341,7 @@ mod tests {
         let shapes: [(&str, &[usize]); 4] =
             [("w1", &[30, 784]), ("b1", &[30]), ("w2", &[30, 10]), ("b2", &[10])];
         fs::write(&path, with_shapes(&shapes)).unwrap();
-        let said = Saved::read(&path).unwrap().preset().unwrap_err().to_string();
+        let said = Checkpoint::read(&path).unwrap().preset().unwrap_err().to_string();
         assert!(said.contains("w2 has the shape [30, 10]") && said.contains("transpose"), "{said}");
     }
 
@@ -355,7 +355,7 @@ mod tests {
         ];
         for shapes in cases {
             fs::write(&path, with_shapes(shapes)).unwrap();
-            let said = Saved::read(&path).unwrap().preset().unwrap_err().to_string();
+            let said = Checkpoint::read(&path).unwrap().preset().unwrap_err().to_string();
             assert!(said.contains("a layer can't be empty"), "{said}");
         }
     }

@@ -13,7 +13,7 @@ use crate::train::{epoch_order, parameters};
 use crate::{Error, Level, Parameters, Preset, Result};
 
 /// The last finite parameters, and the batches trained since.
-pub(crate) struct Since<'a> {
+pub(crate) struct FiniteParameters<'a> {
     /// Parameters that were all finite.
     pub parameters: &'a Parameters,
     /// The first batch after them.
@@ -32,7 +32,7 @@ pub(crate) fn check(
     preset: &Preset,
     train: &Dataset,
     loss: f32,
-    since: Since<'_>,
+    since: FiniteParameters<'_>,
 ) -> Result<Parameters> {
     let now = parameters(level, &preset.network)?;
     let bad = now.layers.iter().zip(1..).find_map(|(layer, l)| {
@@ -57,7 +57,7 @@ fn locate(
     level: &mut dyn Level,
     preset: &Preset,
     train: &Dataset,
-    since: &Since<'_>,
+    since: &FiniteParameters<'_>,
 ) -> Result<Option<Error>> {
     level.set_parameters(since.parameters)?;
     let per_epoch = epoch_order(preset, train.len(), 0).batches();

@@ -18,22 +18,13 @@ pub enum Initialisation {
     SmallNormal,
 }
 
-impl Initialisation {
-    /// All initialisations.
-    pub const ALL: [Self; 3] = [Self::UniformFanIn, Self::KaimingUniform, Self::SmallNormal];
-
-    /// The name on command lines and in reports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::UniformFanIn => "uniform-fan-in",
-            Self::KaimingUniform => "kaiming-uniform",
-            Self::SmallNormal => "small-normal",
-        }
-    }
-}
-
-data::written_by_name!(Initialisation, "way to initialise parameters");
+data::written_by_name!(
+    Initialisation,
+    "way to initialise parameters",
+    UniformFanIn: "uniform-fan-in",
+    KaimingUniform: "kaiming-uniform",
+    SmallNormal: "small-normal",
+);
 
 /// Whether a preset is for training or for dumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

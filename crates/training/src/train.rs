@@ -15,7 +15,7 @@ mod watch;
 pub use outcome::{
     Accuracy, AccuracyAt, Examination, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt,
 };
-use watch::Watch;
+use watch::RunMonitor;
 
 /// The number of mistakes that an examination lists.
 pub const MISTAKES: usize = 40;
@@ -62,7 +62,7 @@ pub fn train(
     runner.level().dataset(train)?;
     runner.level().set_parameters(start)?;
 
-    let mut watch = Watch::new(preset, train, test, planned, start, console);
+    let mut watch = RunMonitor::new(preset, train, test, planned, start, console);
     // ANCHOR: loop
     'training: for epoch in 0..preset.epochs {
         let order = epoch_order(preset, train.len(), epoch);

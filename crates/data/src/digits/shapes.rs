@@ -7,14 +7,14 @@
 use std::sync::LazyLock;
 
 /// The points that one stroke of the pen goes through.
-pub(super) type Path = Vec<(f32, f32)>;
+pub(super) type Stroke = Vec<(f32, f32)>;
 
 /// A way to write a digit.
 pub(super) struct Style {
     /// Its frequency relative to the other styles of the digit.
     pub(super) weight: u32,
     /// Its strokes, in the order of writing.
-    pub(super) strokes: Vec<Path>,
+    pub(super) strokes: Vec<Stroke>,
 }
 
 /// The styles of the digits 0 to 9.
@@ -38,7 +38,7 @@ fn parse(table: &str) -> Option<Vec<Vec<Style>>> {
                     let (x, y) = point.split_once(',')?;
                     Some((number(x)?, number(y)?))
                 };
-                let stroke: Option<Path> = line.split(' ').map(point).collect();
+                let stroke: Option<Stroke> = line.split(' ').map(point).collect();
                 digits.last_mut()?.last_mut()?.strokes.push(stroke?);
             }
         }

@@ -36,7 +36,7 @@ impl Collection {
         ];
         let mut files = mnist::FILES;
         for (file, content) in files.iter_mut().zip(&contents) {
-            file.digest = Content::new(PathBuf::new(), content.clone()).digest.leak();
+            file.digest = FileContent::new(PathBuf::new(), content.clone()).digest.leak();
         }
         Self { files, contents }
     }
@@ -52,8 +52,8 @@ impl Collection {
         folder
     }
 
-    fn places<'a>(&'a self, cache: &Path, mirrors: &'a [&'a str]) -> Places<'a> {
-        Places {
+    fn places<'a>(&'a self, cache: &Path, mirrors: &'a [&'a str]) -> MnistPlaces<'a> {
+        MnistPlaces {
             folder: None,
             cache: Some(cache.to_owned()),
             mirrors,
@@ -61,6 +61,17 @@ impl Collection {
             proxy: Ok(None),
             files: &self.files,
         }
+    }
+
+    /// Loads from a cache, with these servers as mirrors.
+    fn load(
+        &self,
+        source: Source,
+        cache: &Path,
+        servers: &[&server::Server],
+    ) -> (Result<Digits, DataError>, Vec<String>) {
+        let mirrors: Vec<&str> = servers.iter().map(|server| &*server.address).collect();
+        load_quietly(source, &self.places(cache, &mirrors))
     }
 
     /// The gzipped file of an address.
@@ -77,7 +88,10 @@ fn gzipped(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn load_quietly(source: Source, places: &Places<'_>) -> (Result<Digits, DataError>, Vec<String>) {
+fn load_quietly(
+    source: Source,
+    places: &MnistPlaces<'_>,
+) -> (Result<Digits, DataError>, Vec<String>) {
     let mut notices = Vec::new();
     let digits = load_from(source, places, FEW, &mut |notice| notices.push(notice.to_owned()));
     (digits, notices)
@@ -101,7 +115,7 @@ fn a_file_that_is_cut_off_at_any_byte_is_refused() {
     collection.contents[1] = collection.contents[1][..10].to_vec();
     collection.contents[1][7] = 2;
     for (file, content) in collection.files.iter_mut().zip(&collection.contents) {
-        file.digest = Content::new(PathBuf::new(), content.clone()).digest.leak();
+        file.digest = FileContent::new(PathBuf::new(), content.clone()).digest.leak();
     }
     for packed in [false, true] {
         let suffix = if packed { ".gz" } else { "" };
@@ -177,7 +191,7 @@ fn errors_in_the_users_folder_are_reported_without_a_fallback() {
     let folder = collection.folder(|file| file.name.into());
     let path = |i: usize| folder.path().join(collection.files[i].name);
     let error = |source| {
-        let places = Places {
+        let places = MnistPlaces {
             folder: Some(folder.path()),
             // Neither the cache nor the network is a fallback.
             ..collection.places(Path::new("unused"), &["http://127.0.0.1:1/"])
@@ -216,7 +230,7 @@ fn errors_in_the_users_folder_are_reported_without_a_fallback() {
     assert!(missing.contains("has no t10k-images-idx3-ubyte (nor t10k-images"), "{missing}");
     assert!(missing.contains("https://"), "{missing}");
     let absent = folder.path().join("absent");
-    let places = Places { folder: Some(&absent), ..collection.places(&absent, &[]) };
+    let places = MnistPlaces { folder: Some(&absent), ..collection.places(&absent, &[]) };
     let error = load_quietly(Source::Auto, &places).0.unwrap_err().to_string();
     assert!(error.contains("absent does not exist"), "{error}");
 }
@@ -225,7 +239,7 @@ fn errors_in_the_users_folder_are_reported_without_a_fallback() {
 fn the_built_in_digits_need_no_folder() {
     let collection = Collection::new();
     let absent = Path::new("absent");
-    let places = Places { folder: Some(absent), ..collection.places(absent, &[]) };
+    let places = MnistPlaces { folder: Some(absent), ..collection.places(absent, &[]) };
     let (digits, notices) = load_quietly(Source::Digits, &places);
     assert_eq!(digits.unwrap().origin.to_string(), "built-in digits");
     assert!(notices.is_empty());

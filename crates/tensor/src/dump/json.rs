@@ -8,7 +8,7 @@ use super::Header;
 use crate::TensorName;
 
 #[derive(Deserialize)]
-pub(super) struct Stamp {
+pub(super) struct FormatStamp {
     #[serde(default)]
     pub(super) format: String,
     #[serde(default)]

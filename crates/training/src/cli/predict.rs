@@ -11,7 +11,7 @@ use crate::{Console, Error, Level, Result, checkpoint, picture, train};
 /// Recognises the digits of pictures, or of test images if no picture is named.
 pub(super) fn predict(args: &PredictArgs, program: &dyn LevelProgram) -> Result<()> {
     outputs::check(&outputs::of_level(program, None))?;
-    let saved = checkpoint::Saved::read(&args.load)?;
+    let saved = checkpoint::Checkpoint::read(&args.load)?;
     let preset = args.preset.preset_or(|| saved.preset())?;
     let parameters = saved.parameters(&preset.network)?;
     if (preset.network.inputs(), preset.network.outputs()) != (PIXELS, CLASSES) {

@@ -10,7 +10,7 @@ use crate::runner::Runner;
 use crate::{Console, Parameters, Preset, Result, divergence};
 
 /// Watches a run, and records its outcome.
-pub(super) struct Watch<'a> {
+pub(super) struct RunMonitor<'a> {
     preset: &'a Preset,
     train: &'a Dataset,
     test: &'a Dataset,
@@ -25,7 +25,7 @@ pub(super) struct Watch<'a> {
     outcome: Outcome,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> RunMonitor<'a> {
     /// Starts the clock.
     pub(super) fn new(
         preset: &'a Preset,
@@ -83,7 +83,7 @@ impl<'a> Watch<'a> {
             let seconds = outcome.training_time.as_secs_f64();
             outcome.times.push(TimeAt { batches: outcome.batches, seconds });
             let (parameters, first) = (&outcome.parameters, self.saved_at);
-            let since = divergence::Since { parameters, first, last: index };
+            let since = divergence::FiniteParameters { parameters, first, last: index };
             outcome.parameters = timed(&mut outcome.phases.check, || {
                 divergence::check(runner.level(), preset, self.train, loss, since)
             })?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use data::Dataset;
-use tensor::{Dump, Loss, Network, TensorName};
+use tensor::{Dump, Header, Loss, Network, TensorName};
 use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_into, run, run_into};
 use training::{Error, Level, Multi, Parameters, Preset, Result, Runner, Single, Terms};
@@ -11,14 +11,14 @@ use training::{Error, Level, Multi, Parameters, Preset, Result, Runner, Single, 
 use crate::fake::Fake;
 
 /// One of several copies of a level. The slowest copy sets the number of steps.
-struct Copy {
+struct CopyRunner {
     level: Fake,
     terms: Vec<String>,
     /// This copy's measurements, one for each call of `largest`.
     said: Vec<f32>,
 }
 
-impl Runner for Copy {
+impl Runner for CopyRunner {
     fn level(&mut self) -> &mut dyn Level {
         &mut self.level
     }
@@ -51,6 +51,14 @@ fn preset() -> Preset {
 /// 5 samples, with the labels 0, 1, 2, 0, 1.
 fn samples() -> Dataset {
     Dataset::from_rows(vec![0.5; 4 * 5], vec![0, 1, 2, 0, 1], 4, 3).unwrap()
+}
+
+/// A training run from random parameters, and the header of its dumps, the first of which is of this step.
+fn training(step: u64) -> (Preset, Inputs, Header) {
+    let preset = preset();
+    let start = Parameters::new(&preset.network, preset.initialisation, 1);
+    let header = header("witness", "none", &preset, step);
+    (preset, Inputs::of_training(samples(), start), header)
 }
 
 /// A dump of two samples whose `y` is as given, as a program in another language may write it.
@@ -100,10 +108,7 @@ fn labels_that_are_not_one_hot_are_refused() {
 /// Each batch is loaded together with the next one, except the last of an epoch.
 #[test]
 fn steps_of_a_dump_load_batches_as_training_does() {
-    let preset = preset();
-    let start = Parameters::new(&preset.network, preset.initialisation, 1);
-    let inputs = Inputs::of_training(samples(), start);
-    let header = header("witness", "none", &preset, 2);
+    let (preset, inputs, header) = training(2);
     let steps = Steps { before: 2, dumped: 3, fused: true };
     let mut level = Fake::new(&preset);
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
@@ -142,17 +147,14 @@ fn steps_of_a_dump_load_batches_as_training_does() {
 /// that call, from the call's start.
 #[test]
 fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
-    let preset = preset();
-    let start = Parameters::new(&preset.network, preset.initialisation, 1);
-    let inputs = Inputs::of_training(samples(), start.clone());
-    let header = header("witness", "none", &preset, 0);
+    let (preset, inputs, header) = training(0);
     let steps = Steps { before: 2, dumped: 3, fused: true };
     let mut level = Fake { at_once: 2, ..Fake::new(&preset) };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     // Calls of several: the two steps before the dumps; then the second dump of the next epoch's first call.
     assert_eq!(level.launches, [2, 2]);
     let first = |dump: &Dump, name| dump.get(name).unwrap().data[0];
-    let drawn = f64::from(start.layers[0].b.data()[0]);
+    let drawn = f64::from(inputs.parameters.layers[0].b.data()[0]);
     let (b, next) = (TensorName::B(1), TensorName::BNext(1));
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
     // The call before the dumps runs two steps and makes the mistake, so every dump begins with a bias of 7. The
@@ -177,10 +179,7 @@ fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
 /// Each dump is passed on before the next step, so that a run may be larger than memory.
 #[test]
 fn a_run_ends_when_the_sink_fails() {
-    let preset = preset();
-    let start = Parameters::new(&preset.network, preset.initialisation, 1);
-    let inputs = Inputs::of_training(samples(), start);
-    let header = header("witness", "none", &preset, 0);
+    let (preset, inputs, header) = training(0);
     let steps = Steps { before: 0, dumped: usize::MAX, fused: true };
     let mut level = Fake::new(&preset);
     let mut taken = 0;
@@ -202,7 +201,7 @@ fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let plan = BenchPlan { runs: 2, steps: None };
-    let mut copy = Copy { level: Fake::new(&preset), terms: Vec::new(), said: Vec::new() };
+    let mut copy = CopyRunner { level: Fake::new(&preset), terms: Vec::new(), said: Vec::new() };
     let measured = bench(&mut copy, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
     // Trial runs of 16 steps and of 32, which took 0.4 s; then two measured runs of half a second each.
     assert_eq!(measured.steps, 40);

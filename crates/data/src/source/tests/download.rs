@@ -19,10 +19,8 @@ fn a_download_is_kept_in_the_cache() {
     let server = mirror(&collection, Reply::Body);
     let home = tempdir().unwrap();
     let cache = home.path().join("a").join("b");
-    let mirrors = [&server.address[..]];
-    let places = collection.places(&cache, &mirrors);
 
-    let (digits, notices) = load_quietly(Source::Auto, &places);
+    let (digits, notices) = collection.load(Source::Auto, &cache, &[&server]);
     let digits = digits.unwrap();
     assert_eq!((digits.train, digits.test), digits::built_in(FEW));
     assert_eq!(digits.origin, Origin::Mnist(cache.clone()));
@@ -32,7 +30,7 @@ fn a_download_is_kept_in_the_cache() {
     assert_eq!(names_in(&cache), expected);
     assert_eq!(server.requests(), 4);
 
-    let (again, notices) = load_quietly(Source::Mnist, &places);
+    let (again, notices) = collection.load(Source::Mnist, &cache, &[&server]);
     assert_eq!(again.unwrap().train.len(), 5);
     assert!(notices.is_empty());
     assert_eq!(server.requests(), 4, "the cache was not used");
@@ -40,7 +38,7 @@ fn a_download_is_kept_in_the_cache() {
     // A file that was damaged later is downloaded again, the others are not.
     let damaged = cache.join(format!("{}.gz", collection.files[2].name));
     fs::write(&damaged, b"damaged").unwrap();
-    let (repaired, notices) = load_quietly(Source::Mnist, &places);
+    let (repaired, notices) = collection.load(Source::Mnist, &cache, &[&server]);
     assert_eq!(repaired.unwrap().train.len(), 5);
     assert_eq!(notices.len(), 1);
     let said = "to replace damaged files: ";
@@ -62,8 +60,7 @@ fn a_mirror_that_fails_is_not_used_again() {
     ];
     for server in bad {
         let cache = tempdir().unwrap();
-        let mirrors = [&server.address[..], &good.address[..]];
-        let digits = load_quietly(Source::Mnist, &collection.places(cache.path(), &mirrors)).0;
+        let (digits, _) = collection.load(Source::Mnist, cache.path(), &[&server, &good]);
         assert_eq!(digits.unwrap().train.len(), 5);
         assert_eq!(server.requests(), 1);
     }
@@ -76,15 +73,14 @@ fn a_failed_download_leaves_no_file_in_the_cache() {
     for reply in replies {
         let server = mirror(&collection, reply);
         let cache = tempdir().unwrap();
-        let mirrors = [&server.address[..]];
-        let places = collection.places(cache.path(), &mirrors);
-        let error = load_quietly(Source::Mnist, &places).0.unwrap_err().to_string();
+        let (digits, _) = collection.load(Source::Mnist, cache.path(), &[&server]);
+        let error = digits.unwrap_err().to_string();
         assert!(error.starts_with("MNIST is not on this machine and can't be downloaded"));
         let host = server.address.trim_start_matches("http://").trim_end_matches('/');
         assert!(error.contains(host), "{error}");
         assert!(names_in(cache.path()).is_empty());
 
-        let (digits, notices) = load_quietly(Source::Auto, &places);
+        let (digits, notices) = collection.load(Source::Auto, cache.path(), &[&server]);
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);
         assert_eq!(notices.len(), 1);
         assert!(notices[0].starts_with("using the built-in digits, because"), "{notices:?}");
@@ -101,7 +97,7 @@ fn a_network_that_does_not_answer_causes_a_timeout() {
         let cache = tempdir().unwrap();
         let mirrors = [&servers[0].address[..], &servers[1].address[..]];
         let patience = Duration::from_secs(2);
-        let places = Places { patience, ..collection.places(cache.path(), &mirrors) };
+        let places = MnistPlaces { patience, ..collection.places(cache.path(), &mirrors) };
         let started = Instant::now();
         let (digits, notices) = load_quietly(Source::Auto, &places);
         // Each of the two mirrors is given 1 s, half of `patience`; the limit here is much longer, because the
@@ -120,10 +116,9 @@ fn a_file_that_the_server_decompressed_is_kept_without_gz() {
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, |file| Reply::Body(idx::unpacked(&file[..]).unwrap()));
     let cache = tempdir().unwrap();
-    let mirrors = [&server.address[..]];
-    let places = collection.places(cache.path(), &mirrors);
-    load_quietly(Source::Mnist, &places).0.unwrap();
-    load_quietly(Source::Mnist, &places).0.unwrap();
+    for _ in 0..2 {
+        collection.load(Source::Mnist, cache.path(), &[&server]).0.unwrap();
+    }
     assert_eq!(server.requests(), 4);
     assert!(names_in(cache.path()).iter().all(|name| !name.ends_with(".gz")));
 }
@@ -167,7 +162,7 @@ fn nothing_is_downloaded_with_an_invalid_proxy() {
     let cache = tempdir().unwrap();
     let mirrors = [&server.address[..]];
     let proxy = Err("the proxy is invalid".to_owned());
-    let places = Places { proxy, ..collection.places(cache.path(), &mirrors) };
+    let places = MnistPlaces { proxy, ..collection.places(cache.path(), &mirrors) };
     let (digits, notices) = load_quietly(Source::Auto, &places);
     assert_eq!(digits.unwrap().origin, Origin::Synthetic);
     assert!(notices[0].contains("(the proxy is invalid)"), "{notices:?}");
@@ -177,7 +172,7 @@ fn nothing_is_downloaded_with_an_invalid_proxy() {
 #[test]
 fn without_a_cache_the_digits_are_drawn() {
     let collection = Collection::new();
-    let places = Places { cache: None, ..collection.places(Path::new(""), &[]) };
+    let places = MnistPlaces { cache: None, ..collection.places(Path::new(""), &[]) };
     let (digits, notices) = load_quietly(Source::Auto, &places);
     assert_eq!(digits.unwrap().origin, Origin::Synthetic);
     assert!(notices[0].contains("no cache folder"), "{notices:?}");
