@@ -5,14 +5,14 @@
 mod original;
 
 use autograd::Result;
-use autograd::level::Options;
+use autograd::level::AutogradOptions;
 use clap::Parser;
 use host::println;
 
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
-    options: Options,
+    options: AutogradOptions,
 }
 
 fn main() -> Result<()> {

@@ -38,7 +38,7 @@ fn backward<T: Element>(loss: &Rc<Node<T>>) -> Result<()> {
     let mut gradients = HashMap::new();
     gradients.insert(loss.id, Array::full(value.shape(), T::one(), &value.device())?);
     let mut kept = Vec::new();
-    for node in youngest_first(loss) {
+    for node in youngest_first(loss, |operand| operand.pullback.is_some()) {
         // All nodes that use this one are younger and have been processed, so its gradient is complete.
         let Some(dy) = gradients.remove(&node.id) else { continue };
         if let Some(origin) = &node.origin {
@@ -73,16 +73,19 @@ fn pull_back<T: Element>(
     operand.pullback.as_ref().map(|pullback| pullback(dy)).transpose()
 }
 
-/// Everything that the loss was computed from and that needs a gradient, without a recursion. An
-/// operand is older than its result, always: so the order of age is a topological order.
-fn youngest_first<T: Element>(loss: &Rc<Node<T>>) -> Vec<Rc<Node<T>>> {
-    let mut reached = vec![Rc::clone(loss)];
-    let mut seen = HashSet::from([loss.id]);
+/// A node, and everything that it was computed from through operands that `follows` accepts, without a recursion.
+/// An operand is older than its result, always: so the order of age is a topological order.
+pub(crate) fn youngest_first<T: Element>(
+    node: &Rc<Node<T>>,
+    follows: impl Fn(&Operand<T>) -> bool,
+) -> Vec<Rc<Node<T>>> {
+    let mut reached = vec![Rc::clone(node)];
+    let mut seen = HashSet::from([node.id]);
     let mut next = 0;
     while let Some(node) = reached.get(next).cloned() {
         next += 1;
         for operand in node.origin.iter().flat_map(|origin| &origin.operands) {
-            if operand.pullback.is_some() && seen.insert(operand.node.id) {
+            if follows(operand) && seen.insert(operand.node.id) {
                 reached.push(Rc::clone(&operand.node));
             }
         }

@@ -1,12 +1,13 @@
 //! Drawings of the graph that a tensor was computed by.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::rc::Rc;
 
 use ::layout::backends::svg::SVGWriter;
 use ::layout::gv::{DotParser, GraphBuilder};
 
+use crate::backward::youngest_first;
 use crate::tensor::Node;
 use crate::{Element, ErrorKind, Result, Tensor};
 
@@ -61,26 +62,16 @@ pub fn svg<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     Ok(writer.finalize().replacen("</style>", paper, 1))
 }
 
-/// Every node, the oldest first. Without recursion, because a deep graph would overflow the stack.
+/// Every node, the oldest first.
 fn nodes<T: Element>(tensor: &Tensor<T>) -> Result<Vec<Rc<Node<T>>>> {
-    let mut reached = vec![Rc::clone(tensor.node()?)];
-    let mut seen = HashSet::from([reached[0].id]);
-    let mut next = 0;
-    while let Some(node) = reached.get(next).cloned() {
-        next += 1;
-        for operand in node.origin.iter().flat_map(|origin| &origin.operands) {
-            if seen.insert(operand.node.id) {
-                reached.push(Rc::clone(&operand.node));
-            }
-        }
-        if reached.len() > MAX_NODES {
-            let reason = format!(
-                "it has more than {MAX_NODES} nodes, too many for a readable picture: draw the graph \
-                of a part, or of a smaller network"
-            );
-            return Err(ErrorKind::Drawing { reason }.into());
-        }
+    let mut nodes = youngest_first(tensor.node()?, |_| true);
+    if nodes.len() > MAX_NODES {
+        let reason = format!(
+            "it has more than {MAX_NODES} nodes, too many for a readable picture: draw the graph \
+            of a part, or of a smaller network"
+        );
+        return Err(ErrorKind::Drawing { reason }.into());
     }
-    reached.sort_unstable_by_key(|node| node.id);
-    Ok(reached)
+    nodes.reverse();
+    Ok(nodes)
 }

@@ -201,48 +201,49 @@ impl<T: Element> Autograd<T> {
 
     /// Fails if no batch is loaded.
     fn is_loaded(&self, operation: &'static str) -> training::Result<()> {
-        match self.y.shape().map_err(failed)?[..] {
+        match self.y.shape()?[..] {
             [0, _] => Err(training::Error::NoBatch { operation }),
             _ => Ok(()),
         }
     }
 }
 
-fn failed(error: crate::Error) -> training::Error {
-    training::Error::level(error)
+impl From<crate::Error> for training::Error {
+    fn from(error: crate::Error) -> Self {
+        Self::level(error)
+    }
 }
 
 impl<T: Element> Level for Autograd<T> {
     fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
-        let x = self.rows("x", set.features(), set.x()).map_err(failed)?;
+        let x = self.rows("x", set.features(), set.x())?;
         self.set = Some((set.clone(), x));
         Ok(())
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> training::Result<()> {
-        self.load_batch(batch).map_err(failed)
+        Ok(self.load_batch(batch)?)
     }
 
     fn forward(&mut self) -> training::Result<()> {
         self.is_loaded("forward")?;
-        self.run_forward().map_err(failed)
+        Ok(self.run_forward()?)
     }
 
     fn backward(&mut self) -> training::Result<()> {
         self.is_loaded("backward")?;
-        self.run_backward().map_err(failed)
+        Ok(self.run_backward()?)
     }
 
     fn update(&mut self, learning_rate: f32) -> training::Result<()> {
-        self.run_update(learning_rate).map_err(failed)
+        Ok(self.run_update(learning_rate)?)
     }
 
     fn loss(&mut self) -> training::Result<f32> {
         self.is_loaded("loss")?;
-        let loss = self.array(TensorName::Loss).map_err(failed)?;
-        let Some(loss) = loss else { return Err(training::Error::level("no batch was computed")) };
-        let values = loss.to_vec().map_err(failed)?;
-        Ok(values[0].to_f64() as f32)
+        let loss = self.array(TensorName::Loss)?;
+        let loss = loss.ok_or_else(|| training::Error::level("no batch was computed"))?;
+        Ok(loss.to_vec()?[0].to_f64() as f32)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> training::Result<()> {
@@ -250,15 +251,15 @@ impl<T: Element> Level for Autograd<T> {
             for (own, given) in [(&layer.w, &given.w), (&layer.b, &given.b)] {
                 let values = given.data().iter().map(|&value| T::from_f64(f64::from(value)));
                 let values = Tensor::new(given.shape(), values.collect()).to(&self.device);
-                own.assign(&values.value().map_err(failed)?).map_err(failed)?;
+                own.assign(&values.value()?)?;
             }
         }
         Ok(())
     }
 
     fn tensor(&mut self, name: TensorName) -> training::Result<Option<tensor::Tensor>> {
-        let Some(values) = self.array(name).map_err(failed)? else { return Ok(None) };
-        let data = values.to_vec().map_err(failed)?;
+        let Some(values) = self.array(name)? else { return Ok(None) };
+        let data = values.to_vec()?;
         let data = data.into_iter().map(|value| value.to_f64() as f32).collect();
         tensor::Tensor::new(values.shape(), data).map(Some).map_err(training::Error::level)
     }
@@ -281,14 +282,14 @@ pub enum DeviceOption {
 /// The options that only this program has.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Autograd")]
-pub struct Options {
+pub struct AutogradOptions {
     /// Where to compute: cpu; auto, an NVIDIA GPU if one works, otherwise the emulated one; cuda, an
     /// NVIDIA GPU; emulated, the emulated GPU.
     #[arg(long, value_enum, default_value = "cpu", hide_possible_values = true)]
     device: DeviceOption,
 }
 
-impl Options {
+impl AutogradOptions {
     /// Opens the device.
     ///
     /// # Errors
@@ -311,14 +312,14 @@ impl training::Program for Program {
     const NAME: &'static str = "autograd";
     const ABOUT: &'static str =
         "The levels' network with gradients that are derived automatically, on the CPU or a GPU";
-    type Options = Options;
+    type Options = AutogradOptions;
 
-    fn device(options: &Options) -> training::Result<String> {
-        Ok(options.open().map_err(failed)?.to_string())
+    fn device(options: &AutogradOptions) -> training::Result<String> {
+        Ok(options.open()?.to_string())
     }
 
-    fn level(options: &Options, network: &Network) -> training::Result<Box<dyn Level>> {
-        let device = options.open().map_err(failed)?;
+    fn level(options: &AutogradOptions, network: &Network) -> training::Result<Box<dyn Level>> {
+        let device = options.open()?;
         Ok(Box::new(Autograd::<f32>::new(network, &device)))
     }
 }

@@ -143,16 +143,14 @@ impl<T: Element> Tensor<T> {
     /// A parameter: a new leaf with the same values, to which gradients flow.
     #[track_caller]
     pub fn requires_grad(&self) -> Self {
-        let leaf = Self::leaf(Location::caller(), self.value(), true);
-        leaf.take_name_of(self)
+        self.new_leaf(Location::caller(), true)
     }
 
     /// A new leaf with the same values and without their graph, so that no gradient flows through it. The
     /// values are not copied.
     #[track_caller]
     pub fn detach(&self) -> Self {
-        let leaf = Self::leaf(Location::caller(), self.value(), false);
-        leaf.take_name_of(self)
+        self.new_leaf(Location::caller(), false)
     }
 
     /// Sets a name for error messages and drawings.
@@ -163,10 +161,12 @@ impl<T: Element> Tensor<T> {
         self
     }
 
-    fn take_name_of(self, other: &Self) -> Self {
-        match other.0.as_ref().ok().and_then(|node| node.name.borrow().clone()) {
-            Some(name) => self.named(name),
-            None => self,
+    /// A leaf with the same values and name.
+    fn new_leaf(&self, at: &'static Location<'static>, requires_grad: bool) -> Self {
+        let leaf = Self::leaf(at, self.value(), requires_grad);
+        match self.0.as_ref().ok().and_then(|node| node.name.borrow().clone()) {
+            Some(name) => leaf.named(name),
+            None => leaf,
         }
     }
 
