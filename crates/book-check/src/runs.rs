@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 
 use crate::output::Session;
 use crate::page::{Page, PieceKind};
@@ -130,24 +131,17 @@ pub fn install(
 
 /// The content of `kernels.js`: the size of the module, and the texts and the commands of all kernels.
 fn kernels_script(kernels: &Kernels, module_bytes: usize) -> String {
-    let mut text =
-        format!("\"use strict\";\nfourLevels.moduleBytes = {module_bytes};\nfourLevels.kernels = {{\n");
-    for (name, kernel) in &kernels.texts {
-        let _ = writeln!(text, "{}: {},", quoted(name), quoted(kernel));
-    }
-    text.push_str("};\nfourLevels.commands = {\n");
-    for (name, commands) in &kernels.commands {
-        let list: Vec<String> = commands.iter().map(|command| quoted(command)).collect();
-        let _ = writeln!(text, "{}: [{}],", quoted(name), list.join(", "));
-    }
-    text.push_str("};\n");
-    text
+    let (texts, commands) = (literal(json!(kernels.texts)), literal(json!(kernels.commands)));
+    format!(
+        "\"use strict\";\nfourLevels.moduleBytes = {module_bytes};\nfourLevels.kernels = {texts};\n\
+         fourLevels.commands = {commands};\n"
+    )
 }
 
 /// The content of `list.js`, which every page loads: only the names of the kernels.
 fn list_script(kernels: &Kernels) -> String {
-    let names: Vec<String> = kernels.texts.keys().map(|name| quoted(name)).collect();
-    format!("\"use strict\";\nglobalThis.fourLevelsKernels = [{}];\n", names.join(", "))
+    let names: Vec<&String> = kernels.texts.keys().collect();
+    format!("\"use strict\";\nglobalThis.fourLevelsKernels = {};\n", literal(json!(names)))
 }
 
 /// Adds the scripts to every page, and to each block of a kernel the name of its file.
@@ -232,11 +226,11 @@ fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
     marked + rest
 }
 
-/// A JavaScript string literal, which is also safe inside a `<script>` element.
-fn quoted(text: &str) -> String {
+/// A JavaScript literal, which is also safe inside a `<script>` element.
+fn literal(value: Value) -> String {
     // JavaScript includes JSON; only U+2028 and U+2029 need to be escaped in older versions of it.
-    let json = serde_json::Value::from(text).to_string();
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+    let json = value.to_string().replace('<', "\\u003c");
+    json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
 #[cfg(test)]
@@ -267,7 +261,7 @@ mod tests {
 
     #[test]
     fn no_text_ends_a_script() {
-        assert_eq!(quoted("a\"</script>\\\n\u{1}"), r#""a\"\u003c/script>\\\n\u0001""#);
+        assert_eq!(literal("a\"</script>\\\n\u{1}".into()), r#""a\"\u003c/script>\\\n\u0001""#);
     }
 
     #[test]
