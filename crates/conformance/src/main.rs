@@ -42,20 +42,11 @@ fn levels() -> Vec<&'static str> {
 }
 
 fn main() -> ExitCode {
-    host::main(|| {
-        let arguments = match host::parse(|command| command) {
-            Ok(arguments) => arguments,
-            Err(code) => return code,
-        };
-        match check(&arguments) {
-            Ok(true) => ExitCode::SUCCESS,
-            Ok(false) => ExitCode::FAILURE,
-            Err(Error::Output(error)) => ExitCode::from(host::lost_output(&error, 1)),
-            Err(error) => {
-                host::complain(format_args!("error: {error}"));
-                ExitCode::from(error.exit_code())
-            }
-        }
+    host::main(|| match host::parse(|command| command).map(|arguments| check(&arguments)) {
+        Ok(Ok(true)) => ExitCode::SUCCESS,
+        Ok(Ok(false)) => ExitCode::FAILURE,
+        Ok(Err(error)) => error.report(),
+        Err(code) => code,
     })
 }
 

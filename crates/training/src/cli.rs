@@ -339,12 +339,8 @@ fn execute(args: &SharedArgs, program: &dyn LevelProgram) -> ExitCode {
         Some(Command::Predict(args)) => predict::predict(args, program),
         Some(Command::Plan(args)) => plan(args, program),
     };
-    ExitCode::from(match result {
-        Ok(()) => host::signals::received().map_or(0, host::signals::exit_code),
-        Err(Error::Output(error)) => host::lost_output(&error, 1),
-        Err(error) => {
-            host::complain(format_args!("error: {error}"));
-            error.exit_code()
-        }
-    })
+    match result {
+        Ok(()) => host::signals::received().map_or(0, host::signals::exit_code).into(),
+        Err(error) => error.report(),
+    }
 }

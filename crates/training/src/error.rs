@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use data::DataError;
 use tensor::{DumpError, TensorName};
@@ -105,6 +106,18 @@ impl Error {
     /// An error of a level.
     pub fn level(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Level(error.into())
+    }
+
+    /// Reports the error on standard error. Returns the exit code for it.
+    #[must_use]
+    pub fn report(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Output(error) => host::lost_output(error, 1),
+            error => {
+                host::complain(format_args!("error: {error}"));
+                error.exit_code()
+            }
+        })
     }
 
     /// The exit code: 1 if the command ran and failed, 2 for usage or bad input.

@@ -24,18 +24,10 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    host::main(|| {
-        let arguments = match host::parse(|command| command) {
-            Ok(arguments) => arguments,
-            Err(code) => return code,
-        };
-        match write(&arguments) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                host::complain(format_args!("error: {error}"));
-                ExitCode::from(error.exit_code())
-            }
-        }
+    host::main(|| match host::parse(|command| command).map(|arguments| write(&arguments)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => error.report(),
+        Err(code) => code,
     })
 }
 
