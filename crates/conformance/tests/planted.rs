@@ -10,6 +10,7 @@ use std::path::Path;
 use faults::{Fault, Table, plant};
 use gpu::Gpu;
 use serde_json::{Value, json};
+use test_support::open_in_browser;
 
 /// The result of planting, running and reading a fault.
 struct Tried {
@@ -75,17 +76,7 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
     assert!(misread.is_empty(), "not as the table's `explained` says:\n{}", misread.join("\n"));
     let (seen, _) = tried.split_at(in_sight);
     // A browser takes a while for each page. Those of the blind faults are made in the same way, and left out.
-    in_browser(folder.path(), &seen.iter().map(|one| &one.case).collect::<Vec<_>>());
-}
-
-/// Pages in a headless browser.
-fn in_browser(folder: &Path, pages: &[&Value]) {
-    let Some(mut node) = skipped::browser() else { return };
-    let list = folder.join("cases.json");
-    std::fs::write(&list, serde_json::to_vec(pages).unwrap()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor-diff/tests/browser.mjs");
-    let output = node.arg(script).arg(list).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    open_in_browser(folder.path(), &seen.iter().map(|one| one.case.clone()).collect());
 }
 
 /// If no fault is planted, none is found.

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use gpu::{Choice, Gpu};
+use serde_json::Value;
 use tensor::Dump;
 
 /// The device that `FOUR_LEVELS_DEVICE` names; by default the emulated GPU.
@@ -24,6 +25,16 @@ pub fn device_choice() -> Choice {
 #[must_use]
 pub fn gpu() -> Gpu {
     Gpu::open(device_choice()).unwrap()
+}
+
+/// Opens pages in a headless browser, which checks the expectations of each case. `folder` is for the list of cases.
+pub fn open_in_browser(folder: &Path, cases: &Value) {
+    let Some(mut node) = skipped::browser() else { return };
+    let list = folder.join("cases.json");
+    std::fs::write(&list, cases.to_string()).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor-diff/tests/browser.mjs");
+    let output = node.arg(script).arg(list).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// One training step of a fixture, as computed by PyTorch in double precision.

@@ -1,10 +1,11 @@
 //! Tests of the page of a training run, made by a level on the built-in digits.
 
 use std::fs;
-use std::path::Path;
 
 use data::{Counts, Dataset, Source};
 use level1_cpu::{Form, Level1};
+use serde_json::json;
+use test_support::open_in_browser;
 use training::report::{Report, write_json};
 use training::{Console, Parameters, Preset, Single, report_page, train};
 
@@ -72,15 +73,5 @@ fn a_run_has_a_page_and_shares_one_with_other_runs() {
         fs::read_to_string(&both).unwrap().contains("(2)"),
         "the two runs have different titles"
     );
-    in_browser(folder.path(), &[&one, &both]);
-}
-
-fn in_browser(folder: &Path, pages: &[&Path]) {
-    let Some(mut node) = skipped::browser() else { return };
-    let cases: Vec<_> = pages.iter().map(|page| serde_json::json!({"page": page})).collect();
-    let list = folder.join("cases.json");
-    fs::write(&list, serde_json::to_vec(&cases).unwrap()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tensor-diff/tests/browser.mjs");
-    let output = node.arg(script).arg(list).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    open_in_browser(folder.path(), &json!([{ "page": one }, { "page": both }]));
 }
