@@ -1,6 +1,5 @@
 //! The checks that a level has to pass, and their cases.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -30,29 +29,6 @@ pub enum Check {
 }
 
 impl Check {
-    /// Every check, in the order of the table.
-    pub const ALL: [Self; 6] = [
-        Self::References,
-        Self::Steps,
-        Self::Presets,
-        Self::OddShapes,
-        Self::BatchOfOne,
-        Self::TenSteps,
-    ];
-
-    /// The name in the table and on the command line.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::References => "references",
-            Self::Steps => "steps",
-            Self::Presets => "presets",
-            Self::OddShapes => "odd-shapes",
-            Self::BatchOfOne => "batch-of-one",
-            Self::TenSteps => "ten-steps",
-        }
-    }
-
     /// The cases of the check. `dumps` is the folder of the reference dumps.
     ///
     /// # Errors
@@ -76,11 +52,16 @@ impl Check {
     }
 }
 
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+data::written_by_name!(
+    Check,
+    "check",
+    References: "references",
+    Steps: "steps",
+    Presets: "presets",
+    OddShapes: "odd-shapes",
+    BatchOfOne: "batch-of-one",
+    TenSteps: "ten-steps",
+);
 
 /// A network, its inputs, and the expected result.
 pub struct Case {

@@ -13,7 +13,7 @@ use training::report::write_file;
 use training::{Error, Result};
 
 use crate::check::{Case, Expected};
-use crate::{Check, Kept};
+use crate::{Check, KeptRun};
 
 const INDEX: Page<'static> =
     Page { template: include_str!("pages.html"), style: "td a { font-weight: 700; }", script: "" };
@@ -22,11 +22,11 @@ const INDEX: Page<'static> =
 #[derive(Debug)]
 pub struct Pages {
     folder: PathBuf,
-    cases: Vec<Line>,
+    cases: Vec<IndexLine>,
 }
 
 #[derive(Debug, Serialize)]
-struct Line {
+struct IndexLine {
     case: String,
     check: &'static str,
     file: String,
@@ -56,7 +56,13 @@ impl Pages {
     ///
     /// # Errors
     /// If it can't be written, or the steps of a run differ from the reference's.
-    pub fn write(&mut self, check: Check, case: &Case, kept: &[Kept], dumps: &Path) -> Result<()> {
+    pub fn write(
+        &mut self,
+        check: Check,
+        case: &Case,
+        kept: &[KeptRun],
+        dumps: &Path,
+    ) -> Result<()> {
         let expected = match &case.expected {
             Expected::Step(dump) => std::slice::from_ref(&**dump),
             Expected::Run(run) => &run[..],
@@ -76,7 +82,7 @@ impl Pages {
         let reference = (reference.0.as_path(), reference.1);
         file::write_atomically(&path, |out| write_page(out, Some(reference), &found, 1.0))
             .map_err(|source: io::Error| Error::Write { path: path.clone(), source })?;
-        self.cases.push(Line {
+        self.cases.push(IndexLine {
             case: case.name.clone(),
             check: check.name(),
             file,

@@ -23,20 +23,20 @@ pub struct Variant {
     pub checks: &'static [Check],
     /// The names of the cases that it skips.
     pub without: &'static [&'static str],
-    functions: Functions,
+    functions: ProgramFunctions,
 }
 
 /// A level, or the reason why it can't be made.
-type Opened = Result<Box<dyn Level>>;
+type OpenedLevel = Result<Box<dyn Level>>;
 
 /// Work on a level, which a command of its program would do.
-type Work<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
+type LevelWork<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
 /// Makes the level from these options, as its program does.
 #[derive(Clone, Copy, Debug)]
-struct Functions {
-    open: fn(&[String], &Network) -> Opened,
-    run: fn(&[String], &Network, Work<'_>) -> Result<()>,
+struct ProgramFunctions {
+    open: fn(&[String], &Network) -> OpenedLevel,
+    run: fn(&[String], &Network, LevelWork<'_>) -> Result<()>,
     device: fn(&[String]) -> Result<String>,
     dtype: fn(&[String]) -> Result<Dtype>,
 }
@@ -55,7 +55,7 @@ impl Variant {
     }
 
     fn new<P: Program>(options: &str, device: Option<Choice>) -> Self {
-        let functions = Functions {
+        let functions = ProgramFunctions {
             open: |arguments, network| P::level(&parse::<P>(arguments)?, network),
             run: |arguments, network, work| P::on_each(&parse::<P>(arguments)?, network, work),
             device: |arguments| P::device(&parse::<P>(arguments)?),

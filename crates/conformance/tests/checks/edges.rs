@@ -13,7 +13,7 @@ use tensor::{Loss, Network, TensorName};
 use test_support::device_choice;
 use training::{Level, Program, Result};
 
-use network::{Change, Make, Wrong};
+use network::{Change, FaultyNetwork, Make};
 
 /// The planted faults: the tensor that each makes wrong, and how.
 const FAULTS: [(TensorName, Make); 4] = [
@@ -64,7 +64,7 @@ impl<const FAULT: usize> Program for Faulty<FAULT> {
             _ => network.loss == Loss::CrossEntropy,
         };
         let make = if has_place { make } else { FAULTS[3].1 };
-        Ok(Box::new(Wrong::new(network, Change::Made(make), tensor)))
+        Ok(Box::new(FaultyNetwork::new(network, Change::Made(make), tensor)))
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) enum Change {
 }
 
 /// Level 1's operations with a fault in one tensor, as a level.
-pub(crate) struct Wrong {
+pub(crate) struct FaultyNetwork {
     network: Network,
     change: Change,
     tensor: TensorName,
@@ -73,7 +73,7 @@ pub(crate) struct Wrong {
     before: Option<Tensors>,
 }
 
-impl Wrong {
+impl FaultyNetwork {
     pub(crate) fn new(network: &Network, change: Change, tensor: TensorName) -> Self {
         let now = Tensors::new();
         Self { network: network.clone(), change, tensor, batch: 0, now, before: None }
@@ -103,7 +103,7 @@ impl Wrong {
     }
 }
 
-impl Level for Wrong {
+impl Level for FaultyNetwork {
     fn dataset(&mut self, _: &Dataset) -> Result<()> {
         Ok(())
     }

@@ -22,7 +22,7 @@ use tensor_diff::{
 use training::dump::{Inputs, Steps, header, run};
 use training::{Error, Level, Preset, Result, Single};
 
-use super::network::{Change, Wrong};
+use super::network::{Change, FaultyNetwork};
 use super::{Fault, Planted, code};
 
 #[path = "../../../../level3-cublas/examples/mistaken/mod.rs"]
@@ -112,7 +112,7 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Verdicts> {
 /// A level with the fault, and its name in the table.
 fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn Level>)> {
     let lost = |name: &str| Error::Usage(format!("faults.toml names {name}, which doesn't exist"));
-    let plain = |change| Box::new(Wrong::new(network, change, fault.tensor));
+    let plain = |change| Box::new(FaultyNetwork::new(network, change, fault.tensor));
     Ok(match &fault.planted {
         Planted::Text { file, replace } => {
             if let Some(name) = file.strip_prefix("kernels/") {
