@@ -134,7 +134,7 @@ impl Training {
                 self.kernels = kernels;
                 Ok(json!({ "diagnostics": [] }))
             }
-            Err(Problems::Text(list)) => Ok(json!({ "diagnostics": list })),
+            Err(KernelProblems::Text(list)) => Ok(json!({ "diagnostics": list })),
             Err(problems) => Err(problems.to_string()),
         }
     }
@@ -153,11 +153,11 @@ impl Training {
         match stopped
             .or_else(|| self.accuracy().map(|share| state["accuracy"] = share.into()).err())
         {
-            Some(Stopped::Fault(fault)) => {
+            Some(StepFailure::Fault(fault)) => {
                 state["fault"] = exchange::fault(&fault);
                 state["text"] = format!("error: {fault}").into();
             }
-            Some(Stopped::Other(why)) => return Err(why),
+            Some(StepFailure::Other(why)) => return Err(why),
             None => {}
         }
         Ok(state)
@@ -172,8 +172,8 @@ impl Training {
         let answer = self.predict(&x, 1);
         let p = match answer {
             Ok(p) => p,
-            Err(Stopped::Fault(fault)) => return Err(fault.to_string()),
-            Err(Stopped::Other(why)) => return Err(why),
+            Err(StepFailure::Fault(fault)) => return Err(fault.to_string()),
+            Err(StepFailure::Other(why)) => return Err(why),
         };
         Ok(json!({ "p": p, "digit": largest(&p) }))
     }
@@ -200,7 +200,7 @@ impl Training {
         })
     }
 
-    fn one_batch(&mut self) -> Result<(), Stopped> {
+    fn one_batch(&mut self) -> Result<(), StepFailure> {
         let whole = self.train.len() / BATCH;
         let first = self.batches % whole * BATCH;
         self.load(first)?;
@@ -223,7 +223,7 @@ impl Training {
     }
 
     /// Writes the batch of training images that begins with image `first`.
-    fn load(&self, first: usize) -> Result<(), Stopped> {
+    fn load(&self, first: usize) -> Result<(), StepFailure> {
         let mut x = Vec::with_capacity(BATCH * PIXELS);
         let mut y = vec![0.0; BATCH * SIZES[2]];
         for sample in 0..BATCH {
@@ -235,7 +235,7 @@ impl Training {
         Ok(self.write(self.y, &y)?)
     }
 
-    fn forward(&mut self, batch: usize) -> Result<(), Stopped> {
+    fn forward(&mut self, batch: usize) -> Result<(), StepFailure> {
         for l in 0..2 {
             let Layer { inputs, outputs, w, b, out, .. } = self.layers[l];
             let a_prev = if l == 0 { self.x } else { self.layers[0].out };
@@ -250,7 +250,7 @@ impl Training {
         self.launch("output", grid, &[out, self.y, self.p, dz, self.losses], &numbers)
     }
 
-    fn backward(&mut self) -> Result<(), Stopped> {
+    fn backward(&mut self) -> Result<(), StepFailure> {
         for l in [1, 0] {
             let Layer { inputs, outputs, w, dz, dw, db, .. } = self.layers[l];
             let a_prev = if l == 0 { self.x } else { self.layers[0].out };
@@ -269,7 +269,7 @@ impl Training {
     }
 
     /// The test accuracy, from 0 to 1.
-    fn accuracy(&mut self) -> Result<f64, Stopped> {
+    fn accuracy(&mut self) -> Result<f64, StepFailure> {
         let pixels = self.test.pixels().iter();
         let x: Vec<f32> = pixels.map(|&pixel| self.table[usize::from(pixel)]).collect();
         let p = self.predict(&x, TESTED)?;
@@ -279,7 +279,7 @@ impl Training {
     }
 
     /// The outputs `p` for a batch of inputs.
-    fn predict(&mut self, x: &[f32], batch: usize) -> Result<Vec<f32>, Stopped> {
+    fn predict(&mut self, x: &[f32], batch: usize) -> Result<Vec<f32>, StepFailure> {
         self.write(Buffer { len: x.len(), ..self.x }, x)?;
         self.forward(batch)?;
         Ok(self.floats(Buffer { len: batch * SIZES[2], ..self.p })?)
@@ -291,14 +291,14 @@ impl Training {
         [x, y]: [u32; 2],
         buffers: &[Buffer],
         numbers: &[[u8; 4]],
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), StepFailure> {
         let missing = || format!("the kernels lack {name}");
         let kernel = self.kernels.kernel(name).ok_or_else(missing)?;
         let addresses = buffers.iter().flat_map(|buffer| buffer.address.to_le_bytes());
         let parameters = addresses.chain(numbers.iter().flatten().copied()).collect();
         let launch =
             Launch { grid: [x, y, 1], block: [THREADS, 1, 1], parameters, ..Launch::default() };
-        let statistics = self.emulator.launch(&kernel, &launch).map_err(Stopped::Fault)?;
+        let statistics = self.emulator.launch(&kernel, &launch).map_err(StepFailure::Fault)?;
         self.thread_instructions += statistics.thread_instructions;
         Ok(())
     }
@@ -318,24 +318,24 @@ impl Training {
 }
 
 /// Failure of a training step.
-enum Stopped {
+enum StepFailure {
     Fault(Fault),
     Other(String),
 }
 
-impl From<String> for Stopped {
+impl From<String> for StepFailure {
     fn from(why: String) -> Self {
         Self::Other(why)
     }
 }
 
 /// Errors in a text with kernels.
-enum Problems {
+enum KernelProblems {
     Text(Vec<Value>),
     Missing(&'static str),
 }
 
-impl std::fmt::Display for Problems {
+impl std::fmt::Display for KernelProblems {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Text(list) => {
@@ -349,13 +349,13 @@ impl std::fmt::Display for Problems {
     }
 }
 
-fn load(emulator: &Emulator, text: &str) -> Result<Loaded, Problems> {
+fn load(emulator: &Emulator, text: &str) -> Result<Loaded, KernelProblems> {
     let source = Source { name: "tiled.ptx".into(), text: text.to_owned() };
     let diagnostics =
-        |found: Vec<_>| Problems::Text(found.iter().map(exchange::ptx_diagnostic).collect());
+        |found: Vec<_>| KernelProblems::Text(found.iter().map(exchange::ptx_diagnostic).collect());
     let loaded = emulator.load(source).map_err(diagnostics)?;
     match KERNELS.into_iter().find(|name| loaded.kernel(name).is_none()) {
-        Some(missing) => Err(Problems::Missing(missing)),
+        Some(missing) => Err(KernelProblems::Missing(missing)),
         None => Ok(loaded),
     }
 }

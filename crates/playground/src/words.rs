@@ -18,7 +18,7 @@ const DEFAULT_LINES: usize = 200;
 pub fn parse(line: &str) -> Result<Command, String> {
     let mut words = line.split_whitespace().map(str::to_owned);
     let verb = words.next().ok_or("the command is empty: try run, trace, profile or check")?;
-    let mut options = Words { words: words.collect(), at: 0, files: Vec::new() };
+    let mut options = CommandWords { words: words.collect(), at: 0, files: Vec::new() };
     let command = match verb.as_str() {
         "check" => {
             let mut fidelity = false;
@@ -67,13 +67,13 @@ pub fn parse(line: &str) -> Result<Command, String> {
 /// Returns the value of an option: the text after `=`, otherwise the next word.
 type Value<'a> = &'a mut dyn FnMut() -> Result<String, String>;
 
-struct Words {
+struct CommandWords {
     words: Vec<String>,
     at: usize,
     files: Vec<String>,
 }
 
-impl Words {
+impl CommandWords {
     /// Collects the files, and calls `option` for each option.
     fn parse(
         &mut self,

@@ -28,14 +28,14 @@ fn started() -> Playground {
 }
 
 /// 784-30-10, sigmoid and binary cross-entropy, by the book's own formulas.
-struct Double {
+struct DoubleNetwork {
     w1: Vec<f64>,
     b1: Vec<f64>,
     w2: Vec<f64>,
     b2: Vec<f64>,
 }
 
-impl Double {
+impl DoubleNetwork {
     fn new() -> Self {
         let mut generator = Generator::new(SEED, Purpose::Parameters, 0);
         let mut draw = |count: usize, fan_in: usize| -> Vec<f64> {
@@ -97,7 +97,7 @@ fn the_losses_are_those_of_double_precision() {
     let table = Normalisation::MeanStd.table();
     let x: Vec<f64> =
         images.pixels().iter().map(|&pixel| f64::from(table[usize::from(pixel)])).collect();
-    let mut double = Double::new();
+    let mut double = DoubleNetwork::new();
     let mut page = started();
     let state = ask(&mut page, &json!({ "do": "train-step", "batches": 6 }));
     assert!(state["fault"].is_null(), "{state}");
