@@ -36,7 +36,7 @@ macro_rules! operators {
 }
 
 operators!(Add add, |x, number| x.shift(number), x.shift(number));
-operators!(Sub sub, |x, number| x.shift(-number), Tensor::neg(&x).shift(number));
+operators!(Sub sub, |x, number| x.shift(-number), (-x).shift(number));
 operators!(Mul mul, |x, number| x.scale(number), x.scale(number));
 operators!(Div div, |x, number| x.scale(T::one() / number), x.pow(-1.0).scale(number));
 
