@@ -19,9 +19,9 @@ pub(crate) struct Fake {
     pub(crate) at_once: usize,
     /// The number of batches in each call of `steps`.
     pub(crate) launches: Vec<usize>,
-    /// Once this many batches are trained, `p` is 1 for the label, and before for the class after it.
+    /// The number of batches after which `p` is 1 for the label. Before, it is 1 for the class after it.
     pub(crate) learns_after: usize,
-    /// When this many batches are trained, the next one makes an element of `b1` NaN.
+    /// The number of batches after which the next one makes an element of `b1` NaN.
     pub(crate) breaks_at: usize,
     /// Whether the NaN only appears in `step`, and not if the phases run one by one.
     pub(crate) breaks_only_fused: bool,
