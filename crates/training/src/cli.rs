@@ -111,7 +111,11 @@ struct CommandLine<O> {
 
 impl<O: Args> CommandFactory for CommandLine<O> {
     fn command() -> clap::Command {
-        O::augment_args(SharedArgs::command()).mut_subcommands(O::augment_args)
+        O::augment_args(SharedArgs::command()).mut_subcommands(|command| {
+            // Adding the options also sets the description, to that of their type.
+            let about = command.get_about().cloned().unwrap_or_default();
+            O::augment_args(command).about(about)
+        })
     }
 
     fn command_for_update() -> clap::Command {
@@ -342,5 +346,26 @@ fn execute(args: &SharedArgs, program: &dyn LevelProgram) -> ExitCode {
     match result {
         Ok(()) => host::signals::received().map_or(0, host::signals::exit_code).into(),
         Err(error) => error.report(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A level's options, whose description is none of a command.
+    #[derive(Args)]
+    struct Options {
+        #[arg(long)]
+        option: bool,
+    }
+
+    #[test]
+    fn the_options_of_a_level_leave_the_descriptions_of_the_commands() {
+        let described = |command: clap::Command| {
+            let about = |command: &clap::Command| command.get_about().map(ToString::to_string);
+            command.get_subcommands().map(about).collect::<Vec<_>>()
+        };
+        assert_eq!(described(CommandLine::<Options>::command()), described(SharedArgs::command()));
     }
 }
