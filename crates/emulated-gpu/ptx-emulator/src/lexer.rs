@@ -39,13 +39,13 @@ const MARKS: [&str; 34] = [
 
 /// All tokens of the text, and a final [`TokenKind::End`]. The text must be shorter than 4 GiB.
 pub(crate) fn tokens(text: &str, problems: &mut Problems) -> Vec<Token> {
-    let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, problems };
+    let mut lexer = Lexer { text, bytes: text.as_bytes(), position: 0, problems };
     let mut tokens = Vec::with_capacity(text.len() / 4);
     loop {
         lexer.skip_blanks();
-        let start = lexer.at;
+        let start = lexer.position;
         let Some(kind) = lexer.next() else { continue };
-        let span = Span { start: start as u32, end: lexer.at as u32 };
+        let span = Span { start: start as u32, end: lexer.position as u32 };
         tokens.push(Token { kind, span });
         if kind == TokenKind::End {
             return tokens;
@@ -56,7 +56,7 @@ pub(crate) fn tokens(text: &str, problems: &mut Problems) -> Vec<Token> {
 struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
     problems: &'a mut Problems,
 }
 
@@ -66,59 +66,62 @@ fn follows(byte: u8) -> bool {
 
 impl Lexer<'_> {
     fn peek(&self, ahead: usize) -> u8 {
-        self.bytes.get(self.at + ahead).copied().unwrap_or(0)
+        self.bytes.get(self.position + ahead).copied().unwrap_or(0)
     }
 
     fn problem(&mut self, start: usize, message: impl Into<String>, help: &str) {
-        let span = Span { start: start as u32, end: self.at as u32 };
+        let span = Span { start: start as u32, end: self.position as u32 };
         self.problems.push(Problem::new(span, message).help(help));
     }
 
     /// Reports non-ASCII characters in `start..self.at`: ptxas rejects them, even in comments.
     fn refuse_non_ascii(&mut self, start: usize) {
-        let Some(first) = self.bytes[start..self.at].iter().position(|b| !b.is_ascii()) else {
+        let Some(first) = self.bytes[start..self.position].iter().position(|b| !b.is_ascii())
+        else {
             return;
         };
-        let end = std::mem::replace(&mut self.at, start + first);
-        let rest = &self.text[self.at..end];
+        let end = std::mem::replace(&mut self.position, start + first);
+        let rest = &self.text[self.position..end];
         let run = rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
-        let from = self.at;
-        self.at += run;
-        let characters: String = self.text[from..self.at].chars().take(8).collect();
+        let from = self.position;
+        self.position += run;
+        let characters: String = self.text[from..self.position].chars().take(8).collect();
         self.problem(
             from,
             format!("`{characters}` is not ASCII"),
             "PTX is ASCII only, in comments too: ptxas refuses anything else",
         );
-        self.at = end;
+        self.position = end;
     }
 
     fn skip_blanks(&mut self) {
         loop {
-            let start = self.at;
+            let start = self.position;
             match (self.peek(0), self.peek(1)) {
-                (b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c, _) => self.at += 1,
+                (b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c, _) => self.position += 1,
                 (b'/', b'/') => {
                     self.skip_line();
                     self.refuse_non_ascii(start);
                 }
                 (b'/', b'*') => {
-                    if let Some(end) = self.text[self.at + 2..].find("*/") {
-                        self.at += end + 4;
+                    if let Some(end) = self.text[self.position + 2..].find("*/") {
+                        self.position += end + 4;
                     } else {
-                        self.at += 2;
+                        self.position += 2;
                         self.problem(start, "this comment has no end", "close it with */");
-                        self.at = self.bytes.len();
+                        self.position = self.bytes.len();
                     }
                     self.refuse_non_ascii(start);
                 }
                 // `# 1 "file.c"`: a preprocessor's line marker.
                 (b'#', _) if self.is_line_marker() => self.skip_line(),
                 // `@@DWARF`: debug information of old PTX versions.
-                (b'@', b'@') if self.text[self.at..].starts_with("@@DWARF") => self.skip_line(),
+                (b'@', b'@') if self.text[self.position..].starts_with("@@DWARF") => {
+                    self.skip_line()
+                }
                 // A NUL ends the text, as in the driver.
                 (0, _) => {
-                    self.at = self.bytes.len();
+                    self.position = self.bytes.len();
                     return;
                 }
                 _ => return,
@@ -127,14 +130,14 @@ impl Lexer<'_> {
     }
 
     fn skip_line(&mut self) {
-        let rest = &self.bytes[self.at..];
-        self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        let rest = &self.bytes[self.position..];
+        self.position += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
     /// Whether the rest of a line is `# 1 "file.c" 2` or `#line 1 "file.c"`, and nothing comes before it.
     fn is_line_marker(&self) -> bool {
-        let before = self.text[..self.at].trim_end_matches([' ', '\t']);
-        let rest = self.text[self.at + 1..].lines().next().unwrap_or_default();
+        let before = self.text[..self.position].trim_end_matches([' ', '\t']);
+        let rest = self.text[self.position + 1..].lines().next().unwrap_or_default();
         let rest = rest.trim().strip_prefix("line").unwrap_or(rest).trim();
         let (number, rest) = rest.split_once([' ', '\t']).unwrap_or((rest, ""));
         let digits =
@@ -154,7 +157,7 @@ impl Lexer<'_> {
 
     /// The kind of the next token; `None` after an unreadable character, which has been reported and skipped.
     fn next(&mut self) -> Option<TokenKind> {
-        let start = self.at;
+        let start = self.position;
         if start == self.bytes.len() {
             return Some(TokenKind::End);
         }
@@ -164,16 +167,16 @@ impl Lexer<'_> {
             b'.' if second.is_ascii_digit() && !self.after_word() => return Some(self.number()),
             b'"' => return Some(self.string()),
             b'.' if follows(second) => {
-                self.at += 1;
+                self.position += 1;
                 self.skip_word();
                 while self.peek(0) == b':' && self.peek(1) == b':' && follows(self.peek(2)) {
-                    self.at += 2;
+                    self.position += 2;
                     self.skip_word();
                 }
                 return Some(TokenKind::Dotted);
             }
             b'%' if follows(second) => {
-                self.at += 1;
+                self.position += 1;
                 self.skip_word();
                 return Some(TokenKind::Word);
             }
@@ -186,16 +189,16 @@ impl Lexer<'_> {
         if let Some(mark) =
             MARKS.iter().find(|mark| self.bytes[start..].starts_with(mark.as_bytes()))
         {
-            self.at += mark.len();
+            self.position += mark.len();
             return Some(TokenKind::Mark(mark));
         }
         let rest = &self.text[start..];
         if byte.is_ascii() {
-            self.at += 1;
+            self.position += 1;
             let character = char::from(byte).escape_default().to_string();
             self.problem(start, format!("`{character}` has no meaning in PTX"), "remove it");
         } else {
-            self.at += rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
+            self.position += rest.find(|c: char| c.is_ascii()).unwrap_or(rest.len());
             self.refuse_non_ascii(start);
         }
         None
@@ -203,42 +206,42 @@ impl Lexer<'_> {
 
     /// Whether the previous byte is part of a word: then `.1d` is a modifier and not a number.
     fn after_word(&self) -> bool {
-        self.at > 0 && follows(self.bytes[self.at - 1])
+        self.position > 0 && follows(self.bytes[self.position - 1])
     }
 
     fn skip_word(&mut self) {
         while follows(self.peek(0)) {
-            self.at += 1;
+            self.position += 1;
         }
     }
 
     fn string(&mut self) -> TokenKind {
-        let start = self.at;
-        self.at += 1;
+        let start = self.position;
+        self.position += 1;
         loop {
             match self.peek(0) {
-                b'\\' if self.at + 1 < self.bytes.len() => self.at += 2,
+                b'\\' if self.position + 1 < self.bytes.len() => self.position += 2,
                 b'"' => {
-                    self.at += 1;
+                    self.position += 1;
                     break;
                 }
                 b'\n' | 0 => {
                     self.problem(start, "this string has no end", "close it with \" on its line");
                     break;
                 }
-                _ => self.at += 1,
+                _ => self.position += 1,
             }
         }
         // The escaped character may be multi-byte: stay on a character boundary.
-        while !self.text.is_char_boundary(self.at) {
-            self.at += 1;
+        while !self.text.is_char_boundary(self.position) {
+            self.position += 1;
         }
         self.refuse_non_ascii(start);
         TokenKind::Text
     }
 
     fn number(&mut self) -> TokenKind {
-        let start = self.at;
+        let start = self.position;
         if self.peek(0) == b'0' && matches!(self.peek(1), b'f' | b'F' | b'd' | b'D') {
             return self.float_bits();
         }
@@ -268,14 +271,14 @@ impl Lexer<'_> {
             let octal = self.peek(0) == b'0' && whole > 1;
             return if octal { self.integer(1, 8) } else { self.integer(0, 10) };
         }
-        self.at += length;
+        self.position += length;
         if follows(self.peek(0)) {
             self.skip_word();
             self.bad_number(start);
             return TokenKind::Float(0.0);
         }
         // Rust accepts `.5`, `5.` and `1e5`, too.
-        match self.text[start..self.at].parse() {
+        match self.text[start..self.position].parse() {
             Ok(value) => TokenKind::Float(value),
             Err(_) => {
                 self.bad_number(start);
@@ -292,7 +295,7 @@ impl Lexer<'_> {
     }
 
     fn bad_number(&mut self, start: usize) {
-        let text = self.text[start..self.at].to_owned();
+        let text = self.text[start..self.position].to_owned();
         self.problem(
             start,
             format!("`{text}` is not a number"),
@@ -302,15 +305,15 @@ impl Lexer<'_> {
 
     /// Reads `0f` and 8 hexadecimal digits, or `0d` and 16.
     fn float_bits(&mut self) -> TokenKind {
-        let start = self.at;
+        let start = self.position;
         let single = matches!(self.peek(1), b'f' | b'F');
-        self.at += 2;
+        self.position += 2;
         self.skip_word();
-        let digits = &self.text[start + 2..self.at];
+        let digits = &self.text[start + 2..self.position];
         let wanted = if single { 8 } else { 16 };
         let value = u64::from_str_radix(digits, 16).ok().filter(|_| digits.len() == wanted);
         if value.is_none() {
-            let text = self.text[start..self.at].to_owned();
+            let text = self.text[start..self.position].to_owned();
             let help = format!("{} takes exactly {wanted} hexadecimal digits", &text[..2]);
             self.problem(start, format!("`{text}` is not a floating-point constant"), &help);
         }
@@ -323,9 +326,9 @@ impl Lexer<'_> {
     }
 
     fn integer(&mut self, prefix: usize, radix: u32) -> TokenKind {
-        let start = self.at;
+        let start = self.position;
         self.skip_word();
-        let word = &self.text[start + prefix..self.at];
+        let word = &self.text[start + prefix..self.position];
         let digits = word.strip_suffix('U').unwrap_or(word);
         let suffix = digits.len() != word.len();
         match u64::from_str_radix(digits, radix) {
@@ -333,7 +336,7 @@ impl Lexer<'_> {
                 TokenKind::Integer { value, unsigned: suffix || i64::try_from(value).is_err() }
             }
             Err(error) => {
-                let text = self.text[start..self.at].to_owned();
+                let text = self.text[start..self.position].to_owned();
                 if *error.kind() == std::num::IntErrorKind::PosOverflow {
                     let help = "integer constants have 64 bits";
                     self.problem(start, format!("`{text}` is too large"), help);

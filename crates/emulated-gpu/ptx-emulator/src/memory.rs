@@ -69,7 +69,7 @@ pub struct Memory {
     stores: Stores,
     /// Whether the quarantine holds more freed memory than its limit, because leases prevent its
     /// release.
-    is_full: AtomicBool,
+    is_quarantine_full: AtomicBool,
 }
 
 /// A guard: while it is alive, allocations that were found in the table stay where they are.
@@ -82,7 +82,7 @@ pub(crate) struct Lease<'memory> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         self.memory.leases.end(self.number);
-        if self.memory.is_full.load(Ordering::Relaxed) {
+        if self.memory.is_quarantine_full.load(Ordering::Relaxed) {
             self.memory.shrink_quarantine(&mut self.memory.write_table());
         }
     }
@@ -100,7 +100,7 @@ impl Memory {
             bindings: Bindings::default(),
             conditions: Conditions::default(),
             stores: Stores::default(),
-            is_full: AtomicBool::new(false),
+            is_quarantine_full: AtomicBool::new(false),
         }
     }
 
@@ -119,7 +119,7 @@ impl Memory {
     /// The size of a device's memory in bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.read_table().total()
+        self.read_table().total_bytes()
     }
 
     /// The bytes that the variables of loaded modules take on a device.
@@ -201,7 +201,7 @@ impl Memory {
 
     fn shrink_quarantine(&self, table: &mut Table) {
         let is_full = table.shrink_quarantine(self.leases.oldest());
-        self.is_full.store(is_full, Ordering::Relaxed);
+        self.is_quarantine_full.store(is_full, Ordering::Relaxed);
     }
 
     /// Makes host memory accessible to kernels, at the same address. They may write to it if

@@ -26,7 +26,7 @@ pub struct Zeroed {
     start: NonNull<u8>,
     len: usize,
     /// The pointer and layout of the allocation.
-    given: (NonNull<u8>, Layout),
+    allocation: (NonNull<u8>, Layout),
 }
 
 // SAFETY: it owns its memory, as a `Box<[u8]>` does, and gives references to it by the usual rules.
@@ -54,7 +54,7 @@ impl Zeroed {
         debug_assert!(front <= slack, "a power of two");
         // SAFETY: `front` is at most the slack, which is inside the allocation.
         let start = unsafe { given.add(front.min(slack)) };
-        Some(Self { start, len, given: (given, layout) })
+        Some(Self { start, len, allocation: (given, layout) })
     }
 
     /// The first byte.
@@ -78,7 +78,7 @@ impl Zeroed {
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
-        let (start, layout) = self.given;
+        let (start, layout) = self.allocation;
         // SAFETY: it was allocated with this layout, and this is its only owner.
         unsafe { dealloc(start.as_ptr(), layout) };
     }

@@ -351,7 +351,7 @@ mod tests {
     use super::*;
 
     /// Numbers with all exponents, and with edge cases of the bits that TF32 keeps and drops.
-    fn singles() -> impl Iterator<Item = u32> {
+    fn edge_case_singles() -> impl Iterator<Item = u32> {
         let dropped = [0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff];
         let kept = [0, 0x2000, 0x4000, 0x002a_a000, 0x007f_c000, 0x007f_e000];
         (0..512u32).flat_map(move |upper| {
@@ -367,7 +367,7 @@ mod tests {
             (Rounding::NearestEven, f32_to_tf32),
             (Rounding::TowardsZero, f32_to_tf32_towards_zero),
         ] {
-            for bits in singles() {
+            for bits in edge_case_singles() {
                 let (to, from, rounding) = (Type::Tf32, Type::F32, Some(rounding));
                 let cvt = Conversion { to, from, rounding, integer: false, mode };
                 let general = float_to_float(cvt, u64::from(bits));

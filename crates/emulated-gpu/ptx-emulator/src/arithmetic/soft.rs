@@ -84,7 +84,7 @@ impl Unpacked {
         };
         let top = exponent + significand.ilog2() as i32;
         let last = (top - format.fraction_bits as i32).max(format.min_exponent());
-        let kept = round_at(significand, last - exponent, rounding, self.negative);
+        let kept = round_shifted(significand, last - exponent, rounding, self.negative);
         // The leading 1 of a normal significand increments the exponent field, and so does a carry
         // from rounding: subnormal, normal and overflowing results need no special cases.
         let steps = (last - format.min_exponent()) as u128;
@@ -114,7 +114,8 @@ impl Unpacked {
         if top != min_normal - 1 {
             return top < min_normal;
         }
-        let kept = round_at(significand, top - fraction_bits - exponent, rounding, self.negative);
+        let kept =
+            round_shifted(significand, top - fraction_bits - exponent, rounding, self.negative);
         kept < 2 << format.fraction_bits
     }
 
@@ -124,7 +125,7 @@ impl Unpacked {
         if exponent >= 0 {
             return self;
         }
-        let magnitude = match round_at(significand, -exponent, rounding, self.negative) {
+        let magnitude = match round_shifted(significand, -exponent, rounding, self.negative) {
             0 => Magnitude::Zero,
             significand => Magnitude::Finite { exponent: 0, significand },
         };
@@ -224,7 +225,7 @@ impl Unpacked {
 }
 
 /// Rounds `significand / 2^shift` (a multiplication if the shift is negative) to an integer.
-fn round_at(significand: u128, shift: i32, rounding: Rounding, negative: bool) -> u128 {
+fn round_shifted(significand: u128, shift: i32, rounding: Rounding, negative: bool) -> u128 {
     if shift <= 0 {
         return significand << -shift;
     }

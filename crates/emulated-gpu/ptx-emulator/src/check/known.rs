@@ -31,9 +31,11 @@ pub(super) fn check(module: &Module, problems: &mut Problems) {
                 },
                 _ => continue,
             };
-            let known = known.get_or_insert_with(|| registers(module, body));
+            let known = known.get_or_insert_with(|| known_registers(module, body));
             let Some(Some(value)) = known.get(&base) else { continue };
-            if let Some(problem) = misuse(module, function, instruction, (base, *value)) {
+            if let Some(problem) =
+                misuse_of_known_value(module, function, instruction, (base, *value))
+            {
                 problems.push(problem);
             }
         }
@@ -41,7 +43,7 @@ pub(super) fn check(module: &Module, problems: &mut Problems) {
 }
 
 /// The registers of a body and their values. The value is `None` for a register that is written more than once.
-fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<KnownValue>> {
+fn known_registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<KnownValue>> {
     let mut known: HashMap<Register, Option<KnownValue>> = HashMap::new();
     for instruction in body {
         let writes = instruction.op.writes();
@@ -67,7 +69,7 @@ fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<
     known
 }
 
-fn misuse(
+fn misuse_of_known_value(
     module: &Module,
     function: &Function,
     instruction: &Instruction,

@@ -81,7 +81,7 @@ fn sampling(fields: &[(Name, Node)]) -> Result<Sampling> {
     let mut sampling = Sampling::default();
     for (field, value) in fields {
         if let Some((_, axis)) = MODES.iter().find(|(name, _)| *name == field.text) {
-            sampling.address[*axis] = word(
+            sampling.address[*axis] = field_word(
                 value,
                 &[
                     ("wrap", AddressMode::Wrap),
@@ -93,11 +93,11 @@ fn sampling(fields: &[(Name, Node)]) -> Result<Sampling> {
             )?;
         } else if field.text == "filter_mode" {
             let filters = [("nearest", Filter::Point), ("linear", Filter::Linear)];
-            sampling.filter = word(value, &filters)?;
+            sampling.filter = field_word(value, &filters)?;
         } else if field.text == "normalized_coords" {
-            sampling.normalised = number(value)? != 0;
+            sampling.normalised = field_number(value)? != 0;
         } else if NUMBERS.contains(&field.text) {
-            number(value)?;
+            field_number(value)?;
         } else {
             let names = MODES.iter().map(|(name, _)| *name).chain(NUMBERS);
             let names = names.chain(["filter_mode", "normalized_coords"]);
@@ -112,7 +112,7 @@ fn sampling(fields: &[(Name, Node)]) -> Result<Sampling> {
     Ok(sampling)
 }
 
-fn word<T: Copy>(value: &Node, words: &[(&'static str, T)]) -> Result<T> {
+fn field_word<T: Copy>(value: &Node, words: &[(&'static str, T)]) -> Result<T> {
     let found = match value.expression {
         Expression::Name(name) => words.iter().find(|(word, _)| *word == name),
         _ => None,
@@ -124,6 +124,6 @@ fn word<T: Copy>(value: &Node, words: &[(&'static str, T)]) -> Result<T> {
     })
 }
 
-fn number(value: &Node) -> Result<u64> {
+fn field_number(value: &Node) -> Result<u64> {
     Ok(constants::integer(constants::evaluate(value)?, value)?.0)
 }

@@ -213,7 +213,11 @@ impl ModuleContext<'_> {
 
 /// The target and version that a form of an instruction needs; `base` are those of the opcode. Features that
 /// the file's own target and version already have are skipped.
-pub(super) fn form(module: &Module, written: &Instruction, base: (u32, Version)) -> (u32, Version) {
+pub(super) fn first_of_form(
+    module: &Module,
+    written: &Instruction,
+    base: (u32, Version),
+) -> (u32, Version) {
     let forms = FEATURES.iter().filter(|(opcodes, parts, target, version)| {
         (module.target < *target || module.version < *version)
             && opcode_matches(opcodes, written.opcode.text)

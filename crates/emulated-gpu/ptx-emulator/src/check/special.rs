@@ -16,7 +16,7 @@ pub(super) enum Reads {
 
 /// Looks up a special register by its name and component. Returns its type and its first target and version
 /// too.
-pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type, Since)> {
+pub(super) fn find_special(name: &str, member: Option<&str>) -> Option<(Reads, Type, Since)> {
     if let Some(member) = member {
         let axis = COMPONENTS.iter().position(|component| *component == member)? as u8;
         let &(_, of, since) = POSITIONS.iter().find(|row| row.0 == name)?;
@@ -57,7 +57,7 @@ pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type, Si
 
 /// Whether it is the name of a special register with components.
 pub(super) fn is_vector(name: &str) -> bool {
-    named(name, Some("x")).is_some()
+    find_special(name, Some("x")).is_some()
 }
 
 /// The names to suggest for a misspelt one.

@@ -17,7 +17,7 @@ const LISTS: [(&str, &str); 7] = [
 ];
 
 /// The names in a list, such as `u32|s32|half`.
-pub(super) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
+pub(super) fn expand_list(names: &'static str) -> impl Iterator<Item = &'static str> {
     let list = |name: &'static str| match name.ends_with(|last: char| last.is_ascii_digit()) {
         // A single type, because its name ends in a digit.
         true => name,
@@ -38,7 +38,7 @@ pub(super) enum Class {
 }
 
 /// The type of that name (without its dot).
-pub(super) fn named(name: &str) -> Option<Type> {
+pub(super) fn type_named(name: &str) -> Option<Type> {
     TYPES.iter().find(|(text, ..)| *text == name).map(|(_, ty, _)| *ty)
 }
 

@@ -127,7 +127,7 @@ struct Filler<'c, 'a> {
 impl Filler<'_, '_> {
     fn fill(&mut self, value: &Initializer, lengths: &[u64], at: u64) -> Result<()> {
         match (value, lengths) {
-            (Initializer::Value(node), []) => self.put(node, at),
+            (Initializer::Value(node), []) => self.put_value(node, at),
             (Initializer::List(list, span), [length])
                 if self.lanes > 1 && list.len() as u64 != *length =>
             {
@@ -162,7 +162,7 @@ impl Filler<'_, '_> {
         }
     }
 
-    fn put(&mut self, node: &Node, at: u64) -> Result<()> {
+    fn put_value(&mut self, node: &Node, at: u64) -> Result<()> {
         let size = self.ty.bytes();
         if let Expression::Mask { mask, of } = &node.expression {
             return self.put_byte(*mask, of, node.span, at);

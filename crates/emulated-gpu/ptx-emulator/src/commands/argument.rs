@@ -126,7 +126,9 @@ impl Buffer {
                 }
                 fits(read, size)?;
             }
-            Contents::Iota => (0..count as u64).for_each(|i| bytes.extend(element.whole(i))),
+            Contents::Iota => {
+                (0..count as u64).for_each(|i| bytes.extend(element.integer_bytes(i)))
+            }
             Contents::Random => {
                 // Knuth's multiplier and increment for 64 bits; the high half is random enough here.
                 let mut state: u64 = 1;

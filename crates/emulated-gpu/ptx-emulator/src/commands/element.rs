@@ -120,7 +120,7 @@ impl Element {
     }
 
     /// An integer as this type. Narrow types keep the low bits.
-    pub(super) fn whole(self, number: u64) -> Vec<u8> {
+    pub(super) fn integer_bytes(self, number: u64) -> Vec<u8> {
         match self {
             Self::F16 | Self::Bf16 => self.rounded(number as f64),
             Self::F32 => (number as f32).to_le_bytes().to_vec(),
@@ -137,12 +137,12 @@ impl Element {
             Self::F16 | Self::Bf16 => self.rounded(unit),
             Self::F32 => (unit as f32).to_le_bytes().to_vec(),
             Self::F64 => unit.to_le_bytes().to_vec(),
-            _ => self.whole(u64::from(bits)),
+            _ => self.integer_bytes(u64::from(bits)),
         }
     }
 
     /// Formats one element in decimal.
-    fn show(self, bytes: &[u8]) -> String {
+    fn format_element(self, bytes: &[u8]) -> String {
         let mut wide = [0; 8];
         wide[..bytes.len()].copy_from_slice(bytes);
         let bits = u64::from_le_bytes(wide);
@@ -164,7 +164,7 @@ impl Element {
     pub fn list(self, bytes: &[u8], max_elements: usize) -> String {
         let mut text = String::new();
         for element in bytes.chunks_exact(self.bytes()).take(max_elements) {
-            let _ = write!(text, " {}", self.show(element));
+            let _ = write!(text, " {}", self.format_element(element));
         }
         if bytes.len() / self.bytes() > max_elements {
             text.push_str(" …");

@@ -28,10 +28,10 @@ pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failur
     if let Some(kernel) = loaded.kernel(name) {
         return Ok(kernel);
     }
-    let wanted = plain(name);
+    let wanted = normalised(name);
     let is_called = |kernel: &&String| {
         cuda_c::source_name(kernel) == name
-            || instance(kernel).is_some_and(|instance| plain(&instance) == wanted)
+            || instance(kernel).is_some_and(|instance| normalised(&instance) == wanted)
     };
     let fitting: Vec<&String> = names.iter().filter(is_called).collect();
     match fitting[..] {
@@ -55,7 +55,7 @@ fn display_name(kernel: &str) -> String {
 }
 
 /// A name without optional spelling: spaces, and the suffixes of integers.
-fn plain(name: &str) -> String {
+fn normalised(name: &str) -> String {
     let mut text: String = name.chars().filter(|c| !c.is_whitespace()).collect();
     for (long, short) in [
         ("unsignedint", "unsigned"),
@@ -110,7 +110,7 @@ impl Reader<'_> {
                     false if name.is_empty() => self.part()?,
                     false => format!("{name}::{}", self.part()?),
                 };
-                self.remember(&name)?;
+                self.add_substitution(&name)?;
             }
             return Some(name);
         }
@@ -118,7 +118,7 @@ impl Reader<'_> {
         if !self.rest.starts_with('I') {
             return Some(name);
         }
-        self.remember(&name)?;
+        self.add_substitution(&name)?;
         Some(name + &self.arguments()?)
     }
 
@@ -143,7 +143,7 @@ impl Reader<'_> {
         self.known.get(index).cloned()
     }
 
-    fn remember(&mut self, text: &str) -> Option<()> {
+    fn add_substitution(&mut self, text: &str) -> Option<()> {
         (text.len() <= MAX_LENGTH).then(|| self.known.push(text.to_owned()))
     }
 
@@ -219,13 +219,13 @@ impl Reader<'_> {
             let name = self.name()?;
             // A substitution, and a name with several parts, have already been recorded.
             if !known && !name.contains("::") {
-                self.remember(&name)?;
+                self.add_substitution(&name)?;
             }
             self.depth -= 1;
             return Some(name);
         };
         self.depth -= 1;
-        self.remember(&text)?;
+        self.add_substitution(&text)?;
         Some(text)
     }
 }
@@ -274,8 +274,8 @@ mod tests {
             ("k< long long int , 16UL >", "k<long long, 16>"),
             ("k<f32u>", "k< f32u >"),
         ] {
-            assert_eq!(plain(one), plain(other));
+            assert_eq!(normalised(one), normalised(other));
         }
-        assert_ne!(plain("k<f32u>"), plain("k<f32>"));
+        assert_ne!(normalised("k<f32u>"), normalised("k<f32>"));
     }
 }

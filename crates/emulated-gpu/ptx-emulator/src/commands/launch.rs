@@ -268,7 +268,7 @@ fn parameter_names(text: &str, kernel: &str, compiled: bool) -> Vec<String> {
 }
 
 /// Copies bytes into newly allocated device memory, and returns its address.
-fn put(emulator: &Emulator, bytes: &[u8]) -> Result<u64, Failure> {
+fn copy_to_device(emulator: &Emulator, bytes: &[u8]) -> Result<u64, Failure> {
     let memory = emulator.memory();
     let address = memory.allocate(bytes.len() as u64, 256).map_err(Failure::Memory)?;
     let inside = |error: AccessError| Failure::Usage(error.to_string());
@@ -327,7 +327,7 @@ impl Arguments {
         let mut placed = Vec::new();
         let mut place = |role, buffer: &Buffer| -> Result<u64, Failure> {
             let before = buffer.bytes().map_err(Failure::Usage)?;
-            let address = put(&emulator, &before)?;
+            let address = copy_to_device(&emulator, &before)?;
             placed.push(PlacedBuffer { role, element: buffer.element, address, before });
             Ok(address)
         };
@@ -351,7 +351,7 @@ impl Arguments {
                     place(BufferRole::Argument(index), buffer)?.to_le_bytes().to_vec()
                 }
                 Argument::Table(fields) => {
-                    put(&emulator, &structure(fields)?)?.to_le_bytes().to_vec()
+                    copy_to_device(&emulator, &structure(fields)?)?.to_le_bytes().to_vec()
                 }
                 Argument::Structure(fields) => structure(fields)?,
             };

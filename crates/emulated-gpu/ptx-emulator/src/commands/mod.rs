@@ -127,7 +127,7 @@ pub enum Failure {
     /// A file can't be read.
     #[error("can't read {name}: {why}")]
     Read {
-        /// The file.
+        /// The name of the file.
         name: String,
         /// The error of the operating system.
         why: String,

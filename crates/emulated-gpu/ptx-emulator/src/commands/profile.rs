@@ -65,7 +65,7 @@ pub fn show(
     for (index, source) in prepared.source.lines().enumerate() {
         match lines.get(&(index + 1)).filter(|count| count.executions > 0) {
             Some(count) => {
-                let _ = writeln!(text, "{}  {source}", row(count));
+                let _ = writeln!(text, "{}  {source}", columns(count));
             }
             None if arguments.executed => {}
             None => {
@@ -84,7 +84,7 @@ pub fn show(
 }
 
 /// The columns of one line. A column that doesn't apply is blank.
-fn row(count: &LineStatistics) -> String {
+fn columns(count: &LineStatistics) -> String {
     let ratio = |part: u64, whole: u64| match whole {
         0 => String::new(),
         whole => format!("{:.1}", part as f64 / whole as f64),

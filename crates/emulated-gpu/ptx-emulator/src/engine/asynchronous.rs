@@ -152,7 +152,7 @@ pub(super) fn run(
         }
         AsynchronousStep::Wait { pending, bulk } => {
             if let Some(threads) = &mut core.threads {
-                threads.wait(warp, mask, *pending, *bulk);
+                threads.wait_for_groups(warp, mask, *pending, *bulk);
             }
         }
         AsynchronousStep::Bulk(bulk) => {
@@ -243,7 +243,7 @@ fn perform(
             objects.arrive((at, stored), arrival, known)
         }
         ObjectOperation::Transact { count, completed } => {
-            objects.transact((at, stored), narrow(*count, core), *completed)
+            objects.change_transactions((at, stored), narrow(*count, core), *completed)
         }
         ObjectOperation::Test { acquires, parity, phase, d } => {
             let phase = match parity {
@@ -254,7 +254,7 @@ fn perform(
             let over = over.map_err(|problem| object_problem(core, problem, at, lane))?;
             core.registers.set(*d, lane, u64::from(over.is_some()));
             if let (Some(Some(known)), Some(threads)) = (&over, &mut core.threads) {
-                threads.learn(thread, known, false, *acquires);
+                threads.learn_published_clock(thread, known, false, *acquires);
             }
             return Ok(if over.is_none() { Some(at) } else { None });
         }
@@ -312,7 +312,7 @@ impl Bulk {
         let NamedObject { at, stored, host } = find_object(core, access, lane, false)?;
         let copies = core.threads.is_some().then_some(AsyncCopy { thread, address: to, bytes });
         let carried = objects.add_copies((at, stored), copies);
-        let new = carried.and_then(|()| objects.transact((at, stored), bytes, true));
+        let new = carried.and_then(|()| objects.change_transactions((at, stored), bytes, true));
         let new = new.map_err(|problem| object_problem(core, problem, at, lane))?;
         // SAFETY: `find_object` has checked eight bytes, and their alignment.
         unsafe { new.store(host) };

@@ -79,7 +79,7 @@ pub(super) struct Block {
     shuffle: u64,
     /// The interval in nanoseconds by which the timer was last advanced, because all threads
     /// waited.
-    waited: u64,
+    advanced_nanoseconds: u64,
     pub(super) thread_instructions: u64,
 }
 
@@ -135,7 +135,7 @@ impl Block {
     ) {
         self.index = index;
         self.barriers = Barriers::default();
-        self.waited = 0;
+        self.advanced_nanoseconds = 0;
         self.shared.clear();
         // The system reserves these bytes and provides them zeroed.
         if let (Some(shadow), Some(at)) = (self.shared.shadow(), executable.reserved) {
@@ -144,7 +144,7 @@ impl Block {
         if let Some(threads) = &mut self.threads {
             threads.start(index);
         }
-        self.shuffle = seed.map_or(0, |seed| mix(seed ^ mix(index + 1)) | 1);
+        self.shuffle = seed.map_or(0, |seed| split_mix(seed ^ split_mix(index + 1)) | 1);
         let at = shape.block_at(index);
         let threads = shape.threads();
         for warp in &mut self.warps {
@@ -190,7 +190,7 @@ impl Block {
         rules: TurnRules,
     ) -> Result<Pass, (Stopped, u32)> {
         let count = self.warps.len();
-        let timed = core.timed;
+        let timed = core.clock_polls;
         core.block = self.index;
         let (first, stride) = self.order(count);
         let mut moved = false;
@@ -213,15 +213,15 @@ impl Block {
         if self.warps.iter().all(|warp| warp.alive == 0) {
             return Ok(Pass::Finished);
         }
-        let (seen, events) = (core.seen, self.barriers.events());
+        let (seen, events) = (core.memory_polls, self.barriers.events());
         if moved && !self.warps.iter().all(|warp| warp.only_polls(seen, events)) {
-            self.waited = 0;
+            self.advanced_nanoseconds = 0;
             return Ok(Pass::Running);
         }
-        if moved && core.timed != timed && self.waited < MAX_WAIT {
+        if moved && core.clock_polls != timed && self.advanced_nanoseconds < MAX_WAIT {
             // All threads poll the clock, so advance it: they may be waiting for a time to pass.
-            self.waited = self.waited.max(MIN_WAIT) * 2;
-            core.timer.skip(self.waited);
+            self.advanced_nanoseconds = self.advanced_nanoseconds.max(MIN_WAIT) * 2;
+            core.timer.skip(self.advanced_nanoseconds);
             return Ok(Pass::Running);
         }
         Err(self.deadlock(core))
@@ -232,7 +232,7 @@ impl Block {
         if self.shuffle == 0 {
             return (0, 1);
         }
-        self.shuffle = mix(self.shuffle) | 1;
+        self.shuffle = split_mix(self.shuffle) | 1;
         let first = (self.shuffle >> 32) as usize % count;
         // The distance must be coprime to the count, so that every warp gets a turn.
         let wanted = (self.shuffle >> 8) as usize % count + 1;
@@ -252,8 +252,9 @@ impl Block {
             "all threads of the block that still run are waiting, and none can continue",
         );
         // A split that polls an object is already one step past the test.
-        let object =
-            |(warp, split): &(&Warp, &WarpSplit)| warp.polled_object(split, core.seen, events);
+        let object = |(warp, split): &(&Warp, &WarpSplit)| {
+            warp.polled_object(split, core.memory_polls, events)
+        };
         let place = |at: &(&Warp, &WarpSplit)| at.1.pc - u32::from(object(at).is_some());
         for at in waiting.iter().take(8) {
             let (warp, split) = at;
@@ -322,7 +323,7 @@ fn constant_special(
 }
 
 /// The SplitMix64 generator.
-fn mix(state: u64) -> u64 {
+fn split_mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -37,7 +37,7 @@ pub(super) struct Step {
     /// The predicate slot that guards the step.
     pub(super) guard: u32,
     /// All ones for a negated guard (`@!p`), 0 otherwise.
-    pub(super) flip: u32,
+    pub(super) negation_mask: u32,
     /// 1 for the first step of an instruction, 0 for the others.
     pub(super) weight: u32,
     /// The sum of the weights of all previous steps.

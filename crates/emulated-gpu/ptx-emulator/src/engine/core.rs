@@ -73,7 +73,7 @@ pub(super) struct Bytes {
     /// The initialised bytes, if initialisation is tracked.
     shadow: Option<InitialisedBytes>,
     /// Whether nothing has been written since they were allocated.
-    fresh: bool,
+    is_untouched: bool,
 }
 
 impl Bytes {
@@ -95,7 +95,7 @@ impl Bytes {
         }
         let memory = Some(Zeroed::new(len.next_multiple_of(128), 128)?);
         let shadow = if track { Some(InitialisedBytes::new(len)?) } else { None };
-        Ok(Self { memory, len, shadow, fresh: true })
+        Ok(Self { memory, len, shadow, is_untouched: true })
     }
 
     /// The initialised bytes, if initialisation is tracked.
@@ -107,7 +107,7 @@ impl Bytes {
     /// Zeroes them, and marks them as uninitialised.
     pub(super) fn clear(&mut self) {
         // Pages that were never touched take no memory, and zeroing would touch them.
-        if std::mem::take(&mut self.fresh) {
+        if std::mem::take(&mut self.is_untouched) {
             return;
         }
         self.as_mut_slice().fill(0);
@@ -207,9 +207,9 @@ pub(crate) struct Core<'launch> {
     /// The steps executed by this host thread, which is the device's clock.
     pub(super) clock: u64,
     /// Counts of polling operations: strong or atomic reads of memory that other blocks may change
-    /// (`seen`), and reads of a clock (`timed`).
-    pub(super) seen: u64,
-    pub(super) timed: u64,
+    /// (`memory_polls`), and reads of a clock (`clock_polls`).
+    pub(super) memory_polls: u64,
+    pub(super) clock_polls: u64,
     /// The device's `%globaltimer`.
     pub(super) timer: &'launch Timer,
     pub(super) deterministic: bool,

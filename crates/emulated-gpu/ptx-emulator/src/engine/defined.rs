@@ -74,7 +74,7 @@ impl Uses {
         let read = |operand: Operand| register_of(operand).and_then(named);
         let source = |operand: Operand| register_of(operand).and_then(slot);
         let carries = |operand: Operand| match operand {
-            Operand::Register(register) => carried.holds(register),
+            Operand::Register(register) => carried.may_be_uninitialised(register),
             _ => false,
         };
         let mut stored = None;
@@ -164,11 +164,11 @@ impl Uses {
     pub(super) fn run(&self, registers: &mut Registers, mask: u32) -> Outcome {
         let mut active = mask;
         if let Some((slot, flip, name)) = &self.guard {
-            require(registers, *slot, mask, || unwritten(name))?;
+            require(registers, *slot, mask, || unwritten_message(name))?;
             active &= registers.predicates[slot.index as usize] ^ flip;
         }
         for (slot, name) in &self.reads {
-            require(registers, *slot, active, || unwritten(name))?;
+            require(registers, *slot, active, || unwritten_message(name))?;
         }
         if let Some(stored) = &self.stored {
             let leaves = active & !stored.lanes_with_local_address(registers);
@@ -207,7 +207,7 @@ impl StoredValues {
     }
 }
 
-fn unwritten(name: &str) -> String {
+fn unwritten_message(name: &str) -> String {
     format!("{name} is read, but this thread has not written it")
 }
 

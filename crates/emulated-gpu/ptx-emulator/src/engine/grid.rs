@@ -59,11 +59,11 @@ struct LaunchState<'launch> {
     shape: LaunchShape,
     parameters: Bytes,
     races: Option<Races>,
-    next: AtomicU64,
-    stop: AtomicBool,
+    next_block: AtomicU64,
+    is_stopping: AtomicBool,
     /// The fault of the block with the lowest index so far, and that index.
     fault: Mutex<Option<(u64, Fault)>>,
-    total: Mutex<(Statistics, Option<Profile>)>,
+    totals: Mutex<(Statistics, Option<Profile>)>,
 }
 
 /// Runs a launch to its end.
@@ -98,10 +98,10 @@ pub(crate) fn run(
         shape,
         parameters,
         races: settings.check_races.then(|| Races::new(settings.race_pages)),
-        next: AtomicU64::new(0),
-        stop: AtomicBool::new(false),
+        next_block: AtomicU64::new(0),
+        is_stopping: AtomicBool::new(false),
         fault: Mutex::new(None),
-        total: Mutex::new((Statistics::default(), profile)),
+        totals: Mutex::new((Statistics::default(), profile)),
     };
     let blocks = shape.blocks();
     let workers = (threads as u64).min(blocks) as u32;
@@ -149,7 +149,7 @@ pub(crate) fn run(
         ));
     }
     let (mut statistics, profile) =
-        shared.total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        shared.totals.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     statistics.blocks = blocks;
     statistics.warps = blocks * u64::from(shape.threads().div_ceil(LANES as u32));
     if let Some(profile) = profile {
@@ -174,8 +174,8 @@ impl LaunchState<'_> {
             warp: 0,
             block: 0,
             clock: 0,
-            seen: 0,
-            timed: 0,
+            memory_polls: 0,
+            clock_polls: 0,
             timer: self.settings.timer,
             deterministic: self.settings.deterministic,
             initialisation: self.settings.check_initialisation,
@@ -212,11 +212,11 @@ impl LaunchState<'_> {
             Ok(block) => block,
             // The remaining workers can run all blocks without this one.
             Err(_) if processor > 0 => return,
-            Err(error) => return self.refuse(error, 1),
+            Err(error) => return self.stop_for_lack_of_memory(error, 1),
         };
         let mut sum = Statistics::default();
         loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let index = self.next_block.fetch_add(1, Ordering::Relaxed);
             if index >= self.shape.blocks() {
                 break;
             }
@@ -240,7 +240,7 @@ impl LaunchState<'_> {
         index: u64,
     ) -> bool {
         loop {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.is_stopping.load(Ordering::Relaxed) {
                 return false;
             }
             match block.pass(core, &self.executable.code, profile, self.rules()) {
@@ -266,12 +266,12 @@ impl LaunchState<'_> {
             every.map(move |index| (index, worker))
         });
         for (index, worker) in indices {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.is_stopping.load(Ordering::Relaxed) {
                 return;
             }
             let mut block = match self.block() {
                 Ok(block) => block,
-                Err(error) => return self.refuse(error, self.shape.blocks()),
+                Err(error) => return self.stop_for_lack_of_memory(error, self.shape.blocks()),
             };
             block.start(self.executable, self.shape, index, self.settings.seed, worker);
             blocks.push((index, block));
@@ -279,7 +279,7 @@ impl LaunchState<'_> {
         while !blocks.is_empty() {
             let mut failed = false;
             blocks.retain_mut(|(index, block)| {
-                if failed || self.stop.load(Ordering::Relaxed) {
+                if failed || self.is_stopping.load(Ordering::Relaxed) {
                     return false;
                 }
                 match block.pass(&mut core, &self.executable.code, &mut profile, self.rules()) {
@@ -305,7 +305,7 @@ impl LaunchState<'_> {
     }
 
     fn add(&self, sum: &Statistics, profile: Option<&Profile>) {
-        let mut total = self.total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut total = self.totals.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         total.0.warp_instructions += sum.warp_instructions;
         total.0.thread_instructions += sum.thread_instructions;
         if let (Some(own), Some(other)) = (&mut total.1, profile) {
@@ -315,7 +315,7 @@ impl LaunchState<'_> {
 
     /// Stops the launch: there is not enough memory for the blocks that have to be resident at
     /// once.
-    fn refuse(&self, error: OutOfMemory, blocks: u64) {
+    fn stop_for_lack_of_memory(&self, error: OutOfMemory, blocks: u64) {
         let LaunchShape { block, dynamic_shared, .. } = self.shape;
         // Has the lowest priority: a fault of a block is reported instead.
         self.stop_with(
@@ -329,7 +329,7 @@ impl LaunchState<'_> {
     }
 
     fn stop_with(&self, block: u64, fault: Fault) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.is_stopping.store(true, Ordering::Relaxed);
         let mut first = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if first.as_ref().is_none_or(|(index, _)| *index > block) {
             *first = Some((block, fault));

@@ -72,7 +72,7 @@ pub(super) struct FunctionLayout {
     /// The slot that saves the stack pointer while a function that uses the stack runs.
     pub(super) saved_stack: Option<Slot>,
     /// The slot with the start of its stack frame, and the frame's size, if it has variables there.
-    pub(super) stacked: Option<(Slot, u64)>,
+    pub(super) stack_frame: Option<(Slot, u64)>,
     /// The function's first step, once the function has been lowered.
     pub(super) entry: Option<u32>,
     /// The recursion cycle that it belongs to: functions with the same number may call each other.
@@ -114,7 +114,7 @@ pub(crate) struct Image {
     /// The program, and the placement of its registers and variables, for traces.
     pub(super) module: Arc<Module>,
     pub(super) kernel: FunctionId,
-    pub(super) plans: HashMap<FunctionId, FunctionLayout>,
+    pub(super) layouts: HashMap<FunctionId, FunctionLayout>,
     pub(super) module_shared: HashMap<VariableId, VariablePlace>,
     /// The offset of the shared memory that is reserved by the system, if the kernel uses it.
     pub(super) reserved: Option<u64>,

@@ -90,7 +90,7 @@ struct Lowering<'l> {
     constants: HashMap<(u64, Width), Slot>,
     specials: HashMap<Special, Slot>,
     sites: u32,
-    plans: HashMap<FunctionId, FunctionLayout>,
+    layouts: HashMap<FunctionId, FunctionLayout>,
     shared: u64,
     /// The offset of the shared memory that is reserved by the system.
     reserved: Option<u64>,
@@ -118,12 +118,12 @@ struct Lowering<'l> {
     weight: u32,
     guesses: Guesses,
     /// Whether the current instruction loads a value that a compare-and-swap checks later.
-    guess: bool,
+    is_guess: bool,
     /// Whether the current instruction is a volatile load on which a loop polls.
     polled: bool,
     /// Whether the current instruction loads or stores a possibly uninitialised value that is only
     /// passed on.
-    carries: bool,
+    passes_on: bool,
 }
 
 impl<'l> Lowering<'l> {
@@ -146,7 +146,7 @@ impl<'l> Lowering<'l> {
             specials: HashMap::new(),
             // Site 0 is used by the builtins.
             sites: 1,
-            plans: HashMap::new(),
+            layouts: HashMap::new(),
             shared: 0,
             reserved: None,
             module_shared: HashMap::new(),
@@ -165,9 +165,9 @@ impl<'l> Lowering<'l> {
             guard: (ALWAYS, 0),
             weight: 0,
             guesses: Guesses::default(),
-            guess: false,
+            is_guess: false,
             polled: false,
-            carries: false,
+            passes_on: false,
         }
     }
 
@@ -228,7 +228,7 @@ impl<'l> Lowering<'l> {
         let local_bytes = own + padding;
         let shared_variables = self.shared_variables();
         let static_shared = self.check_limit(self.shared, SHARED_BYTES, "shared memory", function);
-        let each = || self.plans.iter().map(|(&id, plan)| (self.function(id), plan));
+        let each = || self.layouts.iter().map(|(&id, plan)| (self.function(id), plan));
         let tests_objects = each().any(|(function, _)| clocks::tests_objects(function));
         let clock_independent = each()
             .filter(|_| tests_objects)
@@ -258,7 +258,7 @@ impl<'l> Lowering<'l> {
             files: Arc::new(self.module.files.clone()),
             module: Arc::clone(self.loading.module),
             kernel: id,
-            plans: self.plans,
+            layouts: self.layouts,
             module_shared: self.module_shared,
             reserved: self.reserved,
             clock_independent,
@@ -291,7 +291,13 @@ impl<'l> Lowering<'l> {
     fn emit(&mut self, action: Action) {
         let weight = std::mem::take(&mut self.weight);
         let before = self.code.last().map_or(0, |step| step.before + step.weight);
-        self.code.push(Step { guard: self.guard.0, flip: self.guard.1, weight, before, action });
+        self.code.push(Step {
+            guard: self.guard.0,
+            negation_mask: self.guard.1,
+            weight,
+            before,
+            action,
+        });
         self.places.push(self.place);
     }
 
@@ -315,7 +321,7 @@ impl<'l> Lowering<'l> {
         }
         if let (Some(saved), Some(pointer)) = (self.saved_stack(), self.stack_pointer) {
             self.copy(saved, pointer);
-            if let Some((d, bytes)) = self.plans.get(&id).and_then(|plan| plan.stacked) {
+            if let Some((d, bytes)) = self.layouts.get(&id).and_then(|plan| plan.stack_frame) {
                 let align = function.variables.iter().map(|variable| variable.align).max();
                 let align = align.unwrap_or(1).max(16).next_power_of_two();
                 let size = self.constant(bytes, Width::Wide);
@@ -332,8 +338,8 @@ impl<'l> Lowering<'l> {
         let initialisation = self.loading.checks.initialisation;
         let carried = if initialisation { Carried::analyse(function) } else { Carried::default() };
         for (index, instruction) in body.iter().enumerate() {
-            self.carries = carried.at(index, instruction);
-            self.guess = guesses.contains(&index);
+            self.passes_on = carried.is_carried_by(index, instruction);
+            self.is_guess = guesses.contains(&index);
             self.polled = self.polls.contains(&(id, index));
             starts.push(self.code.len() as u32);
             self.place = StepOrigin { span: instruction.span, loc: instruction.loc };
@@ -344,7 +350,7 @@ impl<'l> Lowering<'l> {
                 }
             };
             self.weight = 1;
-            if initialisation && let Some(plan) = self.plans.get(&id) {
+            if initialisation && let Some(plan) = self.layouts.get(&id) {
                 let uses = Uses::new(instruction, function, &plan.registers, &carried);
                 if !uses.is_empty() {
                     self.emit_always(Action::Uses(Box::new(uses)));
@@ -359,7 +365,7 @@ impl<'l> Lowering<'l> {
         // range.
         self.return_from();
         self.resolve_labels(first as usize..self.code.len(), &starts);
-        if let Some(plan) = self.plans.get_mut(&id) {
+        if let Some(plan) = self.layouts.get_mut(&id) {
             plan.entry = Some(first);
             plan.starts = starts;
         }
@@ -367,7 +373,7 @@ impl<'l> Lowering<'l> {
     }
 
     fn saved_stack(&self) -> Option<Slot> {
-        self.plans.get(&self.current).and_then(|plan| plan.saved_stack)
+        self.layouts.get(&self.current).and_then(|plan| plan.saved_stack)
     }
 
     fn return_from(&mut self) {
@@ -399,7 +405,7 @@ impl<'l> Lowering<'l> {
     fn link(&mut self) {
         for step in &mut self.code {
             if let Action::Call(target) = &mut step.action {
-                let plan = self.plans.get(&FunctionId(*target));
+                let plan = self.layouts.get(&FunctionId(*target));
                 *target = plan.and_then(|plan| plan.entry).unwrap_or(0);
             }
         }

@@ -61,7 +61,7 @@ struct Object {
     /// Copies that complete with the current phase, and copies that completed with earlier phases
     /// but have not been waited for yet.
     copies: Vec<AsyncCopy>,
-    landed: Vec<AsyncCopy>,
+    completed_copies: Vec<AsyncCopy>,
 }
 
 /// A message that describes an invalid use.
@@ -70,7 +70,7 @@ pub(super) type ObjectError = String;
 /// All barrier objects of a block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
-    at: BTreeMap<u64, Object>,
+    by_address: BTreeMap<u64, Object>,
     /// The number of operations on objects so far.
     pub(super) events: u64,
 }
@@ -89,7 +89,7 @@ impl Objects {
         strict: bool,
     ) -> Result<u64, ObjectError> {
         let expected = arrivals(count)?;
-        if strict && self.at.get(&at).is_some_and(|object| object.status.bits() == stored) {
+        if strict && self.by_address.get(&at).is_some_and(|object| object.status.bits() == stored) {
             return Err(
                 "there is already a barrier object, which has not been invalidated (mbarrier.inval)".into()
             );
@@ -100,22 +100,22 @@ impl Objects {
             arrived: None,
             completed: None,
             copies: Vec::new(),
-            landed: Vec::new(),
+            completed_copies: Vec::new(),
         };
-        self.at.insert(at, object);
+        self.by_address.insert(at, object);
         self.events += 1;
         Ok(status.bits())
     }
 
     /// Looks up an object for a change, and counts the operation.
-    fn change(&mut self, at: u64, stored: u64) -> Result<&mut Object, ObjectError> {
+    fn object_mut(&mut self, at: u64, stored: u64) -> Result<&mut Object, ObjectError> {
         self.events += 1;
         self.find(at, stored)
     }
 
     /// Looks up an object whose memory contains `stored`.
     fn find(&mut self, at: u64, stored: u64) -> Result<&mut Object, ObjectError> {
-        match self.at.get_mut(&at) {
+        match self.by_address.get_mut(&at) {
             Some(object) if object.status.bits() == stored => Ok(object),
             Some(_) => Err("the barrier object there has been written over".into()),
             None => Err(
@@ -131,8 +131,8 @@ impl Objects {
     /// # Errors
     /// If there is no such object.
     pub(super) fn invalidate(&mut self, at: u64, stored: u64) -> Result<u64, ObjectError> {
-        self.change(at, stored)?;
-        self.at.remove(&at);
+        self.object_mut(at, stored)?;
+        self.by_address.remove(&at);
         Ok(0)
     }
 
@@ -148,7 +148,7 @@ impl Objects {
         arrival: Arrival,
         known: Option<Arc<VectorClock>>,
     ) -> Result<u64, ObjectError> {
-        let object = self.change(at, stored)?;
+        let object = self.object_mut(at, stored)?;
         let count = arrivals(arrival.count)?;
         let ObjectState { pending, expected, .. } = object.status;
         if count > pending {
@@ -178,13 +178,13 @@ impl Objects {
     ///
     /// # Errors
     /// If there are too many.
-    pub(super) fn transact(
+    pub(super) fn change_transactions(
         &mut self,
         (at, stored): (u64, u64),
         count: u64,
         completed: bool,
     ) -> Result<u64, ObjectError> {
-        let object = self.change(at, stored)?;
+        let object = self.object_mut(at, stored)?;
         let count = count as i64;
         object.expect(if completed { -count } else { count })?;
         Ok(object.complete_if_done())
@@ -199,7 +199,7 @@ impl Objects {
         (at, stored): (u64, u64),
         copies: impl IntoIterator<Item = AsyncCopy>,
     ) -> Result<(), ObjectError> {
-        self.change(at, stored)?.copies.extend(copies);
+        self.object_mut(at, stored)?.copies.extend(copies);
         Ok(())
     }
 
@@ -233,8 +233,8 @@ impl Objects {
         if !over {
             return Ok(None);
         }
-        let landed = std::mem::take(&mut object.landed);
-        if let Some(known) = threads.and_then(|threads| threads.settle(&landed)) {
+        let landed = std::mem::take(&mut object.completed_copies);
+        if let Some(known) = threads.and_then(|threads| threads.complete_copies(&landed)) {
             join(&mut object.completed, &known);
         }
         Ok(Some(object.completed.clone()))
@@ -242,7 +242,7 @@ impl Objects {
 
     /// Describes what an object waits for.
     pub(super) fn waits_for(&self, at: u64) -> String {
-        let Some(object) = self.at.get(&at) else { return "which no longer exists".into() };
+        let Some(object) = self.by_address.get(&at) else { return "which no longer exists".into() };
         let ObjectState { expected, pending, transactions, .. } = object.status;
         let arrivals = format!("{pending} of {expected} arrivals");
         match transactions {
@@ -261,7 +261,7 @@ impl Objects {
 /// The phase that is tested.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
-    /// The phase of a state.
+    /// The phase in which `mbarrier.arrive` returned this state.
     State(u64),
     /// The latest phase with a parity.
     Parity(u64),
@@ -298,7 +298,7 @@ impl Object {
         if self.is_complete() {
             let ObjectState { phase, expected, .. } = self.status;
             self.status = ObjectState { phase: (phase + 1) % 4, pending: expected, ..self.status };
-            self.landed.append(&mut self.copies);
+            self.completed_copies.append(&mut self.copies);
             if let Some(known) = self.arrived.take() {
                 join(&mut self.completed, &known);
             }
@@ -322,7 +322,7 @@ mod tests {
         objects.arrive((8, stored), arrival, None)
     }
 
-    fn over(objects: &mut Objects, stored: u64, phase: Phase) -> bool {
+    fn is_phase_over(objects: &mut Objects, stored: u64, phase: Phase) -> bool {
         objects.test((8, stored), phase, None).unwrap().is_some()
     }
 
@@ -341,13 +341,13 @@ mod tests {
         let first = objects.initialise(8, 0, 2, true).unwrap();
         let one = arrive(&mut objects, first, ONE).unwrap();
         let two = arrive(&mut objects, one, Arrival { expected: 32, ..ONE }).unwrap();
-        assert!(!over(&mut objects, two, Phase::State(first)));
-        let half = objects.transact((8, two), 16, true).unwrap();
-        assert!(!over(&mut objects, half, Phase::Parity(0)));
-        let done = objects.transact((8, half), 16, true).unwrap();
-        assert!(over(&mut objects, done, Phase::State(first)));
-        assert!(over(&mut objects, done, Phase::Parity(0)));
-        assert!(!over(&mut objects, done, Phase::Parity(1)));
+        assert!(!is_phase_over(&mut objects, two, Phase::State(first)));
+        let half = objects.change_transactions((8, two), 16, true).unwrap();
+        assert!(!is_phase_over(&mut objects, half, Phase::Parity(0)));
+        let done = objects.change_transactions((8, half), 16, true).unwrap();
+        assert!(is_phase_over(&mut objects, done, Phase::State(first)));
+        assert!(is_phase_over(&mut objects, done, Phase::Parity(0)));
+        assert!(!is_phase_over(&mut objects, done, Phase::Parity(1)));
         assert_eq!(ObjectState::decode(done).unwrap().pending, 2);
     }
 
@@ -355,10 +355,10 @@ mod tests {
     fn transactions_may_complete_before_they_are_expected() {
         let mut objects = Objects::default();
         let first = objects.initialise(8, 0, 1, true).unwrap();
-        let early = objects.transact((8, first), 64, true).unwrap();
-        assert!(!over(&mut objects, early, Phase::Parity(0)));
+        let early = objects.change_transactions((8, first), 64, true).unwrap();
+        assert!(!is_phase_over(&mut objects, early, Phase::Parity(0)));
         let done = arrive(&mut objects, early, Arrival { expected: 64, ..ONE }).unwrap();
-        assert!(over(&mut objects, done, Phase::Parity(0)));
+        assert!(is_phase_over(&mut objects, done, Phase::Parity(0)));
     }
 
     #[test]
@@ -368,7 +368,7 @@ mod tests {
         let dropped = arrive(&mut objects, first, Arrival { count: 2, drop: true, ..ONE }).unwrap();
         let second = arrive(&mut objects, dropped, ONE).unwrap();
         let third = arrive(&mut objects, second, ONE).unwrap();
-        assert!(over(&mut objects, third, Phase::State(second)));
+        assert!(is_phase_over(&mut objects, third, Phase::State(second)));
     }
 
     #[test]
@@ -385,9 +385,10 @@ mod tests {
         assert!(arrive(&mut objects, first, three).unwrap_err().contains("waits for 2"));
         let last = Arrival { count: 2, incomplete: true, ..ONE };
         assert!(arrive(&mut objects, first, last).unwrap_err().contains("noComplete"));
-        let state = objects.transact((8, objects.at[&8].status.bits()), 1 << 20, false);
+        let state =
+            objects.change_transactions((8, objects.by_address[&8].status.bits()), 1 << 20, false);
         assert!(state.unwrap_err().contains("counts to"));
-        assert!(objects.invalidate(8, objects.at[&8].status.bits()).is_ok());
+        assert!(objects.invalidate(8, objects.by_address[&8].status.bits()).is_ok());
         assert!(arrive(&mut objects, 0, ONE).is_err());
     }
 }

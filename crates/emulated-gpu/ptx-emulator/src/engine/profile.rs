@@ -57,11 +57,11 @@ impl Profile {
         };
         match &step.action {
             Action::Transfer(_, access) => {
-                counted(access, &of_lanes(access, active), access.total());
+                counted(access, &of_lanes(access, active), access.total_bytes());
             }
             Action::Atomic(atomic) => {
                 let access = &atomic.access;
-                counted(access, &of_lanes(access, active), access.total());
+                counted(access, &of_lanes(access, active), access.total_bytes());
             }
             Action::Matrix(matrix) => match &**matrix {
                 MatrixStep::RowTransfer(moved) => {
@@ -153,7 +153,7 @@ impl Profile {
 /// The arithmetic work of each instruction, by its position in the text.
 fn work_by_position(executable: &Executable) -> BTreeMap<u32, OperationCounts> {
     let functions =
-        executable.plans.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
+        executable.layouts.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
     let bodies = functions.filter_map(|function| function.body.as_deref());
     bodies.flatten().map(|each| (each.span.start, each.op.operation_counts())).collect()
 }

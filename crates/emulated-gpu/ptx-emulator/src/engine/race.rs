@@ -79,7 +79,7 @@ use crate::room::OutOfMemory;
 pub(super) struct Races {
     shadows: Mutex<BTreeMap<u64, Arc<Shadow>>>,
     variables: Variables,
-    turn: Mutex<()>,
+    strong_access_lock: Mutex<()>,
     pool: Pool,
 }
 
@@ -92,7 +92,7 @@ impl Races {
     /// Locks strong accesses. The lock is held while an access is recorded and performed, so that
     /// accesses are recorded in the order in which they observe each other.
     pub(super) fn lock_strong_accesses(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.strong_access_lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The shadow of an allocation, created on first use.
@@ -102,7 +102,7 @@ impl Races {
     pub(super) fn shadow(&self, base: u64, size: u64) -> Result<Arc<Shadow>, OutOfMemory> {
         let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
         // In a kernel's heap there may have been a block of another size at this address.
-        if let Some(shadow) = shadows.get(&base).filter(|shadow| shadow.holds(base, size)) {
+        if let Some(shadow) = shadows.get(&base).filter(|shadow| shadow.has_room_for(base, size)) {
             return Ok(Arc::clone(shadow));
         }
         let shadow = Arc::new(Shadow::new(base, size, self.pool.clone())?);

@@ -58,7 +58,7 @@ impl Recorder {
     pub(crate) fn new(executable: &Arc<Executable>, block: u64, max_steps: usize) -> Self {
         let mut record = Record::default();
         let mut numbers = HashMap::new();
-        let mut functions: Vec<FunctionId> = executable.plans.keys().copied().collect();
+        let mut functions: Vec<FunctionId> = executable.layouts.keys().copied().collect();
         functions.sort_by_key(|id| (*id != executable.kernel, id.0));
         for id in functions {
             let Some(function) = executable.module.functions.get(id.0 as usize) else { continue };
@@ -92,7 +92,7 @@ impl Recorder {
     }
 
     /// Reads the results of the warp's latest instructions, except for lanes that still wait there.
-    fn settle(&mut self, core: &Core<'_>, warp: &Warp) {
+    fn read_results(&mut self, core: &Core<'_>, warp: &Warp) {
         let Some(following) = self.warps.get_mut(&core.warp) else { return };
         let Some(latest) = following.latest else { return };
         for pending in std::mem::take(&mut following.pending) {
@@ -171,7 +171,7 @@ impl Recorder {
         let one =
             |access: &Access, bytes: u64, kind| self.access(core, access, bytes, kind, active);
         let found = match self.executable.code.get(pc as usize).map(|step| &step.action) {
-            Some(Action::Transfer(_, access)) => vec![one(access, access.total(), kind)],
+            Some(Action::Transfer(_, access)) => vec![one(access, access.total_bytes(), kind)],
             Some(Action::Atomic(atomic)) => vec![one(&atomic.access, atomic.access.bytes, kind)],
             Some(Action::Asynchronous(step)) => {
                 let first = active.trailing_zeros() as usize % LANES;
@@ -208,7 +208,8 @@ impl Recorder {
                 .map_or(first / MAX_REQUEST_BYTES * MAX_REQUEST_BYTES, |(base, _)| base),
         };
         let generic = if shared { first - base + SHARED_WINDOW } else { base };
-        let place = self.view.place(core, generic).unwrap_or_else(|| format!("{base:#x}"));
+        let place =
+            self.view.describe_address(core, generic).unwrap_or_else(|| format!("{base:#x}"));
         let offset = |lane| access.lane_address(core, lane).wrapping_sub(base) as i64;
         Some(Accessed {
             shared,
@@ -226,14 +227,14 @@ impl Watch for Recorder {
         if core.block != self.block {
             return;
         }
-        self.settle(core, warp);
+        self.read_results(core, warp);
         let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
             return;
         };
         let Some((_, instruction)) = origin.instruction(core) else { return };
         let executable = Arc::clone(&self.executable);
         let Some(step) = executable.code.get(pc as usize) else { return };
-        let active = mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
+        let active = mask & (core.registers.predicates[step.guard as usize] ^ step.negation_mask);
         let before = self.warps.entry(core.warp).or_default().origin;
         if first && !before.is_some_and(|before| continues(core, before, (origin, mask))) {
             if self.record.steps.is_empty() {

@@ -63,7 +63,7 @@ fn run<const PROFILE: bool>(
         warp.executed = executed;
     };
     'split: loop {
-        let Some((mut split, stop)) = warp.pick() else {
+        let Some((mut split, stop)) = warp.take_next_split() else {
             if run_converged(core, warp, code, rules)? {
                 continue;
             }
@@ -79,14 +79,15 @@ fn run<const PROFILE: bool>(
         let width = u64::from(split.mask.count_ones());
         loop {
             if !PROFILE {
-                let mut progress = Progress { pc: split.pc, fuel, executed };
+                let mut progress = Progress { pc: split.pc, remaining_iterations: fuel, executed };
                 let lanes = (split.mask, stop);
                 let over = run_straight(core, code, &mut progress, lanes, deadline)?;
                 threads += width * (progress.executed - executed);
-                (split.pc, fuel, executed) = (progress.pc, progress.fuel, progress.executed);
+                (split.pc, fuel, executed) =
+                    (progress.pc, progress.remaining_iterations, progress.executed);
                 if over {
                     warp.splits.push(split);
-                    warp.rotate = true;
+                    warp.is_turn_used_up = true;
                     end(core, warp, executed);
                     return Ok((Turn::Yielded, threads));
                 }
@@ -97,7 +98,8 @@ fn run<const PROFILE: bool>(
             }
             let pc = split.pc;
             let step = &code[pc as usize];
-            let active = split.mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
+            let active =
+                split.mask & (core.registers.predicates[step.guard as usize] ^ step.negation_mask);
             executed += u64::from(step.weight);
             threads += width * u64::from(step.weight);
             if PROFILE {
@@ -117,7 +119,7 @@ fn run<const PROFILE: bool>(
                     core.step = pc;
                     if access.strong {
                         fuel -= POLL_COST;
-                        core.seen += 1;
+                        core.memory_polls += 1;
                     }
                     // SAFETY: as above.
                     unsafe { transfer(core, access, active) }.map_err(stopped)?;
@@ -144,13 +146,13 @@ fn run<const PROFILE: bool>(
                         if !backward || tick(&mut fuel, executed, deadline) {
                             continue 'split;
                         }
-                        warp.rotate = true;
+                        warp.is_turn_used_up = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
                     if backward && !tick(&mut fuel, executed, deadline) {
                         warp.splits.push(split);
-                        warp.rotate = true;
+                        warp.is_turn_used_up = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
@@ -182,7 +184,7 @@ fn run<const PROFILE: bool>(
                         warp.splits.push(split);
                     }
                     if !tick(&mut fuel, executed, deadline) {
-                        warp.rotate = true;
+                        warp.is_turn_used_up = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
@@ -226,7 +228,7 @@ fn run<const PROFILE: bool>(
                 }
                 Action::Atomic(atomic) => {
                     fuel -= POLL_COST;
-                    core.seen += 1;
+                    core.memory_polls += 1;
                     core.step = pc;
                     atomics::run(core, atomic, active).map_err(stopped)?;
                 }
@@ -238,10 +240,10 @@ fn run<const PROFILE: bool>(
                     if let Some(object) = waits {
                         split.pc += 1;
                         let registers = core.registers.digest(&core.image.clock_independent);
-                        let others = (core.seen, barriers.events());
+                        let others = (core.memory_polls, barriers.events());
                         warp.poll(registers, (&split, object), others);
                         warp.splits.push(split);
-                        warp.rotate = true;
+                        warp.is_turn_used_up = true;
                         end(core, warp, executed);
                         return Ok((Turn::Yielded, threads));
                     }
@@ -293,11 +295,11 @@ fn run<const PROFILE: bool>(
                     }
                 }
                 Action::Builtin(builtin, arguments) => {
-                    core.seen += 1;
+                    core.memory_polls += 1;
                     builtin::run(core, *builtin, arguments, active).map_err(stopped)?;
                 }
                 Action::ReadClock { d, which } => {
-                    core.timed += 1;
+                    core.clock_polls += 1;
                     let value = match which {
                         Special::GlobalTimer | Special::GlobalTimerLo => core.global_timer(),
                         Special::GlobalTimerHi => core.global_timer() >> 32,
@@ -348,7 +350,7 @@ fn run<const PROFILE: bool>(
                 Action::IsSpace { space, constants, d, a } => {
                     for lane in lanes(active) {
                         let address = core.registers.get(*a, lane);
-                        let own = core.is_in(*space, address, constants);
+                        let own = core.is_in_space(*space, address, constants);
                         core.registers.set(*d, lane, u64::from(own));
                     }
                 }

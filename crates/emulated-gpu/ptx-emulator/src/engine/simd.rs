@@ -123,7 +123,7 @@ pub(super) fn int_mad(product: IntBinary, ty: Type, fast: bool) -> Option<Comput
     Some(version(fast))
 }
 
-fn plain(mode: FloatMode) -> bool {
+fn is_plain_rounding(mode: FloatMode) -> bool {
     mode.rounding == Rounding::NearestEven && !mode.saturate && !mode.relu
 }
 
@@ -135,7 +135,7 @@ pub(super) fn float_binary(
     fast: bool,
 ) -> Option<Compute> {
     use FloatBinary as F;
-    if !plain(mode) {
+    if !is_plain_rounding(mode) {
         return None;
     }
     let min = F::Min { nan: false, xorsign_abs: false };
@@ -192,7 +192,7 @@ pub(super) fn float_unary(
     fast: bool,
 ) -> Option<Compute> {
     use FloatUnary as F;
-    if ty != Type::F32 || !plain(mode) {
+    if ty != Type::F32 || !is_plain_rounding(mode) {
         return None;
     }
     let version: Version = match (op, mode.flush) {
@@ -218,7 +218,7 @@ pub(super) fn float_unary(
 
 /// Selects a vectorised operation like [`int_binary`].
 pub(super) fn fma(mode: FloatMode, ty: Type, fast: bool) -> Option<Compute> {
-    if !plain(mode) {
+    if !is_plain_rounding(mode) {
         return None;
     }
     #[cfg(all(target_family = "wasm", target_feature = "simd128"))]

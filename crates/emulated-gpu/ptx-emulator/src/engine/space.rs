@@ -84,7 +84,7 @@ impl Core<'_> {
 
     /// Whether a generic address is in a state space; `constants` are the ranges of constant
     /// variables.
-    pub(super) fn is_in(&self, space: Space, address: u64, constants: &[(u64, u64)]) -> bool {
+    pub(super) fn is_in_space(&self, space: Space, address: u64, constants: &[(u64, u64)]) -> bool {
         let shared = in_window(address, SHARED_WINDOW);
         let local = in_window(address, LOCAL_WINDOW);
         let base = self.parameters.as_slice().as_ptr() as u64;

@@ -19,7 +19,7 @@ pub(super) struct Progress {
     /// The next step.
     pub(super) pc: u32,
     /// The remaining loop iterations of the turn.
-    pub(super) fuel: i64,
+    pub(super) remaining_iterations: i64,
     /// The number of executed instructions.
     pub(super) executed: u64,
 }
@@ -40,7 +40,7 @@ pub(super) fn run_straight(
     (mask, stop): (u32, u32),
     deadline: u64,
 ) -> Result<bool, Stopped> {
-    let Progress { mut pc, mut fuel, executed } = *progress;
+    let Progress { mut pc, remaining_iterations: mut fuel, executed } = *progress;
     // The executed instructions minus the weights of all steps before the next one. This difference
     // only changes at branches.
     let ahead = |executed: u64, pc: u32| executed.wrapping_sub(u64::from(code[pc as usize].before));
@@ -50,7 +50,7 @@ pub(super) fn run_straight(
             break false;
         }
         let step = &code[pc as usize];
-        let active = mask & (core.registers.predicates[step.guard as usize] ^ step.flip);
+        let active = mask & (core.registers.predicates[step.guard as usize] ^ step.negation_mask);
         if active != 0 {
             match &step.action {
                 Action::Compute(compute, operands) => {
@@ -87,6 +87,6 @@ pub(super) fn run_straight(
         pc += 1;
     };
     let executed = apart.wrapping_add(u64::from(code[pc as usize].before));
-    *progress = Progress { pc, fuel, executed };
+    *progress = Progress { pc, remaining_iterations: fuel, executed };
     Ok(over)
 }

@@ -14,9 +14,9 @@ pub(crate) struct Timer {
     #[cfg(not(target_family = "wasm"))]
     began: (u64, Instant),
     /// Nanoseconds that were skipped because all threads of a block were waiting.
-    skipped: AtomicU64,
+    skipped_nanoseconds: AtomicU64,
     /// The sum of the clocks of all deterministic launches so far.
-    ran: AtomicU64,
+    launched_clocks: AtomicU64,
 }
 
 impl Timer {
@@ -27,22 +27,22 @@ impl Timer {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 (now.as_nanos() as u64, Instant::now())
             },
-            skipped: AtomicU64::new(0),
-            ran: AtomicU64::new(0),
+            skipped_nanoseconds: AtomicU64::new(0),
+            launched_clocks: AtomicU64::new(0),
         }
     }
 
     /// The time in nanoseconds. In deterministic runs, it is the number of executed steps,
     /// including `clock` steps of the current launch.
     pub(crate) fn read(&self, clock: u64, deterministic: bool) -> u64 {
-        let skipped = self.skipped.load(Ordering::Acquire);
-        self.counted(clock, deterministic).wrapping_add(skipped)
+        let skipped = self.skipped_nanoseconds.load(Ordering::Acquire);
+        self.clock_nanoseconds(clock, deterministic).wrapping_add(skipped)
     }
 
     #[cfg(not(target_family = "wasm"))]
-    fn counted(&self, clock: u64, deterministic: bool) -> u64 {
+    fn clock_nanoseconds(&self, clock: u64, deterministic: bool) -> u64 {
         if deterministic {
-            return self.ran.load(Ordering::Relaxed).wrapping_add(clock);
+            return self.launched_clocks.load(Ordering::Relaxed).wrapping_add(clock);
         }
         let (began, since) = self.began;
         began.wrapping_add(since.elapsed().as_nanos() as u64)
@@ -56,12 +56,12 @@ impl Timer {
 
     /// Advances the timer, because all threads are waiting.
     pub(crate) fn skip(&self, nanoseconds: u64) {
-        self.skipped.fetch_add(nanoseconds, Ordering::AcqRel);
+        self.skipped_nanoseconds.fetch_add(nanoseconds, Ordering::AcqRel);
     }
 
     /// Adds the `clock` steps that a host thread has executed in a launch.
     pub(crate) fn add(&self, clock: u64) {
-        self.ran.fetch_add(clock, Ordering::Relaxed);
+        self.launched_clocks.fetch_add(clock, Ordering::Relaxed);
     }
 }
 

@@ -79,7 +79,7 @@ impl Tracer {
     /// Updates the call depth of the thread.
     fn follow_calls(&mut self, core: &Core<'_>, origin: Origin, first: bool) {
         let Some((_, instruction)) = origin.instruction(core) else { return };
-        if !first || !self.runs(core, origin, instruction) {
+        if !first || !self.is_traced(core, origin, instruction) {
             return;
         }
         match instruction.op {
@@ -89,7 +89,7 @@ impl Tracer {
         }
     }
 
-    fn runs(&self, core: &Core<'_>, origin: Origin, instruction: &Instruction) -> bool {
+    fn is_traced(&self, core: &Core<'_>, origin: Origin, instruction: &Instruction) -> bool {
         instruction.guard.is_none_or(|guard| {
             let slot = slot_of(core, origin.function, guard.register);
             slot.is_some_and(|slot| {
@@ -122,7 +122,7 @@ impl Tracer {
         if let Some(guard) = instruction.guard {
             let read = (Operand::Register(guard.register), Some(Type::Pred));
             event.before.extend(self.view.value(core, origin.function, function, read, false));
-            event.skipped = !self.runs(core, origin, instruction);
+            event.skipped = !self.is_traced(core, origin, instruction);
         }
         if event.skipped {
             self.pending = None;
@@ -144,7 +144,7 @@ impl Tracer {
     /// Another part of the same instruction: adds the values that it reads.
     fn continue_instruction(&mut self, core: &Core<'_>, origin: Origin) {
         let Some((function, instruction)) = origin.instruction(core) else { return };
-        if self.trace.left_out > 0 || !self.runs(core, origin, instruction) {
+        if self.trace.left_out > 0 || !self.is_traced(core, origin, instruction) {
             return;
         }
         let reads = instruction.op.reads();

@@ -20,7 +20,7 @@ pub(super) fn count(count: &mut LineStatistics, state_space: StateSpace, parts: 
     };
     if shared {
         count.shared_requests += 1;
-        count.shared_passes += passes(parts);
+        count.shared_passes += pass_count(parts);
     } else {
         count.global_requests += 1;
         count.global_sectors +=
@@ -29,7 +29,7 @@ pub(super) fn count(count: &mut LineStatistics, state_space: StateSpace, parts: 
 }
 
 /// The number of passes through shared memory.
-fn passes(parts: &[(u64, u64)]) -> u64 {
+fn pass_count(parts: &[(u64, u64)]) -> u64 {
     let most = parts.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
     // Lanes whose words together fill the banks once are served in one pass.
     let together = (BANKS * WORD_BYTES / most.max(WORD_BYTES)).max(1) as usize;
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn banks_conflict_within_a_pass() {
         let rows = |pitch: u64, bytes: u64| (0..32).map(move |lane| (lane * pitch, bytes));
-        let passes = |parts: Vec<(u64, u64)>| super::passes(&parts);
+        let passes = |parts: Vec<(u64, u64)>| super::pass_count(&parts);
         assert_eq!(passes(rows(4, 4).collect()), 1);
         assert_eq!(passes(rows(0, 4).collect()), 1);
         assert_eq!(passes(rows(128, 4).collect()), 32);

@@ -72,7 +72,7 @@ pub(crate) struct Warp {
     /// The warp's index in the block.
     pub(super) index: u32,
     /// Whether the warp used up its last turn, so that another split runs next.
-    pub(super) rotate: bool,
+    pub(super) is_turn_used_up: bool,
     pub(super) executed: u64,
     /// A barrier at which lanes wait, these lanes, and the lanes that were already past it when
     /// they arrived.
@@ -94,11 +94,11 @@ pub(super) struct Poll {
     /// A digest of the warp's registers, the count of polling operations, and the count of
     /// operations on barriers.
     registers: u64,
-    seen: u64,
+    digest: u64,
     events: u64,
     /// Whether all of that was unchanged since the previous test: then the split keeps polling as
     /// long as no other thread does anything.
-    again: bool,
+    is_repeated: bool,
 }
 
 impl Warp {
@@ -107,7 +107,7 @@ impl Warp {
         self.splits.clear();
         self.splits.push(WarpSplit { pc: 0, mask, frames: None, state: State::Ready });
         self.alive = mask;
-        self.rotate = false;
+        self.is_turn_used_up = false;
         self.executed = 0;
         self.missing = None;
         self.polls.clear();
@@ -127,13 +127,13 @@ impl Warp {
         (seen, events): (u64, u64),
     ) {
         let WarpSplit { pc, mask, .. } = *split;
-        let now = Poll { pc, mask, object, registers, seen, events, again: false };
+        let now = Poll { pc, mask, object, registers, digest: seen, events, is_repeated: false };
         let same = |old: &&mut Poll| (old.pc, old.mask) == (pc, mask);
         match self.polls.iter_mut().find(same) {
             Some(old) => {
-                let state = |poll: &Poll| (poll.object, poll.registers, poll.seen, poll.events);
+                let state = |poll: &Poll| (poll.object, poll.registers, poll.digest, poll.events);
                 let again = state(old) == state(&now);
-                *old = Poll { again, ..now };
+                *old = Poll { is_repeated: again, ..now };
             }
             None => {
                 // Splits change, so old entries may be obsolete.
@@ -147,7 +147,8 @@ impl Warp {
     pub(super) fn polled_object(&self, split: &WarpSplit, seen: u64, events: u64) -> Option<u64> {
         let found =
             self.polls.iter().find(|poll| (poll.pc, poll.mask) == (split.pc, split.mask))?;
-        (found.again && (found.seen, found.events) == (seen, events)).then_some(found.object)
+        (found.is_repeated && (found.digest, found.events) == (seen, events))
+            .then_some(found.object)
     }
 
     /// Whether every split that is ready to run is just polling an incomplete phase.
@@ -159,7 +160,7 @@ impl Warp {
     // ANCHOR: pick
     /// Takes the split that runs next, merged with splits at the same place. Also returns the place
     /// where it meets another split.
-    pub(super) fn pick(&mut self) -> Option<(WarpSplit, u32)> {
+    pub(super) fn take_next_split(&mut self) -> Option<(WarpSplit, u32)> {
         if let [only] = &self.splits[..] {
             // A single split has no other lanes to meet.
             return (only.state == State::Ready)
@@ -167,7 +168,7 @@ impl Warp {
                 .flatten()
                 .map(|split| (split, u32::MAX));
         }
-        let rotate = std::mem::take(&mut self.rotate);
+        let rotate = std::mem::take(&mut self.is_turn_used_up);
         let ready = self.splits.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
         let chosen = if rotate {
             ready.map(|(index, _)| index).next()

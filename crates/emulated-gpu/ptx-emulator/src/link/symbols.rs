@@ -62,7 +62,7 @@ impl Resolution {
         }
         let mut resolution =
             Self { names: HashMap::new(), dropped: HashSet::new(), defined: HashMap::new() };
-        let mut words = Words::in_texts(parts);
+        let mut words = Words::of_texts(parts);
         for list in symbols.values() {
             resolution.rename(list, &mut words);
             resolution.choose(list, parts)?;
@@ -108,7 +108,9 @@ impl Resolution {
         for symbol in list.iter().filter(|symbol| symbol.role == Role::Private) {
             if Some(symbol.part) != keeper {
                 let key = (symbol.part, symbol.name.text.to_owned());
-                self.names.entry(key).or_insert_with(|| words.fresh(symbol.name.text, symbol.part));
+                self.names
+                    .entry(key)
+                    .or_insert_with(|| words.unused_name(symbol.name.text, symbol.part));
             }
         }
     }
@@ -198,7 +200,7 @@ fn of_function(function: &Function) -> Role {
 struct Words(HashSet<String>);
 
 impl Words {
-    fn in_texts(parts: &[Part]) -> Self {
+    fn of_texts(parts: &[Part]) -> Self {
         let of = |part: &Part| {
             let words = part.tokens.iter().filter(|token| token.kind == TokenKind::Word);
             words.map(|token| part.text(token.span).to_owned()).collect::<Vec<_>>()
@@ -207,7 +209,7 @@ impl Words {
     }
 
     /// An unused name.
-    fn fresh(&mut self, name: &str, part: usize) -> String {
+    fn unused_name(&mut self, name: &str, part: usize) -> String {
         let mut fresh = format!("{name}__{part}");
         while !self.0.insert(fresh.clone()) {
             fresh.push('_');

@@ -57,7 +57,7 @@ impl Memory {
         if !addresses.map_file(addresses.start, len, &file, first) {
             return Err(none);
         }
-        let block = Block::other(addresses);
+        let block = Block::of_other_process(addresses);
         Ok(self.write_table().insert_other(block, (offset - first, size), home))
     }
 }

@@ -21,13 +21,13 @@ pub(super) struct Leases {
 #[derive(Debug, Default)]
 struct State {
     next: u64,
-    begun: BTreeSet<u64>,
+    active: BTreeSet<u64>,
 }
 
 impl State {
     /// Whether a lease with a number below `number` is still active.
     fn is_used_before(&self, number: u64) -> bool {
-        self.begun.first().is_some_and(|&oldest| oldest < number)
+        self.active.first().is_some_and(|&oldest| oldest < number)
     }
 }
 
@@ -41,13 +41,13 @@ impl Leases {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
-        state.begun.insert(number);
+        state.active.insert(number);
         number
     }
 
     /// Ends a lease.
     pub(super) fn end(&self, number: u64) {
-        self.state().begun.remove(&number);
+        self.state().active.remove(&number);
         self.ended.notify_all();
     }
 
@@ -58,13 +58,13 @@ impl Leases {
 
     /// Whether no lease is active.
     pub(super) fn is_idle(&self) -> bool {
-        self.state().begun.is_empty()
+        self.state().active.is_empty()
     }
 
     /// The number of the oldest active lease: all leases with a lower number have ended.
     pub(super) fn oldest(&self) -> u64 {
         let state = self.state();
-        state.begun.first().copied().unwrap_or(state.next)
+        state.active.first().copied().unwrap_or(state.next)
     }
 
     /// Waits until all leases with a number below `number` have ended. It doesn't wait for later

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub(super) struct Pieces {
     /// The granularity of addresses and lengths.
-    grain: u64,
+    granularity: u64,
     /// The length of the piece at each address.
     by_address: BTreeMap<u64, u64>,
     /// All free pieces as (length, address), sorted by length.
@@ -15,9 +15,10 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    /// Starts with one free piece, whose bounds are multiples of `grain`.
-    pub(super) fn new(grain: u64, start: u64, len: u64) -> Self {
-        let mut pieces = Self { grain, by_address: BTreeMap::new(), by_length: BTreeSet::new() };
+    /// Starts with one free piece, whose bounds are multiples of `granularity`.
+    pub(super) fn new(granularity: u64, start: u64, len: u64) -> Self {
+        let mut pieces =
+            Self { granularity, by_address: BTreeMap::new(), by_length: BTreeSet::new() };
         if len > 0 {
             pieces.insert(start, len);
         }
@@ -27,7 +28,7 @@ impl Pieces {
     /// Takes `len` bytes (a multiple of the granularity) at a multiple of `align`. Best fit: they
     /// come from the shortest piece that is certain to be large enough.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
-        let slack = align.max(self.grain) - self.grain;
+        let slack = align.max(self.granularity) - self.granularity;
         let &(length, start) = self.by_length.range((len.checked_add(slack)?, 0)..).next()?;
         self.remove(start, length);
         let address = start.next_multiple_of(align.max(1));

@@ -139,7 +139,7 @@ impl Block {
     }
 
     /// A block in which memory of another process is mapped.
-    pub(super) fn other(addresses: Addresses) -> Self {
+    pub(super) fn of_other_process(addresses: Addresses) -> Self {
         let (start, len) = (addresses.start, addresses.len);
         Self { start, len, owner: Owner::Other { _addresses: addresses } }
     }

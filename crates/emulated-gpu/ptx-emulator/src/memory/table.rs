@@ -138,14 +138,14 @@ struct Usage {
 pub(super) struct Table {
     /// The address range for allocations, unless they come from the process's heap.
     space: Option<Arc<Space>>,
-    live: BTreeMap<u64, LiveAllocation>,
+    live_allocations: BTreeMap<u64, LiveAllocation>,
     freed: VecDeque<QuarantinedAllocation>,
     freed_bytes: u64,
     /// The heaps of kernels, by owner.
     heaps: BTreeMap<u64, Heap>,
     /// Heaps of destroyed owners. Leases with numbers below the given one may have found them.
     retired: Vec<(Heap, u64)>,
-    track: bool,
+    tracks_initialisation: bool,
     /// The size of each device's memory, and the bytes that are in use.
     max_bytes: u64,
     used: BTreeMap<u32, Usage>,
@@ -163,12 +163,12 @@ impl Table {
             used: BTreeMap::new(),
             physical: BTreeMap::new(),
             reservations: BTreeMap::new(),
-            live: BTreeMap::new(),
+            live_allocations: BTreeMap::new(),
             freed: VecDeque::new(),
             freed_bytes: 0,
             heaps: BTreeMap::new(),
             retired: Vec::new(),
-            track,
+            tracks_initialisation: track,
         }
     }
 
@@ -189,7 +189,7 @@ impl Table {
         let front = GUARD.max(align);
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
         // Host memory doesn't count as device memory.
-        if kind != AllocationKind::Host && !self.fits(home.device, size)
+        if kind != AllocationKind::Host && !self.has_room_for(home.device, size)
             || kind == AllocationKind::Host && size > self.max_bytes
         {
             return Err(OutOfMemory { size });
@@ -212,13 +212,13 @@ impl Table {
             shadow,
             ..LiveAllocation::new(size, kind, home)
         };
-        self.live.insert(address, live);
+        self.live_allocations.insert(address, live);
         Ok(address)
     }
 
     /// Creates a shadow of `size` uninitialised bytes if initialisation is tracked.
     fn shadow(&self, size: u64) -> Result<Shadow, OutOfMemory> {
-        if !self.track {
+        if !self.tracks_initialisation {
             return Ok(None);
         }
         let size = usize::try_from(size).map_err(|_| OutOfMemory { size })?;
@@ -228,12 +228,12 @@ impl Table {
     /// Moves an allocation to the quarantine. `next` returns the number of the next lease, and is
     /// called after the removal.
     pub(super) fn free(&mut self, address: u64, next: impl FnOnce() -> u64) -> bool {
-        if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
+        if self.live_allocations.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
         }
         if let Some(LiveAllocation {
             size, host: Some(host), kind, is_marked_freed, home, ..
-        }) = self.live.remove(&address)
+        }) = self.live_allocations.remove(&address)
         {
             if !is_marked_freed {
                 self.adjust_usage(kind, home, |bytes| *bytes -= size);
@@ -247,7 +247,7 @@ impl Table {
     /// Counts an allocation as freed before it is: it will be freed when the work of its stream
     /// gets there.
     pub(super) fn mark_freed(&mut self, address: u64) {
-        if let Some(live) = self.live.get_mut(&address)
+        if let Some(live) = self.live_allocations.get_mut(&address)
             && !std::mem::replace(&mut live.is_marked_freed, true)
         {
             let (kind, home, size) = (live.kind, live.home, live.size);
@@ -267,7 +267,7 @@ impl Table {
     }
 
     /// Whether a device has `size` bytes left.
-    fn fits(&self, device: u32, size: u64) -> bool {
+    fn has_room_for(&self, device: u32, size: u64) -> bool {
         let used = self.usage(device).all.saturating_add(self.physical_bytes(device));
         used.checked_add(size).is_some_and(|used| used <= self.max_bytes)
     }
@@ -278,23 +278,23 @@ impl Table {
 
     /// The devices that can access an allocation.
     pub(super) fn home(&self, address: u64) -> Option<Home> {
-        let (base, live) = self.live.range(..=address).next_back()?;
+        let (base, live) = self.live_allocations.range(..=address).next_back()?;
         (address - base < live.size).then_some(live.home)
     }
 
     /// Sets the devices that may access an allocation.
     pub(super) fn share(&mut self, base: u64, devices: Devices) {
-        if let Some(live) = self.live.get_mut(&base) {
+        if let Some(live) = self.live_allocations.get_mut(&base) {
             live.home.shared_with = devices;
         }
     }
 
-    pub(super) fn total(&self) -> u64 {
+    pub(super) fn total_bytes(&self) -> u64 {
         self.max_bytes
     }
 
     pub(super) fn tracks(&self) -> bool {
-        self.track
+        self.tracks_initialisation
     }
 
     pub(super) fn variable_bytes(&self, device: u32) -> u64 {
@@ -316,7 +316,7 @@ impl Table {
     }
 
     pub(super) fn find(&self, address: u64, len: u64) -> Lookup {
-        let below = self.live.range(..=address).next_back();
+        let below = self.live_allocations.range(..=address).next_back();
         if let Some((&base, live)) = below
             && address - base <= live.size
             && len <= live.size - (address - base)
@@ -359,7 +359,7 @@ impl Table {
             return self.no_access(address, len, write, from).unwrap_or(found);
         }
         let Lookup::Live { base, size, .. } = found else { return found };
-        let live = self.live.get(&base);
+        let live = self.live_allocations.get(&base);
         if live.is_some_and(|live| live.rights.is_some()) {
             return self.no_access(address, len, write, from).unwrap_or(found);
         }
@@ -403,6 +403,6 @@ impl Table {
     }
 
     pub(super) fn allocations(&self) -> Vec<Allocation> {
-        self.live.iter().map(|(&address, live)| live.to_allocation(address)).collect()
+        self.live_allocations.iter().map(|(&address, live)| live.to_allocation(address)).collect()
     }
 }

@@ -162,7 +162,7 @@ impl<'a> Parser<'a, '_> {
     fn pointer(&mut self) -> Result<()> {
         self.advance();
         if matches!(self.word(), ".texref" | ".surfref" | ".samplerref") {
-            self.note(".ptr .texref");
+            self.note_versioned_word(".ptr .texref");
             self.advance();
         } else if matches!(self.word(), ".const" | ".global" | ".local" | ".shared") {
             self.advance();
@@ -225,7 +225,7 @@ impl<'a> Parser<'a, '_> {
         if !self.take("{") {
             return Ok(Initializer::Value(self.expression()?));
         }
-        if self.kind() == TokenKind::Word && matches!(self.ahead(1), TokenKind::Mark("=")) {
+        if self.kind() == TokenKind::Word && matches!(self.kind_ahead(1), TokenKind::Mark("=")) {
             let fields = self.list("}", |parser| {
                 let field = parser.name("the name of a field")?;
                 parser.expect("=")?;

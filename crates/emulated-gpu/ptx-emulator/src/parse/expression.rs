@@ -75,7 +75,7 @@ impl<'a> Parser<'a, '_> {
             TokenKind::Integer { value, unsigned } => {
                 self.advance();
                 // `0xff(name)` selects a byte of an address.
-                if self.is("(") && self.ahead(1) == TokenKind::Word {
+                if self.is("(") && self.kind_ahead(1) == TokenKind::Word {
                     self.count(operators)?;
                     self.advance();
                     let of = Box::new(self.nested(|parser| parser.ternary(operators))?);
@@ -93,7 +93,7 @@ impl<'a> Parser<'a, '_> {
                 self.advance();
                 Expression::Single(bits)
             }
-            TokenKind::Word => self.named()?,
+            TokenKind::Word => self.named_operand()?,
             TokenKind::Mark("(") => {
                 self.advance();
                 return self.parenthesised(start, operators);
@@ -103,7 +103,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Node { expression, span: self.since(start) })
     }
 
-    fn named(&mut self) -> Result<Expression<'a>> {
+    fn named_operand(&mut self) -> Result<Expression<'a>> {
         let name = self.name("a name")?;
         if name.text == "generic" && self.is("(") {
             self.advance();

@@ -111,17 +111,17 @@ impl<'a> Parser<'a, '_> {
                 if parser.kind() == TokenKind::End {
                     return Err(Problem::new(open, "this block has no end").help("close it with }"));
                 }
-                let before = parser.at;
+                let before = parser.position;
                 let declares =
                     !matches!(parser.kind(), TokenKind::Word | TokenKind::Mark("@" | ";"))
-                        || matches!(parser.ahead(1), TokenKind::Mark(":"));
+                        || matches!(parser.kind_ahead(1), TokenKind::Mark(":"));
                 match parser.statement(&mut statements) {
                     Ok(()) => {}
                     Err(problem) => {
                         parser.problems.push(problem);
                         parser.has_unread_declarations |= declares;
                         parser.recover();
-                        if parser.at == before && !parser.is("}") {
+                        if parser.position == before && !parser.is("}") {
                             parser.advance();
                         }
                     }
@@ -131,10 +131,10 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn statement(&mut self, statements: &mut Vec<Statement<'a>>) -> Result<()> {
-        if self.kind() == TokenKind::Word && matches!(self.ahead(1), TokenKind::Mark(":")) {
+        if self.kind() == TokenKind::Word && matches!(self.kind_ahead(1), TokenKind::Mark(":")) {
             let label = self.name("a label")?;
             self.advance();
-            return self.labelled(label, statements);
+            return self.labelled_statement(label, statements);
         }
         let statement = match self.kind() {
             TokenKind::Mark("{") => Statement::Block(self.block()?),
@@ -151,7 +151,11 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    fn labelled(&mut self, label: Name<'a>, statements: &mut Vec<Statement<'a>>) -> Result<()> {
+    fn labelled_statement(
+        &mut self,
+        label: Name<'a>,
+        statements: &mut Vec<Statement<'a>>,
+    ) -> Result<()> {
         let statement = match (self.kind(), self.word()) {
             (TokenKind::Dotted, ".branchtargets") => {
                 self.advance();
@@ -195,7 +199,7 @@ impl<'a> Parser<'a, '_> {
                 // `, function_name $L__info_string0+4, inlined_at 1 20 3`
                 while self.take(",") {
                     if self.is_word("function_name") {
-                        self.note("function_name");
+                        self.note_versioned_word("function_name");
                         self.advance();
                         self.name("a label of .debug_str")?;
                         if self.take("+") {
@@ -214,7 +218,7 @@ impl<'a> Parser<'a, '_> {
             }
             ".pragma" => {
                 self.advance();
-                self.note("used_bytes_mask");
+                self.note_versioned_word("used_bytes_mask");
                 let used = self.pragmas()?.iter().filter_map(|text| used_bytes(text)).next_back();
                 if used.is_none() {
                     self.directives.pop();

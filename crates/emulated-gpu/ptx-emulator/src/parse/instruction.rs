@@ -65,7 +65,7 @@ impl<'a> Parser<'a, '_> {
                 };
                 OperandKind::Address(base, more)
             }
-            _ => self.plain(call)?,
+            _ => self.plain_operand(call)?,
         };
         Ok(Operand { kind, span: self.since(start) })
     }
@@ -86,7 +86,7 @@ impl<'a> Parser<'a, '_> {
         Ok(operand)
     }
 
-    fn plain(&mut self, call: bool) -> Result<OperandKind<'a>> {
+    fn plain_operand(&mut self, call: bool) -> Result<OperandKind<'a>> {
         let node = self.expression()?;
         if let Expression::Name(text) = node.expression
             && self.is("(")

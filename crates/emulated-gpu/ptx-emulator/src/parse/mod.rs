@@ -29,7 +29,7 @@ pub(crate) fn file<'a>(text: &'a str, problems: &mut Problems) -> (File<'a>, boo
     let mut parser = Parser {
         text,
         tokens,
-        at: 0,
+        position: 0,
         depth: 0,
         has_unread_declarations: false,
         directives,
@@ -42,7 +42,7 @@ pub(crate) fn file<'a>(text: &'a str, problems: &mut Problems) -> (File<'a>, boo
 struct Parser<'a, 'p> {
     text: &'a str,
     tokens: Vec<Token>,
-    at: usize,
+    position: usize,
     depth: u32,
     /// Whether a declaration could not be read.
     has_unread_declarations: bool,
@@ -53,7 +53,7 @@ struct Parser<'a, 'p> {
 
 impl<'a> Parser<'a, '_> {
     fn token(&self) -> Token {
-        self.tokens[self.at]
+        self.tokens[self.position]
     }
 
     fn kind(&self) -> TokenKind {
@@ -61,8 +61,8 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// The kind of the token `by` places further on.
-    fn ahead(&self, by: usize) -> TokenKind {
-        self.tokens[(self.at + by).min(self.tokens.len() - 1)].kind
+    fn kind_ahead(&self, by: usize) -> TokenKind {
+        self.tokens[(self.position + by).min(self.tokens.len() - 1)].kind
     }
 
     fn text_of(&self, span: Span) -> &'a str {
@@ -79,7 +79,7 @@ impl<'a> Parser<'a, '_> {
 
     /// The end of the previous token.
     fn end(&self) -> u32 {
-        self.tokens[self.at.saturating_sub(1)].span.end
+        self.tokens[self.position.saturating_sub(1)].span.end
     }
 
     fn since(&self, start: Span) -> Span {
@@ -88,7 +88,7 @@ impl<'a> Parser<'a, '_> {
 
     fn advance(&mut self) -> Token {
         if self.kind() == TokenKind::Dotted && check::is_directive(self.word()) {
-            self.note(self.word());
+            self.note_versioned_word(self.word());
         }
         self.step()
     }
@@ -96,14 +96,14 @@ impl<'a> Parser<'a, '_> {
     /// Advances past a token that is not a directive's word.
     fn step(&mut self) -> Token {
         let token = self.token();
-        if self.at + 1 < self.tokens.len() {
-            self.at += 1;
+        if self.position + 1 < self.tokens.len() {
+            self.position += 1;
         }
         token
     }
 
     /// Records a word that some versions or targets don't have.
-    fn note(&mut self, text: &'a str) {
+    fn note_versioned_word(&mut self, text: &'a str) {
         let span = self.span();
         self.directives.push(Name { text, span });
     }

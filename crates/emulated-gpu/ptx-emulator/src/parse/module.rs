@@ -10,14 +10,14 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn file(&mut self) -> File<'a> {
         let mut file = File::default();
         while self.kind() != TokenKind::End {
-            let (before, start) = (self.at, self.span());
+            let (before, start) = (self.position, self.span());
             if let Err(problem) = self.item(&mut file) {
                 self.problems.push(problem);
                 self.has_unread_declarations = true;
                 self.recover_item();
             }
             file.spans.resize(file.items.len(), self.since(start));
-            if self.at == before {
+            if self.position == before {
                 self.advance();
             }
         }
@@ -143,7 +143,7 @@ impl<'a> Parser<'a, '_> {
                 let index = self.number("the number of a file")?;
                 let name = self.string()?;
                 if self.is(",") {
-                    self.note("timestamp");
+                    self.note_versioned_word("timestamp");
                     self.advance();
                     self.expression()?;
                     self.expect(",")?;

@@ -228,7 +228,7 @@ mod tests {
     use crate::source::Source;
 
     /// The names that each instruction of a body reads and writes.
-    fn named(body: &str) -> Vec<(Vec<String>, Vec<String>)> {
+    fn read_and_written_names(body: &str) -> Vec<(Vec<String>, Vec<String>)> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{{\n\
              .reg .pred %p, %q; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>;\n{body}\n}}\n"
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn registers_are_listed_in_the_order_of_the_text() {
-        let found = named(
+        let found = read_and_written_names(
             "mad.wide.u32 %d0, %r1, %r2, %d3;
              setp.lt.and.f32 %p|%q, %f1, %f2, !%p;
              ld.global.v2.f32 {%f1, %f2}, [%d1+8];

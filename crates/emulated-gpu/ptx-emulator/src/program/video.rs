@@ -103,7 +103,7 @@ pub enum Video {
     Scalar(ScalarVideo),
     Mad(VideoMad),
     Simd(SimdVideo),
-    /// `cvt.pack`, which has the same operands: two numbers saturated to this width each.
+    /// `cvt.pack`, which packs two numbers, each saturated to this width.
     Pack {
         bits: u32,
         signed: bool,

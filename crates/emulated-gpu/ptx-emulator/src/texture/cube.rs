@@ -11,7 +11,7 @@ pub(crate) const FACES: u64 = 6;
 /// The face that a direction points to, and the two normalised coordinates on it.
 ///
 /// The coordinates are NaN for a direction of length 0, or one that is infinite or NaN.
-pub(crate) fn face([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
+pub(crate) fn direction_to_face([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
     let (wide, high, deep) = (x.abs(), y.abs(), z.abs());
     let (face, middle, s, t) = if wide > high && wide > deep {
         if x >= 0.0 { (0, wide, -z, -y) } else { (1, wide, z, -y) }
@@ -47,7 +47,7 @@ pub(crate) fn texel(own: u64, at: [i64; 2], width: u64) -> Option<(u64, [u64; 2]
         [None, None] => None,
         _ => {
             let middles = at.map(|index| (2 * index + 1) as f64 / width as f64 - 1.0);
-            let (other, place) = face(direction(own, middles));
+            let (other, place) = direction_to_face(direction(own, middles));
             Some((other, place.map(|along| ((along * width as f64) as u64).min(width - 1))))
         }
     }
@@ -69,10 +69,10 @@ mod tests {
             ([1.0, 1.0, 0.0], (2, [1.0, 0.5])),
             ([1.0, -1.0, -1.0], (5, [0.0, 1.0])),
         ] {
-            assert_eq!(face(direction), expected, "{direction:?}");
+            assert_eq!(direction_to_face(direction), expected, "{direction:?}");
         }
         for nothing in [[0.0; 3], [f64::INFINITY; 3], [f64::NAN; 3]] {
-            assert!(face(nothing).1.iter().all(|along| along.is_nan()), "{nothing:?}");
+            assert!(direction_to_face(nothing).1.iter().all(|along| along.is_nan()), "{nothing:?}");
         }
     }
 
@@ -80,7 +80,7 @@ mod tests {
     fn direction_and_face_are_inverse() {
         for own in 0..FACES {
             for place in [[-0.5, 0.25], [0.75, -0.875], [0.0, 0.0]] {
-                let (found, [s, t]) = face(direction(own, place));
+                let (found, [s, t]) = direction_to_face(direction(own, place));
                 assert_eq!((found, [2.0 * s - 1.0, 2.0 * t - 1.0]), (own, place));
             }
         }

@@ -37,7 +37,7 @@ pub(crate) fn texel_index(mode: AddressMode, index: i64, length: u64) -> Option<
 }
 
 /// Converts a coordinate to texels.
-fn in_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
+fn to_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
     let x = f64::from(x);
     let x = match mode {
         _ if !normalised => x,
@@ -59,7 +59,7 @@ pub(crate) fn nearest_texel(
     offset: i32,
     length: u64,
 ) -> AxisTexels {
-    let index = in_texels(mode, normalised, x, length).floor() as i64;
+    let index = to_texels(mode, normalised, x, length).floor() as i64;
     let first = texel_index(mode, index.saturating_add(offset.into()), length);
     AxisTexels { first, second: None, weight: 0 }
 }
@@ -72,7 +72,7 @@ pub(crate) fn texel_pair(
     offset: i32,
     length: u64,
 ) -> AxisTexels {
-    texel_pair_around(mode, in_texels(mode, normalised, x, length), offset, length)
+    texel_pair_around(mode, to_texels(mode, normalised, x, length), offset, length)
 }
 
 /// The two texels whose centres are on either side of a coordinate that is given in texels.

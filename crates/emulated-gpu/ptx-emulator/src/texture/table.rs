@@ -106,7 +106,7 @@ impl Bindings {
         self.write().insert(variable, Entry { kind, variable: true, resource: None });
     }
 
-    /// Removes a variable.
+    /// Removes the variable at this address.
     pub(crate) fn forget(&self, variable: u64) {
         self.write().remove(&variable);
     }

@@ -1,6 +1,6 @@
 //! `--entry` and `--arg`: instances of templates, types, structures by value.
 
-use crate::commands::{emulator, on_files, printed};
+use crate::commands::{emulator, printed, run_on_files};
 
 const KERNELS: &str = "\
 template <typename T> __global__ void reverse(T *x, int n) {
@@ -17,7 +17,7 @@ __global__ void read(char first, Pair p, float *out) { out[0] = p.a; out[1] = p.
 ";
 
 fn run(text: &str, arguments: &[&str]) -> (i32, String) {
-    let output = on_files(&[("kernel.cu", text)], &[&["run", "FILE"], arguments].concat());
+    let output = run_on_files(&[("kernel.cu", text)], &[&["run", "FILE"], arguments].concat());
     (output.status.code().unwrap(), printed(&output))
 }
 

@@ -35,7 +35,7 @@ end:
 
 /// Runs the command in a temporary folder with these files (name and text). `FILE` in the arguments is the
 /// first file.
-pub(crate) fn on_files(files: &[(&str, &str)], arguments: &[&str]) -> Output {
+pub(crate) fn run_on_files(files: &[(&str, &str)], arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     files.iter().for_each(|(name, text)| fs::write(path(name), text).unwrap());
@@ -49,7 +49,7 @@ pub(crate) fn on_files(files: &[(&str, &str)], arguments: &[&str]) -> Output {
 
 /// Runs the command on a PTX file.
 pub(crate) fn emulator(text: &str, arguments: &[&str]) -> Output {
-    on_files(&[("kernel.ptx", text)], arguments)
+    run_on_files(&[("kernel.ptx", text)], arguments)
 }
 
 /// The text on standard output and standard error.
@@ -147,7 +147,7 @@ fn an_invalid_launch_is_rejected_with_the_reason() {
 #[test]
 fn a_file_of_another_kind_is_rejected() {
     for command in ["check", "run"] {
-        let output = on_files(&[("README.md", "# A heading\n")], &[command, "FILE"]);
+        let output = run_on_files(&[("README.md", "# A heading\n")], &[command, "FILE"]);
         assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
         let text = printed(&output);
         assert!(text.contains("README.md is not a .ptx or .cu file"), "{text}");
@@ -184,7 +184,7 @@ fn huge_buffers_are_allocated_or_rejected() {
 
 /// Runs the command in a shell, after the commands `before`, with the redirections `redirected`.
 #[cfg(target_os = "linux")]
-fn in_shell(text: &str, before: &str, arguments: &str, redirected: &str) -> Output {
+fn run_in_shell(text: &str, before: &str, arguments: &str, redirected: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kernel.ptx");
     fs::write(&path, text).unwrap();
@@ -211,7 +211,7 @@ fn the_exit_code_is_right_if_standard_error_is_closed_or_full() {
         (&trapping, "run --nonsense \"$FILE\"", 2),
     ] {
         for redirected in ["2>/dev/full", "2>&-"] {
-            let output = in_shell(text, "", arguments, redirected);
+            let output = run_in_shell(text, "", arguments, redirected);
             assert_eq!(
                 output.status.code(),
                 Some(code),
@@ -229,7 +229,7 @@ fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
     let arguments = "run --grid 64 --block 1024 \"$FILE\"";
     // A small stack still holds megabytes. As root, a shell may exceed the limit on processes.
     for limit in ["ulimit -s 64;", "ulimit -u 1;", "ulimit -v 300000;"] {
-        let output = in_shell(&text, limit, arguments, "");
+        let output = run_in_shell(&text, limit, arguments, "");
         assert_eq!(output.status.code(), Some(0), "{limit} {}", printed(&output));
     }
     // 512 MiB of local memory, in an address space of 300 MB.
@@ -237,14 +237,14 @@ fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
         "{ret;}",
         "{ .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }",
     );
-    let output = in_shell(&large, "ulimit -v 300000;", arguments, "");
+    let output = run_in_shell(&large, "ulimit -v 300000;", arguments, "");
     assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
     assert!(
         printed(&output).contains("out of memory: the host has no memory for 1 resident block of"),
         "{}",
         printed(&output)
     );
-    let output = in_shell(
+    let output = run_in_shell(
         SAXPY,
         "ulimit -v 300000;",
         "run --arg u32:6 --arg f32:2 --arg f32[1]:0 --arg u8[1000000000]:0 \"$FILE\"",

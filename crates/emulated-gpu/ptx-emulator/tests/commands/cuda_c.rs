@@ -2,12 +2,12 @@
 
 use std::process::Output;
 
-use crate::commands::{on_files, printed};
+use crate::commands::{printed, run_on_files};
 
 /// Runs the command on a file of CUDA C, next to a header.
 fn of_cuda_c(text: &str, arguments: &[&str]) -> Output {
     let header = "#define TWICE(x) ((x) + (x))\n";
-    on_files(&[("kernel.cu", text), ("twice.h", header)], arguments)
+    run_on_files(&[("kernel.cu", text), ("twice.h", header)], arguments)
 }
 
 const DOUBLED: &str = "#include \"twice.h\"

@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::commands::{on_files, printed};
+use crate::commands::{printed, run_on_files};
 
 /// Kernels that wrongly rely on `volatile` and, with `RIGHT` defined, their correct versions.
 const KERNELS: &str = "
@@ -105,7 +105,7 @@ __global__ void all_blocks(const float *x, volatile float *y) {
 fn run(text: &str, entry: &str, [grid, block]: [&str; 2]) -> Output {
     let launch = ["run", "FILE", "--racecheck", "--entry", entry, "--grid", grid, "--block", block];
     let more = ["--arg", "f32[64]:iota", "--arg", "f32[64]:0", "--cooperative", "--show", "9"];
-    on_files(&[("kernel.cu", text)], &[&launch[..], &more[..]].concat())
+    run_on_files(&[("kernel.cu", text)], &[&launch[..], &more[..]].concat())
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_volatile_flag_is_not_a_race() {
 
 #[test]
 fn the_help_describes_the_limits_of_racecheck() {
-    let output = on_files(&[("kernel.cu", "")], &["run", "--help"]);
+    let output = run_on_files(&[("kernel.cu", "")], &["run", "--help"]);
     let help = printed(&output);
     assert!(help.contains("volatile"), "{help}");
 }

@@ -35,7 +35,7 @@ fn an_atomic_returns_a_different_value_to_each_lane() {
 }
 
 #[test]
-fn shared_atomics_and_compare_and_swap() {
+fn only_one_thread_wins_a_compare_and_swap() {
     let out = crate::ptx::each_thread(
         64,
         ".shared .align 4 .b32 n;\n.reg .b32 %t;\n.reg .pred %q;",
@@ -143,7 +143,7 @@ fn a_vector_is_an_atomic_operation_for_each_element() {
 }
 
 #[test]
-fn sixteen_bytes_at_once() {
+fn sixteen_bytes_are_swapped_at_once() {
     let emulator = emulator();
     let (lock, log) = (words(&emulator, &[0, 0, 0, 0]), words(&emulator, &[0; 4]));
     // Each thread adds 1 to both halves of 16 bytes, with a compare-and-swap loop.

@@ -17,7 +17,7 @@ fn with_functions(pointers: usize, body: &str) -> String {
 const STORE: &str = "mul.wide.u32 %o, %t, 4;\nadd.u64 %o, %o, %p0;\nst.global.u32 [%o], %y;\nret;";
 
 #[test]
-fn arguments_in_parameters_and_in_registers() {
+fn arguments_are_passed_in_parameters_and_in_registers() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 32]);
     let text = with_functions(
@@ -160,7 +160,7 @@ fn infinite_recursion_is_a_fault() {
 }
 
 /// A kernel that calls the function whose address is in `%f` with the thread's index.
-fn through(prototype: &str, take: &str, functions: &str) -> String {
+fn indirect_call_kernel(prototype: &str, take: &str, functions: &str) -> String {
     kernel_with(
         &format!("{functions}\n"),
         1,
@@ -179,7 +179,7 @@ const WIDE: &str = ".func (.param .b32 r) wide(.param .b64 v)\n{\nst.param.b32 [
 #[test]
 fn an_indirect_call_with_another_signature_is_an_error() {
     // If one instruction determines the function, the text is rejected.
-    let text = through(WORD, "mov.u64 %f, wide;", WIDE);
+    let text = indirect_call_kernel(WORD, "mov.u64 %f, wide;", WIDE);
     let errors = emulator().load(Source { name: "p.ptx".into(), text }).unwrap_err();
     assert!(
         errors[0].to_string().contains("`%f` holds `wide`, whose parameters or results differ")
@@ -188,18 +188,18 @@ fn an_indirect_call_with_another_signature_is_an_error() {
     let take = "mov.u64 %f, wide;\nadd.u64 %f, %f, 0;";
     let emulator = emulator();
     let out = words(&emulator, &[0; 32]);
-    let text = through(WORD, take, WIDE);
+    let text = indirect_call_kernel(WORD, take, WIDE);
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::InvalidInstruction);
     assert!(fault.to_string().contains("call of `wide`, whose parameters or results differ"));
     // A register and a variable of the same width are passed alike, as in ptxas.
     let alike = ".func (.reg .b32 r) twice(.reg .f32 v)\n{\n.reg .b32 %x;\nmov.b32 %x, v;\n\
                  add.u32 r, %x, %x;\nret;\n}";
-    let text = through(WORD, "mov.u64 %f, twice;", alike);
+    let text = indirect_call_kernel(WORD, "mov.u64 %f, twice;", alike);
     launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
     assert_eq!(read(&emulator, out, 32), (0..32).map(|t| 2 * t).collect::<Vec<u32>>());
     // A value that is not the address of a function.
-    let text = through(WORD, "mov.u64 %f, 4096;", WIDE);
+    let text = indirect_call_kernel(WORD, "mov.u64 %f, 4096;", WIDE);
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
     assert!(fault.to_string().contains("holds 0x1000, which is not a function"), "{fault}");
 }
@@ -216,7 +216,8 @@ fn a_table_can_hold_addresses_of_functions() {
                 add.u64 %f, %f, %o;\nld.global.u64 %f, [%f];";
     let emulator = emulator();
     let out = words(&emulator, &[0; 32]);
-    launch(&emulator, &through(WORD, take, functions), ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    launch(&emulator, &indirect_call_kernel(WORD, take, functions), ([1; 3], [32, 1, 1]), &[out])
+        .unwrap();
     let expected: Vec<u32> = (0..32).map(|t| if t % 2 == 0 { t + 1 } else { 2 * t }).collect();
     assert_eq!(read(&emulator, out, 32), expected);
 }

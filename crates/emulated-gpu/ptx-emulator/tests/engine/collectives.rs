@@ -3,7 +3,7 @@
 use crate::ptx::each_thread;
 
 #[test]
-fn a_sum_by_shuffles() {
+fn shuffles_add_up_the_lanes_of_a_warp() {
     let out = each_thread(
         32,
         ".reg .b32 %o;",
@@ -18,7 +18,7 @@ fn a_sum_by_shuffles() {
 }
 
 #[test]
-fn votes_matches_reductions_and_elections() {
+fn votes_matches_reductions_and_elections_combine_all_lanes() {
     let vote = |instruction: &str| {
         each_thread(
             32,

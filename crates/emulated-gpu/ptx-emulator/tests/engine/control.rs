@@ -13,7 +13,7 @@ fn hailstone(mut n: u32) -> u32 {
 }
 
 #[test]
-fn loops_with_different_trip_counts_and_nested_branches() {
+fn lanes_can_have_different_trip_counts_and_nested_branches() {
     let out = each_thread(
         100,
         ".reg .b32 %n, %odd;\n.reg .pred %q, %one;",

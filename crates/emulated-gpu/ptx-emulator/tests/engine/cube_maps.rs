@@ -98,7 +98,7 @@ fn directions_select_the_texels_of_the_guides_table() {
 }
 
 /// The centre of a texel, on a cube from −1 to 1.
-fn middle(texel: usize) -> [f64; 3] {
+fn texel_centre(texel: usize) -> [f64; 3] {
     let (side, y, x) = (texel / SIDE, texel % SIDE / WIDTH, texel % WIDTH);
     let [s, t] = [x, y].map(|index| (2 * index + 1) as f64 / WIDTH as f64 - 1.0);
     match side {
@@ -143,7 +143,7 @@ fn seamless_filtering_mixes_the_nearest_texels_in_space() {
     let found = fetch(&emulator, Resource::Texture(texels, sampling), form, &at);
     for (found, (place, count)) in found.into_iter().zip(&places) {
         let distance = |texel: &usize| -> f64 {
-            middle(*texel).iter().zip(place).map(|(a, b)| (a - b).powi(2)).sum()
+            texel_centre(*texel).iter().zip(place).map(|(a, b)| (a - b).powi(2)).sum()
         };
         let mut nearest: Vec<usize> = (0..6 * SIDE).collect();
         nearest.sort_by(|a, b| distance(a).total_cmp(&distance(b)));

@@ -47,7 +47,7 @@ fn a_fault_in_a_contiguous_load_names_the_first_lane_outside() {
 }
 
 #[test]
-fn misaligned() {
+fn misaligned_accesses_are_faults() {
     for (offset, faulty) in [(2, true), (4, false)] {
         let emulator = emulator();
         let array = words(&emulator, &[0; 4]);
@@ -67,7 +67,7 @@ fn misaligned() {
 }
 
 #[test]
-fn freed() {
+fn accesses_to_freed_memory_are_faults() {
     for faulty in [true, false] {
         let emulator = emulator();
         let array = words(&emulator, &[0; 4]);
@@ -167,7 +167,7 @@ fn member_masks() {
 }
 
 #[test]
-fn runaway_and_trap() {
+fn endless_loops_and_traps_are_faults() {
     let fault = run("FOREVER: bra FOREVER;", 32, &[], &emulator()).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Runaway);
     let fault = run("trap;", 32, &[], &emulator()).unwrap_err();
@@ -175,7 +175,7 @@ fn runaway_and_trap() {
 }
 
 #[test]
-fn a_branch_beyond_its_table() {
+fn a_branch_beyond_its_table_is_a_fault() {
     let body = ".reg .b32 %t;\nmov.u32 %t, %tid.x;\nts: .branchtargets A, B;\nbrx.idx %t, ts;\nA: ret;\nB: ret;";
     run(body, 2, &[], &emulator()).unwrap();
     let fault = run(body, 3, &[], &emulator()).unwrap_err();

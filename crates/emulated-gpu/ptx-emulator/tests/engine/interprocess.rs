@@ -8,8 +8,8 @@ use ptx_emulator::{Checks, Emulator, Memory, Options};
 const PAGE: u64 = 4096;
 
 /// An emulator whose allocations can be shared between processes; `None` if the host doesn't support that.
-fn start(checks: Checks) -> Option<Emulator> {
-    let emulator = other(checks);
+fn emulator_that_shares(checks: Checks) -> Option<Emulator> {
+    let emulator = emulator_with_reserved_addresses(checks);
     let memory = emulator.memory();
     let probe = memory.allocate(1, 256).unwrap();
     match memory.share_with_processes(probe) {
@@ -21,7 +21,7 @@ fn start(checks: Checks) -> Option<Emulator> {
     }
 }
 
-fn other(checks: Checks) -> Emulator {
+fn emulator_with_reserved_addresses(checks: Checks) -> Emulator {
     Emulator::new(Options { reserve_addresses: true, checks, ..Options::default() })
 }
 
@@ -33,8 +33,8 @@ fn bytes(memory: &Memory, address: u64, len: usize) -> Vec<u8> {
 
 #[test]
 fn shared_bytes_are_kept_and_visible_to_both() {
-    let Some(one) = start(Checks::default()) else { return };
-    let two = other(Checks::default());
+    let Some(one) = emulator_that_shares(Checks::default()) else { return };
+    let two = emulator_with_reserved_addresses(Checks::default());
     let (one, two) = (one.memory(), two.memory());
     let sizes = [0u64, 1, 300, 4096, 70_000, 40 << 20, 5];
     let blocks = sizes.map(|size| one.allocate(size, 256).unwrap());
@@ -73,8 +73,8 @@ fn evict_quarantine(memory: &Memory) {
 #[test]
 fn memory_that_reuses_a_shared_address_is_not_shared() {
     const LEN: usize = 1 << 20;
-    let Some(one) = start(Checks::default()) else { return };
-    let two = other(Checks::default());
+    let Some(one) = emulator_that_shares(Checks::default()) else { return };
+    let two = emulator_with_reserved_addresses(Checks::default());
     let (one, two) = (one.memory(), two.memory());
     let [before, block, after] = [40, LEN as u64, 40].map(|len| one.allocate(len, 256).unwrap());
     for (address, len, byte) in [(before, 40, 1), (block, LEN as u64, 2), (after, 40, 3)] {
@@ -106,7 +106,7 @@ fn memory_that_reuses_a_shared_address_is_not_shared() {
 #[test]
 fn shared_memory_counts_as_initialised() {
     let checks = Checks { initialisation: true, ..Checks::default() };
-    let Some(emulator) = start(checks) else { return };
+    let Some(emulator) = emulator_that_shares(checks) else { return };
     let memory = emulator.memory();
     let (block, beside) = (memory.allocate(64, 256).unwrap(), memory.allocate(64, 256).unwrap());
     memory.share_with_processes(block).unwrap();
@@ -120,7 +120,7 @@ fn memory_that_cannot_be_shared_is_an_error() {
     let heap = heap.memory();
     let block = heap.allocate(64, 256).unwrap();
     assert_eq!(heap.share_with_processes(block), Err(ShareError::Unavailable));
-    let Some(emulator) = start(Checks::default()) else { return };
+    let Some(emulator) = emulator_that_shares(Checks::default()) else { return };
     let memory = emulator.memory();
     let host = memory.allocate_host(64).unwrap();
     for address in [0, 8, host, u64::MAX] {

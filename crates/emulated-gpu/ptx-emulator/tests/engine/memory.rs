@@ -48,7 +48,7 @@ fn loads_are_right_for_every_address_pattern() {
 }
 
 #[test]
-fn shared_memory_static_and_dynamic_and_its_generic_addresses() {
+fn shared_memory_has_static_dynamic_and_generic_addresses() {
     let out = each_thread(
         64,
         ".shared .align 4 .b32 box[64];\n.reg .b32 %t, %a;\n.reg .b64 %g, %o;",

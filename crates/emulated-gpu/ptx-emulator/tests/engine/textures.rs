@@ -121,7 +121,7 @@ fn the_old_texture_space_is_supported() {
 }
 
 /// The index of a texel by the guide's rules for coordinates outside; `None` for the border.
-fn outside(mode: AddressMode, index: f64, length: usize) -> Option<usize> {
+fn wrapped_index(mode: AddressMode, index: f64, length: usize) -> Option<usize> {
     let n = length as f64;
     let index = match mode {
         AddressMode::Clamp => index.max(0.0).min(n - 1.0),
@@ -143,13 +143,13 @@ pub(crate) fn expected(values: &[f32], size: [usize; 3], sampling: &Sampling, at
         let x = f64::from(at[axis]) * if sampling.normalised { length as f64 } else { 1.0 };
         let mode = sampling.mode(axis);
         let choices = match sampling.filter {
-            Filter::Point => vec![(1.0, outside(mode, x.floor(), length))],
+            Filter::Point => vec![(1.0, wrapped_index(mode, x.floor(), length))],
             Filter::Linear => {
                 let (i, fraction) = ((x - 0.5).floor(), (x - 0.5) - (x - 0.5).floor());
                 let alpha = (fraction * 256.0).round() / 256.0;
                 vec![
-                    (1.0 - alpha, outside(mode, i, length)),
-                    (alpha, outside(mode, i + 1.0, length)),
+                    (1.0 - alpha, wrapped_index(mode, i, length)),
+                    (alpha, wrapped_index(mode, i + 1.0, length)),
                 ]
             }
         };

@@ -6,7 +6,7 @@ use ptx_emulator::{Emulator, Options};
 use crate::ptx::{kernel, launch, words};
 
 /// Launches a kernel with two buffers of `buffer` words, and returns the counts of all its lines.
-fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
+fn launch_counts((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
     let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
     let buffers = [(); 2].map(|()| words(&emulator, &vec![0; buffer]));
     let statistics = launch(&emulator, &kernel(2, body), (grid, block), &buffers).unwrap();
@@ -27,10 +27,10 @@ fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> Li
 
 /// Counts of a body without memory accesses, executed by one warp: multiply-adds of FMA units and of tensor cores,
 /// those of other types, and single operations.
-fn calculated(body: &str) -> [u64; 4] {
+fn arithmetic_counts(body: &str) -> [u64; 4] {
     let registers = ".reg .f32 %f<8>; .reg .f64 %d<4>; .reg .b32 %r<16>; .reg .b16 %h<4>;
          .reg .pred %q; .reg .b32 %t; mov.u32 %t, %tid.x; setp.lt.u32 %q, %t, 10;\n";
-    let sum = counted(([1; 3], [32, 1, 1]), 1, &format!("{registers}{body}\nret;"));
+    let sum = launch_counts(([1; 3], [32, 1, 1]), 1, &format!("{registers}{body}\nret;"));
     assert_eq!((sum.global_requests, sum.shared_requests), (0, 0));
     [
         sum.fma_multiply_adds,
@@ -70,7 +70,7 @@ const TILED: &str = "
 
 #[test]
 fn the_counts_of_a_tiled_product_are_right() {
-    let sum = counted(([2, 2, 1], [16, 16, 1]), 32 * 32, TILED);
+    let sum = launch_counts(([2, 2, 1], [16, 16, 1]), 32 * 32, TILED);
     assert_eq!(sum.fma_multiply_adds, 32 * 32 * 32);
     assert_eq!(
         (sum.tensor_multiply_adds, sum.other_multiply_adds, sum.single_operations),
@@ -88,10 +88,13 @@ fn the_counts_of_a_tiled_product_are_right() {
 
 #[test]
 fn inactive_lanes_are_not_counted() {
-    assert_eq!(calculated("fma.rn.f32 %f0, %f1, %f2, %f3;"), [32, 0, 0, 0]);
-    assert_eq!(calculated("@%q fma.rn.f32 %f0, %f1, 0f40000000, %f3;"), [10, 0, 0, 0]);
-    assert_eq!(calculated("@%q bra END; mad.rn.f32 %f0, %f1, %f2, %f3; END:"), [22, 0, 0, 0]);
-    assert_eq!(calculated("@!%q add.rn.f32 %f0, %f1, %f2;"), [0, 0, 0, 22]);
+    assert_eq!(arithmetic_counts("fma.rn.f32 %f0, %f1, %f2, %f3;"), [32, 0, 0, 0]);
+    assert_eq!(arithmetic_counts("@%q fma.rn.f32 %f0, %f1, 0f40000000, %f3;"), [10, 0, 0, 0]);
+    assert_eq!(
+        arithmetic_counts("@%q bra END; mad.rn.f32 %f0, %f1, %f2, %f3; END:"),
+        [22, 0, 0, 0]
+    );
+    assert_eq!(arithmetic_counts("@!%q add.rn.f32 %f0, %f1, %f2;"), [0, 0, 0, 22]);
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn types_are_counted_by_unit() {
         ("div.rn.f32 %f0, %f1, %f2; ex2.approx.f32 %f0, %f1; max.f32 %f0, %f1, %f2;", [0; 4]),
         ("mad.lo.s32 %r0, %r1, %r2, %r3; dp4a.s32.s32 %r0, %r1, %r2, %r3;", [0; 4]),
     ] {
-        assert_eq!(calculated(instruction), expected, "{instruction}");
+        assert_eq!(arithmetic_counts(instruction), expected, "{instruction}");
     }
 }
 
@@ -161,14 +164,14 @@ fn matrix_units_count_by_their_shape() {
         ),
     ] {
         let other = if tf32 { 0 } else { product };
-        assert_eq!(calculated(&instruction), [0, product, other, 0], "{instruction}");
+        assert_eq!(arithmetic_counts(&instruction), [0, product, other, 0], "{instruction}");
         // The counts are also right in a loop, after a branch at which lanes diverged and
         // reconverged.
         let body = format!(
             ".reg .b32 %n; mov.u32 %n, 0; LOOP: @%q bra ON; add.u32 %t, %t, 0; ON: bar.warp.sync -1;
              {instruction} add.u32 %n, %n, 1; setp.lt.u32 %q, %n, 3; @%q bra LOOP;"
         );
-        assert_eq!(calculated(&body), [0, 3 * product, 3 * other, 0], "{body}");
+        assert_eq!(arithmetic_counts(&body), [0, 3 * product, 3 * other, 0], "{body}");
     }
 }
 
@@ -182,7 +185,7 @@ fn asynchronous_copies_are_counted() {
              mad.wide.u32 %o, %t, 16, %p0; setp.lt.u32 %q, %t, 8; setp.eq.u32 %z, %t, 0;
              {instruction}\nret;"
         );
-        let sum = counted(([1; 3], [32, 1, 1]), 1024, &body);
+        let sum = launch_counts(([1; 3], [32, 1, 1]), 1024, &body);
         let global = (sum.global_requests, sum.global_sectors, sum.global_written_sectors);
         (global, (sum.shared_requests, sum.shared_passes))
     };

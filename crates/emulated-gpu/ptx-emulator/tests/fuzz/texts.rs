@@ -132,7 +132,7 @@ fn mutate(text: &mut String, others: &[String], random: &mut Random) {
 }
 
 /// Removes or duplicates one word, or replaces it by another word of the same text.
-fn nudge(text: &mut String, random: &mut Random) {
+fn mutate_word(text: &mut String, random: &mut Random) {
     let words = words(text);
     let (place, other) = (random.one(&words), text[random.one(&words)].to_owned());
     match random.below(6) {
@@ -149,7 +149,7 @@ fn mutated_files_are_accepted_or_diagnosed() {
     cases(4000, |random| {
         let mut text = random.one(&corpus);
         if random.chance(2) {
-            nudge(&mut text, random);
+            mutate_word(&mut text, random);
         } else {
             mutate(&mut text, &corpus, random);
         }

@@ -45,7 +45,7 @@ fn bits(word: &str) -> Option<u32> {
     TYPES.iter().find(|(name, _)| *name == word).map(|(_, bits)| *bits)
 }
 
-fn class(bits: u32) -> char {
+fn register_class(bits: u32) -> char {
     match bits {
         1 => 'p',
         32 => 'r',
@@ -66,7 +66,7 @@ pub(crate) struct InstructionForm {
 impl InstructionForm {
     fn parse(statement: &str) -> Option<Self> {
         let (name, operands) = statement.split_once(' ').unwrap_or((statement, ""));
-        let mut words = words(name);
+        let mut words = name_parts(name);
         let opcode = words.remove(0);
         (!opcode.is_empty()).then(|| Self { opcode, modifiers: words, operands: operands.into() })
     }
@@ -83,7 +83,7 @@ impl InstructionForm {
 
 /// Splits a name such as `ld.shared::cta.L1::evict_last.u32` into words without dots. `.xorsign.abs` is one
 /// word.
-fn words(name: &str) -> Vec<String> {
+fn name_parts(name: &str) -> Vec<String> {
     let name = name.replace(".xorsign.abs", ".xorsign@abs");
     name.split('.').map(|word| word.replace('@', ".")).collect()
 }
@@ -171,7 +171,8 @@ fn operands_for(form: &InstructionForm, old: u32, new: u32) -> Vec<String> {
         .map(|(at, _)| at + 1)
         .filter(|&at| {
             let class_here = form.operands[at..].chars().next();
-            class_here == Some(class(old)) || class_here == Some(class(twice(old)))
+            class_here == Some(register_class(old))
+                || class_here == Some(register_class(twice(old)))
         })
         .take(5)
         .collect();
@@ -180,8 +181,8 @@ fn operands_for(form: &InstructionForm, old: u32, new: u32) -> Vec<String> {
             let mut operands: Vec<char> = form.operands.chars().collect();
             for (bit, &at) in places.iter().enumerate() {
                 if choice >> bit & 1 == 1 {
-                    let wide = operands[at] != class(old);
-                    operands[at] = class(if wide { twice(new) } else { new });
+                    let wide = operands[at] != register_class(old);
+                    operands[at] = register_class(if wide { twice(new) } else { new });
                 }
             }
             operands.into_iter().collect()
@@ -216,7 +217,7 @@ fn by_opcode() -> BTreeMap<String, Vec<InstructionForm>> {
 
 /// The forms of an opcode whose neighbours are tested. These are all forms, except for matrix products: they have
 /// hundreds of forms from one table of shapes and types, so only every tenth is tested.
-fn tried(forms: &[InstructionForm]) -> impl Iterator<Item = &InstructionForm> {
+fn forms_to_vary(forms: &[InstructionForm]) -> impl Iterator<Item = &InstructionForm> {
     let table = forms.first().is_some_and(|form| ["mma", "wmma"].contains(&form.opcode.as_str()));
     forms.iter().step_by(if table { 10 } else { 1 })
 }
@@ -264,7 +265,7 @@ pub(crate) fn neighbours() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for forms in all.values() {
         let words: BTreeSet<&String> = forms.iter().flat_map(|form| &form.modifiers).collect();
-        for form in tried(forms) {
+        for form in forms_to_vary(forms) {
             found.extend(with_other_types(form));
             for word in words.iter().filter(|word| bits(word).is_none()) {
                 found.extend(with_modifier(form, word).into_iter().skip(1));
@@ -291,7 +292,7 @@ pub(crate) fn with_typed_registers() -> Vec<String> {
     let mut found = BTreeSet::new();
     let all = by_opcode();
     // Reading `out` is only valid after a call.
-    let forms = all.values().flat_map(|forms| tried(forms));
+    let forms = all.values().flat_map(|forms| forms_to_vary(forms));
     for form in forms.filter(|form| !form.operands.contains("[out]")) {
         for (at, _) in form.operands.match_indices('%') {
             let name = &form.operands[at + 1..];
@@ -315,12 +316,12 @@ fn every_type_that_is_accepted_has_rows() {
     let mut missing = BTreeSet::new();
     for forms in by_opcode().values() {
         let tested: BTreeSet<Vec<String>> = forms.iter().map(InstructionForm::types).collect();
-        let others = tried(forms).flat_map(with_other_types);
+        let others = forms_to_vary(forms).flat_map(with_other_types);
         missing.extend(accepted_forms(
             others.filter(|form| !tested.contains(&form.types())).collect(),
         ));
     }
-    assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
+    assert!(missing.is_empty(), "accepted, and without a row:\n{}", show_missing(&missing));
 }
 
 #[test]
@@ -332,8 +333,8 @@ fn every_modifier_that_is_accepted_has_rows() {
     for forms in all.values() {
         let tested: BTreeSet<&String> = forms.iter().flat_map(|form| &form.modifiers).collect();
         let without = || vocabulary.iter().filter(|word| !tested.contains(word));
-        let tried =
-            tried(forms).flat_map(|form| without().flat_map(|word| with_modifier(form, word)));
+        let tried = forms_to_vary(forms)
+            .flat_map(|form| without().flat_map(|word| with_modifier(form, word)));
         let found = accepted_forms(tried.collect());
         // One example for each modifier is enough.
         missing.extend(without().filter_map(|word| {
@@ -341,7 +342,7 @@ fn every_modifier_that_is_accepted_has_rows() {
             found.iter().find(|text| has_word(text, &dotted)).cloned()
         }));
     }
-    assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
+    assert!(missing.is_empty(), "accepted, and without a row:\n{}", show_missing(&missing));
 }
 
 /// Whether the modifiers of an instruction include a word with its dot.
@@ -364,7 +365,7 @@ fn accepted_forms(mut tried: Vec<InstructionForm>) -> Vec<String> {
         .collect()
 }
 
-fn list(missing: &BTreeSet<String>) -> String {
+fn show_missing(missing: &BTreeSet<String>) -> String {
     let shown: Vec<&str> = missing.iter().map(String::as_str).take(60).collect();
     format!("{} forms, such as\n{}", missing.len(), shown.join("\n"))
 }

@@ -64,7 +64,7 @@ fn options(portable: bool) -> Options {
 #[test]
 fn every_row_has_its_results_with_and_without_vector_instructions() {
     let emulators = [Emulator::new(options(false)), Emulator::new(options(true))];
-    emulators.iter().for_each(textures::make);
+    emulators.iter().for_each(textures::create_resources);
     let mut failures: Vec<String> = Vec::new();
     let (mut cases, mut vectors) = (0, 0);
     for case in table::all() {

@@ -72,7 +72,7 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn every_row_has_the_same_bits_in_a_page() {
-    let Some(answers) = ask(&[], "plain") else { return };
+    let Some(answers) = run_in_module(&[], "plain") else { return };
     assert_eq!(answers[0], "false");
     compare(&answers[1..]);
 }
@@ -83,7 +83,7 @@ fn every_row_has_the_same_bits_by_relaxed_simd() {
     let knows = Command::new("node").args([RELAXED, "--version"]).output();
     let options: &[&str] =
         if knows.is_ok_and(|output| output.status.success()) { &[RELAXED] } else { &[] };
-    let Some(answers) = ask(options, "relaxed") else { return };
+    let Some(answers) = run_in_module(options, "relaxed") else { return };
     match answers[0].as_str() {
         "unknown" => skipped::skip("this Node doesn't know relaxed SIMD"),
         // If this machine rounds twice, the emulator has detected that and doesn't use the instruction.
@@ -93,7 +93,7 @@ fn every_row_has_the_same_bits_by_relaxed_simd() {
 }
 
 /// The module's answers to all rows, one per line, after a line that says whether the instruction is used.
-fn ask(options: &[&str], which: &str) -> Option<Vec<String>> {
+fn run_in_module(options: &[&str], which: &str) -> Option<Vec<String>> {
     let Some(module) = std::env::var_os("PLAYGROUND_MODULE") else {
         skipped::skip(
             "PLAYGROUND_MODULE does not name the module that scripts/wasm-module.sh makes",

@@ -110,12 +110,12 @@ fn ptxas_agrees_on_every_file() {
 }
 
 /// Whether ptxas accepts each of these instructions on its own, with its messages for the others.
-fn judge(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
-    judge_in(ptxas, &coverage::kernel(), statements)
+fn verdicts_on(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
+    verdicts_in_kernel(ptxas, &coverage::kernel(), statements)
 }
 
-/// Asks ptxas about each instruction, as [`judge`] does, in another kernel.
-pub(super) fn judge_in(
+/// Asks ptxas about each instruction, as [`verdicts_on`] does, in another kernel.
+pub(super) fn verdicts_in_kernel(
     ptxas: &Path,
     kernel: &(String, usize),
     statements: &[String],
@@ -160,7 +160,7 @@ pub(super) fn judge_in(
         }
         for half in [&left[..left.len() / 2], &left[left.len() / 2..]] {
             let texts: Vec<String> = half.iter().map(|&at| statements[at].clone()).collect();
-            for (&at, verdict) in half.iter().zip(judge_in(ptxas, kernel, &texts)) {
+            for (&at, verdict) in half.iter().zip(verdicts_in_kernel(ptxas, kernel, &texts)) {
                 verdicts[at] = verdict;
             }
         }
@@ -174,7 +174,7 @@ fn ptxas_agrees_on_every_row() {
     let texts: Vec<String> = coverage::forms().iter().map(InstructionForm::text).collect();
     let refused: Vec<String> = texts
         .iter()
-        .zip(judge(&ptxas, &texts))
+        .zip(verdicts_on(&ptxas, &texts))
         .filter_map(|(text, verdict)| Some(format!("{text} {}", verdict.err()?)))
         .collect();
     assert!(refused.is_empty(), "ptxas refuses {}:\n{}", refused.len(), refused.join("\n"));
@@ -201,7 +201,7 @@ fn is_sum(text: &str) -> bool {
 }
 
 /// Whether the checker is intentionally stricter than ptxas for this text.
-fn stricter(text: &str) -> bool {
+fn is_intentionally_rejected(text: &str) -> bool {
     let name = text.split(' ').next().unwrap_or_default();
     let words: Vec<&str> = name.split('.').collect();
     let twice = words.iter().enumerate().any(|(at, word)| words[at + 1..].contains(word));
@@ -253,8 +253,8 @@ fn ptxas_agrees_on_forms_like_those_of_the_rows() {
     };
     let others: Vec<String> = every(others, 20_000).collect();
     let matrix: Vec<String> = every(matrix, 100).collect();
-    agree(&ptxas, &others, 4000);
-    agree(&ptxas, &matrix, 50);
+    assert_agreement(&ptxas, &others, 4000);
+    assert_agreement(&ptxas, &matrix, 50);
 }
 
 #[test]
@@ -264,20 +264,22 @@ fn ptxas_agrees_on_the_types_of_registers() {
     let step: Option<usize> = std::env::var("PTXAS_STEP").ok().and_then(|step| step.parse().ok());
     let step = step.unwrap_or(texts.len() / 4000).max(1);
     let sample: Vec<String> = texts.into_iter().step_by(step).collect();
-    agree(&ptxas, &sample, 4000);
+    assert_agreement(&ptxas, &sample, 4000);
 }
 
 /// Compares both verdicts on a sample, `at_once` statements at a time.
-fn agree(ptxas: &Path, sample: &[String], at_once: usize) {
+fn assert_agreement(ptxas: &Path, sample: &[String], at_once: usize) {
     let own = coverage::accepted(sample);
     let mut disagreements = BTreeSet::new();
     for chunk in 0..sample.len().div_ceil(at_once) {
         let range = chunk * at_once..((chunk + 1) * at_once).min(sample.len());
-        let messages = judge(ptxas, &sample[range.clone()]);
+        let messages = verdicts_on(ptxas, &sample[range.clone()]);
         for ((text, own), messages) in sample[range.clone()].iter().zip(&own[range]).zip(messages) {
             // ptxas does not check the position of .cta in the name.
             let looser = text.starts_with("bar") && text.contains(".cta");
-            if *own != messages.is_ok() && if *own { !looser } else { !stricter(text) } {
+            if *own != messages.is_ok()
+                && if *own { !looser } else { !is_intentionally_rejected(text) }
+            {
                 let own = if *own { "accepted" } else { "refused" };
                 disagreements
                     .insert(format!("{own} here: {text} {}", messages.err().unwrap_or_default()));

@@ -55,7 +55,7 @@ fn versions(from: Version) -> Vec<Version> {
     all.filter(|version| *version >= from).collect()
 }
 
-fn head((major, minor): Version, target: &str) -> String {
+fn module_header((major, minor): Version, target: &str) -> String {
     // Addresses have 64 bits. Before PTX 2.3, the directive `.address_size` does not exist.
     let size = if (major, minor) >= (2, 3) { ".address_size 64" } else { "" };
     format!(".version {major}.{minor}\n.target {target}\n{size}")
@@ -118,7 +118,7 @@ fn disagreements(
     found
 }
 
-fn agree(
+fn assert_agreement(
     texts: &[String],
     own: impl Fn(Version, &str, &[String]) -> Vec<bool>,
     theirs: impl Fn(Version, &str, &[String]) -> Vec<bool>,
@@ -145,11 +145,11 @@ fn statements() -> Vec<String> {
     found.extend(wide.map(|name| format!("mov.u64 %d1, %{name};")));
     let vectors = ["tid", "ntid", "ctaid", "nctaid", "clusterid", "cluster_ctaid"];
     found.extend(vectors.map(|name| format!("mov.v4.u32 {{%r1, %r2, %r3, %r4}}, %{name};")));
-    found.extend(OTHERS.map(str::to_owned));
+    found.extend(FURTHER_STATEMENTS.map(str::to_owned));
     found
 }
 
-const OTHERS: [&str; 66] = [
+const FURTHER_STATEMENTS: [&str; 66] = [
     "mov.pred %p1, %is_explicit_cluster;",
     "mov.u16 %h1, %tid.x;",
     "mov.u32 %r1, %r2+1;",
@@ -220,7 +220,7 @@ const OTHERS: [&str; 66] = [
 
 /// Symbols and registers that a statement may use and that some versions and targets don't have, with their
 /// declarations: at module scope, among the parameters, and in the body.
-const NEEDS: [(&str, [&str; 3]); 10] = [
+const OPTIONAL_DECLARATIONS: [(&str, [&str; 3]); 10] = [
     ("square", [".func (.reg .b32 out) square(.reg .b32 in) { mov.b32 out, in; ret; }", "", ""]),
     ("cube", [".func (.param .b32 out) cube(.param .b32 in) { ret; }", "", ""]),
     ("bytes", ["", ".param .align 16 .b8 bytes[16]", ""]),
@@ -233,20 +233,21 @@ const NEEDS: [(&str, [&str; 3]); 10] = [
     ("canvas", [".global .surfref canvas;", "", ""]),
 ];
 
-/// The entries of [`NEEDS`] that the operands of a statement use.
-fn needs(statement: &str) -> Vec<usize> {
+/// The entries of [`OPTIONAL_DECLARATIONS`] that the operands of a statement use.
+fn needed_declarations(statement: &str) -> Vec<usize> {
     let operands = statement.split_once(' ').map_or("", |(_, operands)| operands);
     let words: Vec<&str> =
         operands.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '%').collect();
     let has = |need: &str| {
         words.iter().any(|word| *word == need || need.starts_with('%') && word.starts_with(need))
     };
-    (0..NEEDS.len()).filter(|&at| has(NEEDS[at].0)).collect()
+    (0..OPTIONAL_DECLARATIONS.len()).filter(|&at| has(OPTIONAL_DECLARATIONS[at].0)).collect()
 }
 
 /// A kernel for statements with these needs under a header, and the line of the first statement.
 fn kernel_with(head: &str, needs: &[usize]) -> (String, usize) {
-    let part = |part: usize| needs.iter().map(|&at| NEEDS[at].1[part]).collect::<String>();
+    let part =
+        |part: usize| needs.iter().map(|&at| OPTIONAL_DECLARATIONS[at].1[part]).collect::<String>();
     let parameters = part(1);
     let parameters = if parameters.is_empty() { parameters } else { format!("({parameters})") };
     let text = format!(
@@ -270,11 +271,11 @@ fn each_by_needs(
 ) -> Vec<bool> {
     let mut groups: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for (at, statement) in statements.iter().enumerate() {
-        groups.entry(needs(statement)).or_default().push(at);
+        groups.entry(needed_declarations(statement)).or_default().push(at);
     }
     let mut verdicts = vec![false; statements.len()];
     for (needs, group) in groups {
-        let kernel = kernel_with(&head(version, target), &needs);
+        let kernel = kernel_with(&module_header(version, target), &needs);
         let texts: Vec<String> = group.iter().map(|&at| statements[at].clone()).collect();
         for (&at, verdict) in group.iter().zip(judge(&kernel, &texts)) {
             verdicts[at] = verdict;
@@ -307,11 +308,11 @@ fn ptxas_agrees_on_the_first_version_of_every_row() {
             if ptxas::verdict(&ptxas, file.path(), "sm_90a").is_err() {
                 return vec![false; statements.len()];
             }
-            let verdicts = ptxas::judge_in(&ptxas, kernel, statements);
+            let verdicts = ptxas::verdicts_in_kernel(&ptxas, kernel, statements);
             verdicts.iter().map(Result::is_ok).collect()
         })
     };
-    agree(&statements(), own, theirs);
+    assert_agreement(&statements(), own, theirs);
 }
 
 /// Whole modules, without their headers.
@@ -325,7 +326,7 @@ fn module_texts(mark: char) -> Vec<String> {
 fn own_module(version: Version, target: &str, texts: &[String]) -> Vec<bool> {
     let source = |text: &String| Source {
         name: "since.ptx".into(),
-        text: format!("{}\n{text}\n", head(version, target)),
+        text: format!("{}\n{text}\n", module_header(version, target)),
     };
     texts.iter().map(|text| parse(&source(text)).is_ok()).collect()
 }
@@ -333,7 +334,7 @@ fn own_module(version: Version, target: &str, texts: &[String]) -> Vec<bool> {
 fn their_module(ptxas: &Path, version: Version, target: &str, texts: &[String]) -> Vec<bool> {
     let file = tempfile::NamedTempFile::with_suffix(".ptx").unwrap();
     let accepted = |text: &String| {
-        fs::write(file.path(), format!("{}\n{text}\n", head(version, target))).unwrap();
+        fs::write(file.path(), format!("{}\n{text}\n", module_header(version, target))).unwrap();
         ptxas::verdict(ptxas, file.path(), "sm_90a").is_ok()
     };
     texts.iter().map(accepted).collect()
@@ -345,7 +346,7 @@ fn ptxas_agrees_on_the_first_version_of_every_directive() {
     let theirs = |version: Version, target: &str, texts: &[String]| {
         their_module(&ptxas, version, target, texts)
     };
-    agree(&module_texts('+'), own_module, theirs);
+    assert_agreement(&module_texts('+'), own_module, theirs);
 }
 
 #[test]

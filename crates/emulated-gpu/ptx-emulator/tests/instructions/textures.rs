@@ -34,8 +34,8 @@ fn cubes(layers: Texels) -> Texels {
     Texels { cube: true, ..layers }
 }
 
-/// Creates all of them, in the order of their handles.
-pub(super) fn make(emulator: &Emulator) {
+/// Creates the textures, surfaces and samplers of these tests, in the order of their handles.
+pub(super) fn create_resources(emulator: &Emulator) {
     let point = Sampling::default();
     let linear = Sampling { filter: Filter::Linear, ..point };
     let float = |value: u64| (value as f32).to_bits();

@@ -227,7 +227,7 @@ fn half(bits: u32) -> f64 {
 }
 
 /// A brain float is the upper half of an f32, rounded by the lower half.
-fn brain(x: f32, nearest: bool) -> u32 {
+fn bf16_bits(x: f32, nearest: bool) -> u32 {
     let bits = x.to_bits();
     if nearest { (bits + 0x7fff + (bits >> 16 & 1)) >> 16 } else { bits >> 16 }
 }
@@ -259,8 +259,8 @@ pub(crate) fn narrow(x: f32) -> [u32; 6] {
     [
         h | binary16(x, false) << 16,
         (half(doubled) as f32).to_bits(),
-        brain(x, true) | brain(x, false) << 16,
-        brain(x, true) << 16,
+        bf16_bits(x, true) | bf16_bits(x, false) << 16,
+        bf16_bits(x, true) << 16,
         e4 | e5 << 16,
         e4_as_half | e5 << 8 << 16,
     ]
@@ -310,7 +310,7 @@ pub(crate) fn grid(blocks: usize, threads: usize) -> Vec<u32> {
 }
 
 /// The results of `wide.cu`: sums, shuffles and votes of tiles of 64. 3 words for each thread.
-pub(crate) fn wide(operands: &[u32]) -> Vec<u32> {
+pub(crate) fn wide_tiles(operands: &[u32]) -> Vec<u32> {
     let tiles = operands.chunks(64).enumerate();
     tiles
         .flat_map(|(rank, tile)| {

@@ -180,7 +180,7 @@ fn cub() {
 }
 
 #[test]
-fn narrow_formats() {
+fn conversions_to_narrow_formats_have_the_expected_bits() {
     let operands = expected::floats(&numbers(128));
     let expected: Vec<u32> = operands.iter().flat_map(|&x| expected::narrow(x)).collect();
     let operands: Vec<u32> = operands.iter().map(|x| x.to_bits()).collect();
@@ -272,7 +272,7 @@ fn cooperative_blocks() {
 #[test]
 fn tiles_of_several_warps() {
     let operands = numbers(128);
-    let expected = expected::wide(&operands);
+    let expected = expected::wide_tiles(&operands);
     Run::new("wide", 128, expected.len(), operands).check(|name, buffers, _| {
         check_words(name, &buffers[0], &expected);
     });

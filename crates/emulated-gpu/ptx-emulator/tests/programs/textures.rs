@@ -18,14 +18,14 @@ struct Image {
 }
 
 impl Image {
-    fn at(&self, [x, y, z]: [usize; 3], channel: usize) -> f32 {
+    fn texel(&self, [x, y, z]: [usize; 3], channel: usize) -> f32 {
         let [width, height, _] = self.size.map(|length| length.max(1));
         self.values[((z * height + y) * width + x) * self.channels + channel]
     }
 
     /// Linear filtering along the first axes, with weights of eight bits and clamped coordinates. An axis that
     /// is not filtered is a layer.
-    fn mixed(&self, at: &[f32], layer: usize, channel: usize) -> f32 {
+    fn filtered(&self, at: &[f32], layer: usize, channel: usize) -> f32 {
         let mut parts = vec![(1.0, [0; 3])];
         for (axis, &x) in at.iter().enumerate() {
             let last = self.size[axis] as f64 - 1.0;
@@ -50,7 +50,7 @@ impl Image {
                 if layered {
                     index[2] = layer;
                 }
-                weight * f64::from(self.at(index, channel))
+                weight * f64::from(self.texel(index, channel))
             })
             .sum();
         sum as f32
@@ -62,7 +62,7 @@ impl Image {
         for (axis, &x) in at.iter().enumerate() {
             index[axis] = x.floor().clamp(0.0, self.size[axis] as f32 - 1.0) as usize;
         }
-        self.at(index, channel)
+        self.texel(index, channel)
     }
 }
 
@@ -182,11 +182,11 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
         let inside = if left < 0 { 0.0 } else { written(left, t / 8) };
         let expected = [
             fetched.map_or(0.0, |index| line.values[index]),
-            curve.mixed(&[x], 0, 0),
-            flat.mixed(&[x, y], 0, 0),
-            deep.mixed(&[x, y, z], 0, 0),
-            curves.mixed(&[x], t % 3, 0),
-            flats.mixed(&[x, y], t % 3, 0),
+            curve.filtered(&[x], 0, 0),
+            flat.filtered(&[x, y], 0, 0),
+            deep.filtered(&[x, y, z], 0, 0),
+            curves.filtered(&[x], t % 3, 0),
+            flats.filtered(&[x, y], t % 3, 0),
             scaled(0),
             scaled(1),
             scaled(2),
@@ -198,7 +198,7 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
             around(1.0, 1.0),
             around(1.0, 0.0),
             around(0.0, 0.0),
-            flat.mixed(&[x, y], 0, 0),
+            flat.filtered(&[x, y], 0, 0),
             3.0 * (63 - t) as f32,
             inside + 1000.0 * written(left.max(0), t / 8),
         ];
@@ -215,5 +215,5 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
 fn colours_mixed(colours: &Image, at: [f32; 2], channel: usize) -> f32 {
     let values = colours.values.iter().map(|value| value / 255.0).collect();
     let fractions = Image { size: colours.size, channels: 4, values };
-    fractions.mixed(&at, 0, channel)
+    fractions.filtered(&at, 0, channel)
 }

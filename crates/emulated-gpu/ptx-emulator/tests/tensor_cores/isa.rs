@@ -4,7 +4,7 @@
 use super::forms::Product;
 
 /// The row and column of element `i` of a lane's part of `a`.
-pub(crate) fn a(product: &Product, lane: usize, i: usize) -> (usize, usize) {
+pub(crate) fn position_in_a(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     let low = |yes: bool| if yes { group } else { group + 8 };
     match (product.shape, product.a) {
@@ -51,7 +51,7 @@ pub(crate) fn a(product: &Product, lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// The row and column of element `i` of a lane's part of `b`.
-pub(crate) fn b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
+pub(crate) fn position_in_b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     let row = match (product.shape, product.a) {
         ((8, 8, 4), "f16") => {
@@ -88,7 +88,7 @@ pub(crate) fn b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// The row and column of element `i` of a lane's part of `c` or `d` with the type `ty`.
-pub(crate) fn c(product: &Product, ty: &str, lane: usize, i: usize) -> (usize, usize) {
+pub(crate) fn position_in_c(product: &Product, ty: &str, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     match (product.shape, product.a, ty) {
         ((8, 8, 4), "f16", "f16") => (if lane < 16 { lane % 4 } else { lane % 4 + 4 }, i),

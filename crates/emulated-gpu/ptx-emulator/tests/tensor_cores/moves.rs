@@ -10,7 +10,7 @@ fn element(row: usize, column: usize) -> u64 {
     (row * 8 + column) as u64 + 1
 }
 
-fn held(which: usize, transposed: bool) -> Row {
+fn element_value(which: usize, transposed: bool) -> Row {
     std::array::from_fn(|lane| {
         let (row, column) = (lane / 4, 2 * (lane % 4));
         let at = |row, column| {
@@ -84,7 +84,7 @@ fn ldmatrix_has_the_layout_of_the_isa() {
                 for which in 0..count {
                     let found: Vec<u64> =
                         words[which * 32..][..32].iter().map(|&word| u64::from(word)).collect();
-                    assert_eq!(found, held(which, transposed), "{number}{trans} {which}");
+                    assert_eq!(found, element_value(which, transposed), "{number}{trans} {which}");
                 }
             }
         }
@@ -110,7 +110,7 @@ fn stmatrix_reverses_ldmatrix() {
         for which in 0..2 {
             let found: Vec<u64> =
                 words[which * 32..][..32].iter().map(|&word| u64::from(word)).collect();
-            assert_eq!(found, held(which, false), "{trans} {which}");
+            assert_eq!(found, element_value(which, false), "{trans} {which}");
         }
     }
 }
@@ -123,7 +123,7 @@ fn movmatrix_transposes() {
         read: vec![(32, 1)],
         options: Options::default(),
     };
-    assert_eq!(warps.run(&[vec![held(0, false)]]), [[held(0, true)]]);
+    assert_eq!(warps.run(&[vec![element_value(0, false)]]), [[element_value(0, true)]]);
 }
 
 #[test]

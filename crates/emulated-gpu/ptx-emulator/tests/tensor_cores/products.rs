@@ -15,15 +15,15 @@ pub(crate) fn encode(ty: &str, value: i64) -> u64 {
         "f64" => (value as f64).to_bits(),
         "f32" | "tf32" => u64::from((value as f32).to_bits()),
         "bf16" => u64::from((value as f32).to_bits() >> 16),
-        "f16" => small(value, 5, 10),
-        "e4m3" => small(value, 4, 3),
-        "e5m2" => small(value, 5, 2),
+        "f16" => encode_small_integer(value, 5, 10),
+        "e4m3" => encode_small_integer(value, 4, 3),
+        "e5m2" => encode_small_integer(value, 5, 2),
         _ => value as u64 & ((1 << bits(ty)) - 1),
     }
 }
 
 /// A small integer in a format with these numbers of exponent and fraction bits.
-fn small(value: i64, exponent: u32, fraction: u32) -> u64 {
+fn encode_small_integer(value: i64, exponent: u32, fraction: u32) -> u64 {
     let Some(top) = value.unsigned_abs().checked_ilog2() else { return 0 };
     let sign = u64::from(value < 0) << (exponent + fraction);
     let field = u64::from(top) + (1 << (exponent - 1)) - 1;
@@ -76,7 +76,7 @@ impl Matrices {
         Self { columns, size: rows * columns, values: vec![0; count * rows * columns] }
     }
 
-    fn at(&self, matrix: usize, (row, column): (usize, usize)) -> usize {
+    fn index_of(&self, matrix: usize, (row, column): (usize, usize)) -> usize {
         matrix * self.size + row * self.columns + column
     }
 }
@@ -95,7 +95,7 @@ fn registers(
             std::array::from_fn(|lane| {
                 (0..parts).fold(0, |word, part| {
                     let at = matrices
-                        .at(isa::matrix(product, lane), place(lane, register * parts + part));
+                        .index_of(isa::matrix(product, lane), place(lane, register * parts + part));
                     word | encode(ty, matrices.values[at]) << (part * bits(ty))
                 })
             })
@@ -111,15 +111,15 @@ fn expected(product: &Product, a: &Matrices, b: &Matrices, c: &Matrices) -> Matr
             for column in 0..n {
                 let sum: i64 = (0..k)
                     .map(|k| {
-                        let x = a.values[a.at(matrix, (row, k))];
-                        let y = b.values[b.at(matrix, (k, column))];
+                        let x = a.values[a.index_of(matrix, (row, k))];
+                        let y = b.values[b.index_of(matrix, (k, column))];
                         match product.modifier {
                             "xor.popc" => x ^ y,
                             _ => x * y,
                         }
                     })
                     .sum();
-                let at = d.at(matrix, (row, column));
+                let at = d.index_of(matrix, (row, column));
                 d.values[at] += sum;
                 if product.d == "s32" {
                     let sum = d.values[at];
@@ -140,10 +140,15 @@ fn check(product: &Product, cases: &[(Matrices, Matrices, Matrices)]) {
     let inputs: Vec<Vec<Row>> = cases
         .iter()
         .map(|(am, bm, cm)| {
-            let a = registers(product, product.a, a, am, |lane, i| isa::a(product, lane, i));
-            let b = registers(product, product.b, b, bm, |lane, i| isa::b(product, lane, i));
-            let c =
-                registers(product, product.c, c, cm, |lane, i| isa::c(product, product.c, lane, i));
+            let a = registers(product, product.a, a, am, |lane, i| {
+                isa::position_in_a(product, lane, i)
+            });
+            let b = registers(product, product.b, b, bm, |lane, i| {
+                isa::position_in_b(product, lane, i)
+            });
+            let c = registers(product, product.c, c, cm, |lane, i| {
+                isa::position_in_c(product, product.c, lane, i)
+            });
             [a, b, c].concat()
         })
         .collect();
@@ -161,8 +166,9 @@ fn check(product: &Product, cases: &[(Matrices, Matrices, Matrices)]) {
             for (register, row) in rows.iter().enumerate() {
                 for (lane, word) in row.iter().enumerate() {
                     for part in 0..parts {
-                        let place = isa::c(product, product.d, lane, register * parts + part);
-                        let at = wanted.at(isa::matrix(product, lane), place);
+                        let place =
+                            isa::position_in_c(product, product.d, lane, register * parts + part);
+                        let at = wanted.index_of(isa::matrix(product, lane), place);
                         let bits = word >> (16 * part) & if parts == 2 { 0xffff } else { u64::MAX };
                         let found = decode(product.d, bits);
                         assert_eq!(

@@ -17,7 +17,7 @@ type Choices = Vec<Vec<(usize, usize)>>;
 type Case = (Choices, Matrix, Matrix, Matrix);
 
 /// The number of columns of a chunk, and the number of adjacent columns that are stored or left out together.
-fn chunk(ty: &str) -> (usize, usize) {
+fn chunk_columns(ty: &str) -> (usize, usize) {
     match ty {
         "tf32" => (2, 1),
         "s4" | "u4" => (8, 2),
@@ -51,7 +51,7 @@ fn columns_of(product: &SparseProduct, lane: usize, i: usize) -> (usize, std::op
 /// The lane that holds the metadata of a chunk of a row, and the lowest of their four bits.
 fn metadata_of(product: &SparseProduct, row: usize, column: usize) -> (usize, usize) {
     let (group, below, f) = (row % 8, row / 8, product.selector as usize);
-    let at = column / chunk(product.a).0;
+    let at = column / chunk_columns(product.a).0;
     let half = column / (product.k / 2);
     match (product.k, product.a) {
         (16, "f16" | "bf16") | (8, "tf32") => (4 * group + f, 16 * below + 4 * at),
@@ -65,7 +65,7 @@ fn metadata_of(product: &SparseProduct, row: usize, column: usize) -> (usize, us
 
 /// Random positions to store.
 fn choose(random: &mut Random, product: &SparseProduct) -> Choices {
-    let (width, run) = chunk(product.a);
+    let (width, run) = chunk_columns(product.a);
     let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
     let halves = [(0, 1), (2, 3)];
     let mut one = || match width / run {
@@ -77,7 +77,7 @@ fn choose(random: &mut Random, product: &SparseProduct) -> Choices {
 
 /// The stored columns of a row, in ascending order.
 fn stored_columns(product: &SparseProduct, choices: &[(usize, usize)]) -> Vec<usize> {
-    let (width, run) = chunk(product.a);
+    let (width, run) = chunk_columns(product.a);
     let mut found = Vec::new();
     for (at, &(first, second)) in choices.iter().enumerate() {
         if width == 2 {
@@ -131,7 +131,7 @@ fn registers(
     let mut metadata = [0xffff_ffff_u64; 32];
     for (row, choices) in choices.iter().enumerate() {
         for (at, &(first, second)) in choices.iter().enumerate() {
-            let (lane, shift) = metadata_of(product, row, at * chunk(product.a).0);
+            let (lane, shift) = metadata_of(product, row, at * chunk_columns(product.a).0);
             metadata[lane] &= !(0xf << shift);
             metadata[lane] |= ((second << 2 | first) as u64) << shift;
         }
@@ -210,9 +210,9 @@ fn every_stored_element_is_multiplied_with_its_row_of_b() {
         let mut cases = Vec::new();
         // A single non-zero element of `a` at each position.
         for row in 0..16 {
-            for at in 0..product.k / chunk(product.a).0 {
+            for at in 0..product.k / chunk_columns(product.a).0 {
                 let choices = choose(&mut random, product);
-                let width = chunk(product.a).0;
+                let width = chunk_columns(product.a).0;
                 let own: Vec<usize> = stored_columns(product, &choices[row])
                     .into_iter()
                     .filter(|c| c / width == at)

@@ -34,7 +34,7 @@ impl Stored {
     }
 
     /// The byte and bit offset of an element.
-    fn place(&self, row: usize, column: usize) -> (usize, usize) {
+    fn bit_position(&self, row: usize, column: usize) -> (usize, usize) {
         let (line, at) = if self.by_rows { (row, column) } else { (column, row) };
         let bit = (line * self.stride + at) * bits(self.ty);
         (bit / 8, bit % 8)
@@ -45,7 +45,7 @@ impl Stored {
         for row in 0..self.rows {
             for column in 0..self.columns {
                 let word = encode(self.ty, self.values[row * self.columns + column]);
-                let (at, shift) = self.place(row, column);
+                let (at, shift) = self.bit_position(row, column);
                 for byte in 0..bits(self.ty).div_ceil(8) {
                     bytes[at + byte] |= ((word << shift) >> (8 * byte)) as u8;
                 }
@@ -57,7 +57,7 @@ impl Stored {
     fn read(&mut self, bytes: &[u8]) {
         for row in 0..self.rows {
             for column in 0..self.columns {
-                let (at, _) = self.place(row, column);
+                let (at, _) = self.bit_position(row, column);
                 let width = bits(self.ty) / 8;
                 let mut word = [0; 8];
                 word[..width].copy_from_slice(&bytes[at..at + width]);

@@ -83,15 +83,17 @@ fn warp(product: &Product, vectors: &[Vector], c_is_zero: bool) -> Vec<Row> {
         (0..count).map(|register| std::array::from_fn(|lane| of(register, lane))).collect()
     };
     let a = rows(a, &|lane, register, part| {
-        factor(product.a, isa::a(product, lane, register * parts + part), &|v, k| v.a[k])
+        factor(product.a, isa::position_in_a(product, lane, register * parts + part), &|v, k| {
+            v.a[k]
+        })
     });
     let b = rows(b, &|lane, register, part| {
-        let (k, which) = isa::b(product, lane, register * parts + part);
+        let (k, which) = isa::position_in_b(product, lane, register * parts + part);
         factor(product.b, (which, k), &|v, k| v.b[k])
     });
     let c = (0..c).map(|register| {
         std::array::from_fn(|lane| {
-            let (row, column) = isa::c(product, "f32", lane, register);
+            let (row, column) = isa::position_in_c(product, "f32", lane, register);
             let own = vectors.get(row).filter(|_| row == column && !c_is_zero);
             own.map_or(0, |vector| u64::from(vector.c))
         })
@@ -145,7 +147,9 @@ fn compare(path: &Path) -> (usize, Vec<String>) {
             vectors.chunks(8).map(|eight| warp(&product, eight, c_is_zero)).collect();
         for (eight, rows) in vectors.chunks(8).zip(warps.run(&inputs)) {
             for (which, vector) in eight.iter().enumerate() {
-                let place = |lane: usize, register: usize| isa::c(&product, "f32", lane, register);
+                let place = |lane: usize, register: usize| {
+                    isa::position_in_c(&product, "f32", lane, register)
+                };
                 let found = (0..32).find_map(|lane| {
                     let own = isa::matrix(&product, lane) == 0;
                     let register = (0..d).find(|&r| own && place(lane, r) == (which, which))?;

@@ -14,7 +14,7 @@ fn run(op: FloatUnary, a: u64) -> u64 {
 
 /// The tables of the ISA, "Floating-Point Instructions": −∞, −1, −0, +0, +∞, NaN.
 #[test]
-fn special_values() {
+fn approximations_have_the_special_values_of_the_isa() {
     let one = bits(1.0);
     for (op, results) in [
         (RCP, [SIGN, one | SIGN, INF | SIGN, INF, 0, NAN]),
@@ -67,7 +67,7 @@ fn subnormals_count_unless_flushed() {
 /// "For 2^126 < |b| < 2^128, if a is infinity, div.approx.f32 returns NaN, otherwise it returns
 /// a 0."
 #[test]
-fn approximate_division() {
+fn approximate_division_has_the_limits_of_the_isa() {
     let div = |approximate, mode, a: f32, b: f32| {
         float_binary(FloatBinary::Div { approximate }, mode, Type::F32, bits(a), bits(b))
     };
@@ -130,7 +130,7 @@ fn approximate_reciprocals_of_doubles() {
 
 /// Correctly rounded values, computed with 200 bits by mpmath.
 #[test]
-fn recorded_values() {
+fn approximations_have_the_recorded_values() {
     for (op, a, expected) in [
         (FloatUnary::Sin, 0x3f00_0000, 0x3ef5_7744),
         (FloatUnary::Sin, 0x3f80_0000, 0x3f57_6aa4),

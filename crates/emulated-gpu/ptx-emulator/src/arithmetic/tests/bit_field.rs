@@ -10,7 +10,7 @@ use proptest::prelude::*;
 const NONE: u64 = 0xffff_ffff;
 
 #[test]
-fn bit_fields() {
+fn bit_fields_have_the_values_of_the_isa() {
     assert_eq!(bit_extract(Type::U32, 0xabcd_1234, 8, 8), 0x12);
     assert_eq!(bit_extract(Type::S32, 0x0000_8000, 8, 8), 0xffff_ff80);
     assert_eq!(bit_extract(Type::S32, 0x8000_0000, 40, 4), 0xffff_ffff);
@@ -39,7 +39,7 @@ fn find_nth_set_bit() {
 
 /// The examples in the ISA's "lop3".
 #[test]
-fn three_input_logic() {
+fn lop3_follows_its_truth_table() {
     let (a, b, c) = (0x0f0f_1234, 0x3333_5678, 0x5555_9abc);
     assert_eq!(lop3(0x80, a, b, c), a & b & c);
     assert_eq!(lop3(0xfe, a, b, c), a | b | c);
@@ -51,7 +51,7 @@ fn three_input_logic() {
 }
 
 #[test]
-fn funnel_shifts() {
+fn funnel_shifts_wrap_or_clamp() {
     let (a, b) = (0x89ab_cdef, 0x0123_4567);
     assert_eq!(funnel_shift(false, false, a, b, 8), 0x2345_6789);
     assert_eq!(funnel_shift(true, false, a, b, 8), 0x6789_abcd);
@@ -68,7 +68,7 @@ fn funnel_shifts() {
 /// The table of modes in the ISA's "prmt": the bytes are numbered, so the result shows the
 /// permutation.
 #[test]
-fn byte_permutations() {
+fn prmt_has_the_modes_of_the_isa() {
     let (a, b) = (0x0302_0100, 0x0706_0504);
     let table: [(Permute, [u32; 4]); 6] = [
         (Permute::F4e, [0x0302_0100, 0x0403_0201, 0x0504_0302, 0x0605_0403]),
@@ -92,7 +92,7 @@ fn byte_permutations() {
 }
 
 #[test]
-fn dot_products() {
+fn dp4a_and_dp2a_multiply_bytes_and_halves() {
     let (unsigned, signed) = ((false, false), (true, true));
     // 1·5 + 2·6 + 3·7 + 4·8
     assert_eq!(dot_product(None, unsigned, 0x0403_0201, 0x0807_0605, 100), 170);

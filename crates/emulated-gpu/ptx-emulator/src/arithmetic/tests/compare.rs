@@ -135,7 +135,7 @@ fn set_writes_all_ones_or_one() {
 }
 
 #[test]
-fn selection() {
+fn slct_selects_by_sign() {
     let pick = |ty, flush, c| select_by_sign(ty, flush, 1, 2, c);
     assert_eq!(pick(Type::S32, false, 0), 1);
     assert_eq!(pick(Type::S32, false, 0xffff_ffff), 2);
@@ -148,7 +148,7 @@ fn selection() {
 }
 
 #[test]
-fn properties_of_numbers() {
+fn testp_classifies_numbers() {
     use FloatProperty::{Finite, Infinite, Normal, NotANumber, Number, Subnormal};
     let order = [Finite, Infinite, Number, NotANumber, Normal, Subnormal];
     for (x, signs) in [

@@ -14,26 +14,26 @@ const DOWN: Option<Rounding> = Some(Rounding::Down);
 const UP: Option<Rounding> = Some(Rounding::Up);
 
 /// `cvt` with rounding to an integer.
-fn integer(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
+fn convert_to_integer(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
     convert(to, from, rounding, true, PLAIN, a, None)
 }
 
 /// `cvt` with an optional rounding of a floating-point result.
-pub(super) fn plain(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
+pub(super) fn convert_float(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
     convert(to, from, rounding, false, PLAIN, a, None)
 }
 
 #[test]
 fn integers_are_extended_and_truncated() {
-    assert_eq!(plain(Type::S64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
-    assert_eq!(plain(Type::U64, Type::U32, None, 0xffff_fffe), 0xffff_fffe);
-    assert_eq!(plain(Type::U64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
-    assert_eq!(plain(Type::U32, Type::S8, None, 0x80), 0xffff_ff80);
-    assert_eq!(plain(Type::S32, Type::U8, None, 0x80), 0x80);
-    assert_eq!(plain(Type::U16, Type::U32, None, 0x0012_3456), 0x3456);
-    assert_eq!(plain(Type::S8, Type::S32, None, 0x1ff), 0xff);
+    assert_eq!(convert_float(Type::S64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
+    assert_eq!(convert_float(Type::U64, Type::U32, None, 0xffff_fffe), 0xffff_fffe);
+    assert_eq!(convert_float(Type::U64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
+    assert_eq!(convert_float(Type::U32, Type::S8, None, 0x80), 0xffff_ff80);
+    assert_eq!(convert_float(Type::S32, Type::U8, None, 0x80), 0x80);
+    assert_eq!(convert_float(Type::U16, Type::U32, None, 0x0012_3456), 0x3456);
+    assert_eq!(convert_float(Type::S8, Type::S32, None, 0x1ff), 0xff);
     // A wider source register: only its lowest bits are used.
-    assert_eq!(plain(Type::U32, Type::U8, None, 0xabcd), 0xcd);
+    assert_eq!(convert_float(Type::U32, Type::U8, None, 0xabcd), 0xcd);
     // A wider destination register.
     assert_eq!(fast::extend_result(Type::S8, 0xff), u64::MAX);
     assert_eq!(fast::extend_result(Type::U8, 0xff), 0xff);
@@ -73,33 +73,36 @@ fn floats_convert_to_integers_in_each_rounding() {
             let expected = |width: u32| value as u64 & (u64::MAX >> (64 - width));
             let single = bits(x);
             let double = f64::from(x).to_bits();
-            let half = plain(Type::F16, Type::F32, NEAREST, single);
-            let brain = plain(Type::Bf16, Type::F32, NEAREST, single);
+            let half = convert_float(Type::F16, Type::F32, NEAREST, single);
+            let brain = convert_float(Type::Bf16, Type::F32, NEAREST, single);
             for (to, width) in [(Type::S8, 8), (Type::S16, 16), (Type::S32, 32), (Type::S64, 64)] {
                 assert_eq!(
-                    integer(to, Type::F32, rounding, single),
+                    convert_to_integer(to, Type::F32, rounding, single),
                     expected(width),
                     "{x} {rounding:?}"
                 );
                 assert_eq!(
-                    integer(to, Type::F64, rounding, double),
+                    convert_to_integer(to, Type::F64, rounding, double),
                     expected(width),
                     "{x} {rounding:?}"
                 );
                 if x.abs() != 0.4 && x != -0.6 {
-                    assert_eq!(integer(to, Type::F16, rounding, half), expected(width));
-                    assert_eq!(integer(to, Type::Bf16, rounding, brain), expected(width));
+                    assert_eq!(convert_to_integer(to, Type::F16, rounding, half), expected(width));
+                    assert_eq!(
+                        convert_to_integer(to, Type::Bf16, rounding, brain),
+                        expected(width)
+                    );
                 }
             }
             // Negative numbers are clamped for unsigned types.
             let clamped = u64::try_from(value).unwrap_or(0);
             assert_eq!(
-                integer(Type::U32, Type::F32, rounding, single),
+                convert_to_integer(Type::U32, Type::F32, rounding, single),
                 clamped,
                 "{x} {rounding:?}"
             );
             assert_eq!(
-                integer(Type::U64, Type::F64, rounding, double),
+                convert_to_integer(Type::U64, Type::F64, rounding, double),
                 clamped,
                 "{x} {rounding:?}"
             );
@@ -137,18 +140,18 @@ fn nan_converts_to_zero_or_the_top_bit() {
     for to in [Type::S8, Type::U8, Type::S16, Type::U16, Type::S32, Type::U32] {
         for from in [Type::F32, Type::F16, Type::Bf16] {
             let nan = if from == Type::F32 { single } else { 0x7fff };
-            assert_eq!(integer(to, from, ZERO, nan), 0, "{to:?} {from:?}");
+            assert_eq!(convert_to_integer(to, from, ZERO, nan), 0, "{to:?} {from:?}");
         }
     }
     for to in [Type::S64, Type::U64] {
-        assert_eq!(integer(to, Type::F32, ZERO, single), 1 << 63);
-        assert_eq!(integer(to, Type::F16, ZERO, 0x7e00), 1 << 63);
-        assert_eq!(integer(to, Type::F64, ZERO, double), 1 << 63);
+        assert_eq!(convert_to_integer(to, Type::F32, ZERO, single), 1 << 63);
+        assert_eq!(convert_to_integer(to, Type::F16, ZERO, 0x7e00), 1 << 63);
+        assert_eq!(convert_to_integer(to, Type::F64, ZERO, double), 1 << 63);
     }
-    assert_eq!(integer(Type::S32, Type::F64, ZERO, double), 0x8000_0000);
-    assert_eq!(integer(Type::U32, Type::F64, NEAREST, double), 0x8000_0000);
-    assert_eq!(integer(Type::S16, Type::F64, ZERO, double), 0x8000);
-    assert_eq!(integer(Type::U8, Type::F64, ZERO, double), 0x80);
+    assert_eq!(convert_to_integer(Type::S32, Type::F64, ZERO, double), 0x8000_0000);
+    assert_eq!(convert_to_integer(Type::U32, Type::F64, NEAREST, double), 0x8000_0000);
+    assert_eq!(convert_to_integer(Type::S16, Type::F64, ZERO, double), 0x8000);
+    assert_eq!(convert_to_integer(Type::U8, Type::F64, ZERO, double), 0x80);
 }
 
 #[test]
@@ -156,16 +159,16 @@ fn flushing_only_applies_to_f32() {
     let run = |to, from, rounding, integer, a| convert(to, from, rounding, integer, FLUSH, a, None);
     // As a source:
     assert_eq!(run(Type::S32, Type::F32, UP, true, 1), 0);
-    assert_eq!(integer(Type::S32, Type::F32, UP, 1), 1);
+    assert_eq!(convert_to_integer(Type::S32, Type::F32, UP, 1), 1);
     assert_eq!(run(Type::F64, Type::F32, None, false, 0x8000_0001), 1 << 63);
     assert_eq!(run(Type::F32, Type::F32, None, false, 0x807f_ffff), 0x8000_0000);
     assert_eq!(run(Type::F32, Type::F32, UP, true, 1), 0);
     // As a destination:
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 1e-40_f64.to_bits()), 0);
-    assert_eq!(plain(Type::F32, Type::F64, NEAREST, 1e-40_f64.to_bits()), 0x0001_16c2);
+    assert_eq!(convert_float(Type::F32, Type::F64, NEAREST, 1e-40_f64.to_bits()), 0x0001_16c2);
     // 2^−126 − 2^−150 rounds to the smallest normal number, but it is tiny when rounded to 24
     // significant bits.
-    assert_eq!(plain(Type::F32, Type::F64, NEAREST, 0x380f_ffff_e000_0000), 0x0080_0000);
+    assert_eq!(convert_float(Type::F32, Type::F64, NEAREST, 0x380f_ffff_e000_0000), 0x0080_0000);
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_e000_0000), 0);
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_ffff_ffff), 0x0080_0000);
     // A subnormal f16 is a normal f32, and a subnormal f16 result is kept.
@@ -173,12 +176,12 @@ fn flushing_only_applies_to_f32() {
     assert_eq!(run(Type::F16, Type::F32, NEAREST, false, bits(2.0_f32.powi(-24))), 1);
     // A subnormal bf16 becomes a subnormal f32.
     assert_eq!(run(Type::F32, Type::Bf16, None, false, 1), 0);
-    assert_eq!(plain(Type::F32, Type::Bf16, None, 1), 0x0001_0000);
+    assert_eq!(convert_float(Type::F32, Type::Bf16, None, 1), 0x0001_0000);
 }
 
 #[test]
 fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
-    let run = |rounding, x: f32| integer(Type::F32, Type::F32, rounding, bits(x));
+    let run = |rounding, x: f32| convert_to_integer(Type::F32, Type::F32, rounding, bits(x));
     assert_eq!(run(NEAREST, 2.5), bits(2.0));
     assert_eq!(run(UP, -0.3), bits(-0.0));
     assert_eq!(run(ZERO, -0.3), bits(-0.0));
@@ -186,9 +189,12 @@ fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
     assert_eq!(run(UP, 1e30), bits(1e30));
     assert_eq!(run(NEAREST, f32::INFINITY), bits(f32::INFINITY));
     assert_eq!(run(NEAREST, f32::NAN), NAN);
-    assert_eq!(integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()), (-2.0_f64).to_bits());
-    assert_eq!(integer(Type::F16, Type::F16, UP, 0x3c01), 0x4000);
-    assert_eq!(integer(Type::Bf16, Type::Bf16, NEAREST, 0x4020), 0x4000);
+    assert_eq!(
+        convert_to_integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()),
+        (-2.0_f64).to_bits()
+    );
+    assert_eq!(convert_to_integer(Type::F16, Type::F16, UP, 0x3c01), 0x4000);
+    assert_eq!(convert_to_integer(Type::Bf16, Type::Bf16, NEAREST, 0x4020), 0x4000);
     // Both modifiers: 1.7 rounds to 2, which is clamped.
     let saturated = convert(Type::F32, Type::F32, NEAREST, true, SATURATE, bits(1.7), None);
     assert_eq!(saturated, bits(1.0));
@@ -196,20 +202,20 @@ fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
 
 #[test]
 fn integers_convert_to_floats() {
-    assert_eq!(plain(Type::F32, Type::S32, NEAREST, 0xffff_ffff), bits(-1.0));
-    assert_eq!(plain(Type::F32, Type::U32, NEAREST, 0xffff_ffff), bits(4294967296.0));
-    assert_eq!(plain(Type::F32, Type::U32, ZERO, 0xffff_ffff), bits(4294967040.0));
-    assert_eq!(plain(Type::F32, Type::S32, NEAREST, 16777217), bits(16777216.0));
-    assert_eq!(plain(Type::F32, Type::S32, UP, 16777217), bits(16777218.0));
+    assert_eq!(convert_float(Type::F32, Type::S32, NEAREST, 0xffff_ffff), bits(-1.0));
+    assert_eq!(convert_float(Type::F32, Type::U32, NEAREST, 0xffff_ffff), bits(4294967296.0));
+    assert_eq!(convert_float(Type::F32, Type::U32, ZERO, 0xffff_ffff), bits(4294967040.0));
+    assert_eq!(convert_float(Type::F32, Type::S32, NEAREST, 16777217), bits(16777216.0));
+    assert_eq!(convert_float(Type::F32, Type::S32, UP, 16777217), bits(16777218.0));
     assert_eq!(
-        plain(Type::F64, Type::U64, NEAREST, u64::MAX),
+        convert_float(Type::F64, Type::U64, NEAREST, u64::MAX),
         18446744073709551616.0_f64.to_bits()
     );
-    assert_eq!(plain(Type::F64, Type::S64, ZERO, i64::MAX as u64), 0x43df_ffff_ffff_ffff);
-    assert_eq!(plain(Type::F16, Type::S32, NEAREST, 65520), 0x7c00);
-    assert_eq!(plain(Type::F16, Type::S32, ZERO, 65520), 0x7bff);
-    assert_eq!(plain(Type::F16, Type::U8, NEAREST, 0x1ff), 0x5bf8);
-    assert_eq!(plain(Type::Bf16, Type::S16, NEAREST, 0x8000), 0xc700);
+    assert_eq!(convert_float(Type::F64, Type::S64, ZERO, i64::MAX as u64), 0x43df_ffff_ffff_ffff);
+    assert_eq!(convert_float(Type::F16, Type::S32, NEAREST, 65520), 0x7c00);
+    assert_eq!(convert_float(Type::F16, Type::S32, ZERO, 65520), 0x7bff);
+    assert_eq!(convert_float(Type::F16, Type::U8, NEAREST, 0x1ff), 0x5bf8);
+    assert_eq!(convert_float(Type::Bf16, Type::S16, NEAREST, 0x8000), 0xc700);
     assert_eq!(convert(Type::F32, Type::S32, NEAREST, false, SATURATE, 7, None), bits(1.0));
 }
 
@@ -267,7 +273,7 @@ proptest! {
         prop_assume!(!double.is_nan() && !single.is_nan());
         for x in [double, f64::from(single), double.rem_euclid(1e20) - 5e19] {
             prop_assume!(!x.is_nan());
-            let run = |to| integer(to, Type::F64, ZERO, x.to_bits());
+            let run = |to| convert_to_integer(to, Type::F64, ZERO, x.to_bits());
             prop_assert_eq!(run(Type::S8), x as i8 as u8 as u64);
             prop_assert_eq!(run(Type::U16), x as u16 as u64);
             prop_assert_eq!(run(Type::S32), x as i32 as u32 as u64);

@@ -7,16 +7,16 @@ use crate::arithmetic::host::{self, flush_f32, max_f32, min_f32, saturate_f32};
 use crate::arithmetic::{float_binary, float_unary, fma};
 use crate::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
-fn single(op: FloatBinary, a: f32, b: f32) -> u64 {
+fn binary_f32(op: FloatBinary, a: f32, b: f32) -> u64 {
     float_binary(op, PLAIN, Type::F32, bits(a), bits(b))
 }
 
 #[test]
-fn ordinary_values() {
-    assert_eq!(single(FloatBinary::Add, 1.5, 2.25), bits(3.75));
-    assert_eq!(single(FloatBinary::Sub, 1.5, 2.25), bits(-0.75));
-    assert_eq!(single(FloatBinary::Mul, 1.5, -2.0), bits(-3.0));
-    assert_eq!(single(DIV, 1.0, 3.0), 0x3eaa_aaab);
+fn f32_and_f64_arithmetic_rounds_as_asked() {
+    assert_eq!(binary_f32(FloatBinary::Add, 1.5, 2.25), bits(3.75));
+    assert_eq!(binary_f32(FloatBinary::Sub, 1.5, 2.25), bits(-0.75));
+    assert_eq!(binary_f32(FloatBinary::Mul, 1.5, -2.0), bits(-3.0));
+    assert_eq!(binary_f32(DIV, 1.0, 3.0), 0x3eaa_aaab);
     assert_eq!(
         float_binary(DIV, mode(Rounding::TowardsZero), Type::F32, bits(1.0), bits(3.0)),
         0x3eaa_aaaa
@@ -66,11 +66,11 @@ fn multiply_add_is_fused() {
 #[test]
 fn invalid_operations_and_nan_operands_give_the_canonical_nan() {
     let inf = f32::INFINITY;
-    assert_eq!(single(FloatBinary::Add, inf, -inf), NAN);
-    assert_eq!(single(FloatBinary::Sub, inf, inf), NAN);
-    assert_eq!(single(FloatBinary::Mul, 0.0, inf), NAN);
-    assert_eq!(single(DIV, 0.0, 0.0), NAN);
-    assert_eq!(single(DIV, inf, inf), NAN);
+    assert_eq!(binary_f32(FloatBinary::Add, inf, -inf), NAN);
+    assert_eq!(binary_f32(FloatBinary::Sub, inf, inf), NAN);
+    assert_eq!(binary_f32(FloatBinary::Mul, 0.0, inf), NAN);
+    assert_eq!(binary_f32(DIV, 0.0, 0.0), NAN);
+    assert_eq!(binary_f32(DIV, inf, inf), NAN);
     let odd_nan = 0xff80_0001;
     for op in [FloatBinary::Add, FloatBinary::Sub, FloatBinary::Mul, DIV] {
         for rounding in [Rounding::NearestEven, Rounding::Up] {
@@ -119,13 +119,13 @@ fn double_precision_keeps_payloads() {
 
 #[test]
 fn infinities_and_zeros() {
-    assert_eq!(single(DIV, 1.0, 0.0), INF);
-    assert_eq!(single(DIV, -1.0, 0.0), INF | SIGN);
-    assert_eq!(single(DIV, 1.0, f32::NEG_INFINITY), SIGN);
-    assert_eq!(single(FloatBinary::Add, f32::INFINITY, 1.0), INF);
-    assert_eq!(single(FloatBinary::Add, 0.0, -0.0), 0);
-    assert_eq!(single(FloatBinary::Add, -0.0, -0.0), SIGN);
-    assert_eq!(single(FloatBinary::Sub, 1.0, 1.0), 0);
+    assert_eq!(binary_f32(DIV, 1.0, 0.0), INF);
+    assert_eq!(binary_f32(DIV, -1.0, 0.0), INF | SIGN);
+    assert_eq!(binary_f32(DIV, 1.0, f32::NEG_INFINITY), SIGN);
+    assert_eq!(binary_f32(FloatBinary::Add, f32::INFINITY, 1.0), INF);
+    assert_eq!(binary_f32(FloatBinary::Add, 0.0, -0.0), 0);
+    assert_eq!(binary_f32(FloatBinary::Add, -0.0, -0.0), SIGN);
+    assert_eq!(binary_f32(FloatBinary::Sub, 1.0, 1.0), 0);
     let down = |op, a, b| float_binary(op, mode(Rounding::Down), Type::F32, bits(a), bits(b));
     assert_eq!(down(FloatBinary::Sub, 1.0, 1.0), SIGN);
     assert_eq!(down(FloatBinary::Add, 0.0, -0.0), SIGN);
@@ -164,7 +164,7 @@ fn flush_to_zero_affects_operands_and_results_and_keeps_the_sign() {
     assert_eq!(run(FloatBinary::Add, min_normal, tiny), min_normal);
     assert_eq!(run(FloatBinary::Mul, min_normal, bits(0.5)), 0);
     assert_eq!(run(FloatBinary::Mul, min_normal | SIGN, bits(0.5)), SIGN);
-    assert_eq!(single(FloatBinary::Mul, f32::MIN_POSITIVE, 0.5), 0x0040_0000);
+    assert_eq!(binary_f32(FloatBinary::Mul, f32::MIN_POSITIVE, 0.5), 0x0040_0000);
     assert_eq!(run(DIV, bits(1.0), tiny), INF);
     assert_eq!(run(MIN, tiny, bits(1.0)), 0);
     assert_eq!(run(MAX, tiny | SIGN, bits(-1.0)), SIGN);
@@ -222,30 +222,30 @@ fn saturation_clamps_to_one_and_nan_to_zero() {
 }
 
 #[test]
-fn minimum_and_maximum() {
-    assert_eq!(single(MIN, 1.0, 2.0), bits(1.0));
-    assert_eq!(single(MAX, 1.0, -2.0), bits(1.0));
-    assert_eq!(single(MIN, 0.0, -0.0), SIGN);
-    assert_eq!(single(MIN, -0.0, 0.0), SIGN);
-    assert_eq!(single(MAX, 0.0, -0.0), 0);
-    assert_eq!(single(MAX, -0.0, 0.0), 0);
-    assert_eq!(single(MIN, f32::NAN, 3.0), bits(3.0));
-    assert_eq!(single(MAX, 3.0, f32::NAN), bits(3.0));
-    assert_eq!(single(MIN, f32::NAN, f32::NAN), NAN);
-    assert_eq!(single(MIN, f32::NEG_INFINITY, 3.0), INF | SIGN);
+fn minimum_and_maximum_handle_nans_and_zeros() {
+    assert_eq!(binary_f32(MIN, 1.0, 2.0), bits(1.0));
+    assert_eq!(binary_f32(MAX, 1.0, -2.0), bits(1.0));
+    assert_eq!(binary_f32(MIN, 0.0, -0.0), SIGN);
+    assert_eq!(binary_f32(MIN, -0.0, 0.0), SIGN);
+    assert_eq!(binary_f32(MAX, 0.0, -0.0), 0);
+    assert_eq!(binary_f32(MAX, -0.0, 0.0), 0);
+    assert_eq!(binary_f32(MIN, f32::NAN, 3.0), bits(3.0));
+    assert_eq!(binary_f32(MAX, 3.0, f32::NAN), bits(3.0));
+    assert_eq!(binary_f32(MIN, f32::NAN, f32::NAN), NAN);
+    assert_eq!(binary_f32(MIN, f32::NEG_INFINITY, 3.0), INF | SIGN);
 
     let min_nan = FloatBinary::Min { nan: true, xorsign_abs: false };
-    assert_eq!(single(min_nan, f32::NAN, 3.0), NAN);
-    assert_eq!(single(min_nan, 3.0, f32::NAN), NAN);
-    assert_eq!(single(min_nan, 3.0, 4.0), bits(3.0));
+    assert_eq!(binary_f32(min_nan, f32::NAN, 3.0), NAN);
+    assert_eq!(binary_f32(min_nan, 3.0, f32::NAN), NAN);
+    assert_eq!(binary_f32(min_nan, 3.0, 4.0), bits(3.0));
 
     let min_xor = FloatBinary::Min { nan: false, xorsign_abs: true };
     let max_xor = FloatBinary::Max { nan: false, xorsign_abs: true };
-    assert_eq!(single(min_xor, -3.0, 4.0), bits(-3.0));
-    assert_eq!(single(min_xor, -3.0, -4.0), bits(3.0));
-    assert_eq!(single(max_xor, 3.0, -4.0), bits(-4.0));
-    assert_eq!(single(max_xor, f32::NAN, -4.0) & !SIGN, bits(4.0));
-    assert_eq!(single(max_xor, f32::NAN, f32::NAN), NAN);
+    assert_eq!(binary_f32(min_xor, -3.0, 4.0), bits(-3.0));
+    assert_eq!(binary_f32(min_xor, -3.0, -4.0), bits(3.0));
+    assert_eq!(binary_f32(max_xor, 3.0, -4.0), bits(-4.0));
+    assert_eq!(binary_f32(max_xor, f32::NAN, -4.0) & !SIGN, bits(4.0));
+    assert_eq!(binary_f32(max_xor, f32::NAN, f32::NAN), NAN);
 
     let double = |op, a: f64, b: f64| float_binary(op, PLAIN, Type::F64, a.to_bits(), b.to_bits());
     assert_eq!(double(MIN, 0.0, -0.0), 1 << 63);
@@ -255,8 +255,8 @@ fn minimum_and_maximum() {
 
 #[test]
 fn copysign_uses_the_sign_of_the_first() {
-    assert_eq!(single(FloatBinary::CopySign, -1.0, 3.0), bits(-3.0));
-    assert_eq!(single(FloatBinary::CopySign, 1.0, -0.0), 0);
+    assert_eq!(binary_f32(FloatBinary::CopySign, -1.0, 3.0), bits(-3.0));
+    assert_eq!(binary_f32(FloatBinary::CopySign, 1.0, -0.0), 0);
     let run = |a: f64, b: f64| {
         float_binary(FloatBinary::CopySign, PLAIN, Type::F64, a.to_bits(), b.to_bits())
     };

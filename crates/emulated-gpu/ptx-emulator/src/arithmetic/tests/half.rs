@@ -20,7 +20,7 @@ fn f16(op: FloatBinary, a: u64, b: u64) -> u64 {
 }
 
 #[test]
-fn half_precision() {
+fn f16_arithmetic_has_the_right_bits() {
     assert_eq!(f16(FloatBinary::Add, ONE, TWO), THREE);
     assert_eq!(f16(FloatBinary::Sub, ONE, THREE), TWO | SIGN);
     assert_eq!(f16(FloatBinary::Mul, THREE, HALF), 0x3e00);
@@ -37,7 +37,7 @@ fn half_precision() {
 }
 
 #[test]
-fn brain_floats() {
+fn bf16_arithmetic_rounds_to_seven_bits() {
     let (one, two, three) = (0x3f80, 0x4000, 0x4040);
     let run = |op, a, b| float_binary(op, PLAIN, Type::Bf16, a, b);
     assert_eq!(run(FloatBinary::Add, one, two), three);
@@ -73,7 +73,7 @@ fn packed_halves_are_computed_separately() {
 }
 
 #[test]
-fn rectification_and_saturation() {
+fn relu_and_sat_clamp_the_result() {
     assert_eq!(fma(RELU, Type::F16, ONE, ONE | SIGN, 0), 0);
     assert_eq!(fma(RELU, Type::F16, ONE, TWO, 0), TWO);
     assert_eq!(fma(RELU, Type::F16, ONE, NAN, 0), NAN);
@@ -87,7 +87,7 @@ fn rectification_and_saturation() {
 }
 
 #[test]
-fn minimum_and_maximum() {
+fn minimum_and_maximum_handle_nans_and_zeros() {
     assert_eq!(f16(MIN, ONE, TWO), ONE);
     assert_eq!(f16(MAX, ONE | SIGN, TWO | SIGN), ONE | SIGN);
     assert_eq!(f16(MIN, 0, SIGN), SIGN);
@@ -102,7 +102,7 @@ fn minimum_and_maximum() {
 }
 
 #[test]
-fn negation_and_magnitude() {
+fn negation_and_magnitude_have_the_right_sign() {
     assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::F16, ONE), ONE | SIGN);
     assert_eq!(float_unary(FloatUnary::Abs, PLAIN, Type::F16, INF | SIGN), INF);
     assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::F16, 0xfe00), NAN);
@@ -111,7 +111,7 @@ fn negation_and_magnitude() {
 }
 
 #[test]
-fn exponentials_and_tangents() {
+fn ex2_and_tanh_of_halves_have_the_right_bits() {
     let run = |op, mode, ty, a| float_unary(op, mode, ty, a);
     for (ty, one, two, minus_one, inf) in
         [(Type::F16, ONE, TWO, ONE | SIGN, INF), (Type::Bf16, 0x3f80, 0x4000, 0xbf80, 0x7f80)]

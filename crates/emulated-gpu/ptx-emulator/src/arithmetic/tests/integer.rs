@@ -42,7 +42,7 @@ fn saturation_clamps_to_minint_and_maxint() {
 }
 
 #[test]
-fn products() {
+fn products_keep_their_lower_upper_or_all_bits() {
     // −2 · 3
     assert_eq!(int_binary(IntBinary::MulLow, Type::S32, 0xffff_fffe, 3), 0xffff_fffa);
     assert_eq!(int_binary(IntBinary::MulHigh, Type::S32, 0xffff_fffe, 3), 0xffff_ffff);
@@ -107,7 +107,7 @@ fn minimum_and_maximum_depend_on_signedness() {
 }
 
 #[test]
-fn logic() {
+fn logic_works_in_the_width_of_its_type() {
     assert_eq!(int_binary(IntBinary::And, Type::B16, 0xff0f, 0x3333), 0x3303);
     assert_eq!(int_binary(IntBinary::Or, Type::B32, 0xf0, 0x0f), 0xff);
     assert_eq!(int_binary(IntBinary::Xor, Type::B64, u64::MAX, 1), u64::MAX - 1);
@@ -145,7 +145,7 @@ fn shifts_beyond_the_width_are_clamped_to_it() {
 }
 
 #[test]
-fn negation_and_magnitude() {
+fn negation_and_magnitude_have_the_right_sign() {
     assert_eq!(int_unary(IntUnary::Neg, Type::S32, 1), 0xffff_ffff);
     assert_eq!(int_unary(IntUnary::Neg, Type::S16, 0x8000), 0x8000);
     assert_eq!(int_unary(IntUnary::Abs, Type::S32, 0xffff_fffb), 5);
@@ -154,7 +154,7 @@ fn negation_and_magnitude() {
 }
 
 #[test]
-fn bit_counts_positions_and_reversal() {
+fn bits_are_counted_found_and_reversed() {
     assert_eq!(int_unary(IntUnary::PopC, Type::B32, 0xf0f0), 8);
     assert_eq!(int_unary(IntUnary::PopC, Type::B64, u64::MAX), 64);
     assert_eq!(int_unary(IntUnary::Clz, Type::B32, 0), 32);
@@ -178,7 +178,7 @@ fn bit_counts_positions_and_reversal() {
 }
 
 #[test]
-fn multiply_add() {
+fn mad_adds_in_the_width_of_the_product() {
     assert_eq!(int_mad(IntBinary::MulLow, false, Type::S32, 3, 0xffff_ffff, 5), 2);
     assert_eq!(int_mad(IntBinary::MulHigh, false, Type::U32, 1 << 31, 4, 0xffff_ffff), 1);
     assert_eq!(
@@ -207,7 +207,7 @@ fn multiply_add() {
 }
 
 #[test]
-fn carries() {
+fn additions_set_the_carry_flag() {
     // 128-bit arithmetic in pieces of 32 or 64 bits.
     let add = |ty, a, b, flag| carry(false, None, ty, (a, b, 0), flag);
     assert_eq!(add(Type::U32, 0xffff_ffff, 1, None), (0, true));
@@ -224,7 +224,7 @@ fn carries() {
 
 /// After a subtraction the flag is set if nothing was borrowed.
 #[test]
-fn borrows() {
+fn subtraction_sets_the_flag_unless_it_borrows() {
     let sub = |ty, a, b, flag| carry(true, None, ty, (a, b, 0), flag);
     assert_eq!(sub(Type::U32, 0, 1, None), (0xffff_ffff, false));
     assert_eq!(sub(Type::U32, 5, 5, None), (0, true));
@@ -240,7 +240,7 @@ fn borrows() {
 
 /// The example of the ISA's "madc": a product of 128 bits from four of 64.
 #[test]
-fn extended_product_from_parts() {
+fn carries_build_a_product_of_128_bits() {
     let (low, high) = (Some(IntBinary::MulLow), Some(IntBinary::MulHigh));
     let multiply = |r4: u64, r5: u64, r6: u64, r7: u64| {
         let u32s = Type::U32;
@@ -262,7 +262,7 @@ fn extended_product_from_parts() {
 }
 
 #[test]
-fn sums_of_absolute_differences() {
+fn sad_adds_the_absolute_difference() {
     assert_eq!(sad(Type::U32, 3, 10, 100), 107);
     assert_eq!(sad(Type::S32, 0xffff_ffff, 1, 100), 102);
     assert_eq!(sad(Type::U32, 0xffff_ffff, 1, 3), 1);

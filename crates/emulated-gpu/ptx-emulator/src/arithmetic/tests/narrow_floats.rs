@@ -1,7 +1,7 @@
 //! `cvt` between floating-point numbers: NaN and clamping, pairs, TF32 and the 8-bit formats. Exact
 //! rounding is in `rounding.rs`.
 
-use super::convert::{NEAREST, ZERO, plain};
+use super::convert::{NEAREST, ZERO, convert_float};
 use super::oracle::F16;
 use super::{NAN, PLAIN, RELU, SATURATE, bits};
 use crate::arithmetic::convert as fast;
@@ -10,14 +10,17 @@ use crate::program::{Rounding, Type};
 
 #[test]
 fn nans_and_clamps_between_floats() {
-    assert_eq!(plain(Type::F32, Type::F16, None, 0xfe01), NAN);
-    assert_eq!(plain(Type::F32, Type::Bf16, None, 0xffc1), NAN);
-    assert_eq!(plain(Type::F16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
-    assert_eq!(plain(Type::Bf16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
-    assert_eq!(plain(Type::Bf16, Type::F32, ZERO, 0xff80_0001), 0x7fff);
-    assert_eq!(plain(Type::F32, Type::F64, NEAREST, 0xfff0_0000_0000_0001), NAN);
-    assert_eq!(plain(Type::F64, Type::F32, None, 0xff80_0001), 0xfff8_0000_2000_0000);
-    assert_eq!(plain(Type::F64, Type::F64, None, 0x7ff0_0000_0000_0001), 0x7ff8_0000_0000_0001);
+    assert_eq!(convert_float(Type::F32, Type::F16, None, 0xfe01), NAN);
+    assert_eq!(convert_float(Type::F32, Type::Bf16, None, 0xffc1), NAN);
+    assert_eq!(convert_float(Type::F16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
+    assert_eq!(convert_float(Type::Bf16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
+    assert_eq!(convert_float(Type::Bf16, Type::F32, ZERO, 0xff80_0001), 0x7fff);
+    assert_eq!(convert_float(Type::F32, Type::F64, NEAREST, 0xfff0_0000_0000_0001), NAN);
+    assert_eq!(convert_float(Type::F64, Type::F32, None, 0xff80_0001), 0xfff8_0000_2000_0000);
+    assert_eq!(
+        convert_float(Type::F64, Type::F64, None, 0x7ff0_0000_0000_0001),
+        0x7ff8_0000_0000_0001
+    );
     let run = |mode, to, x: f32| convert(to, Type::F32, NEAREST, false, mode, bits(x), None);
     assert_eq!(run(SATURATE, Type::F16, 2.0), 0x3c00);
     assert_eq!(run(SATURATE, Type::F16, f32::NAN), 0);
@@ -47,7 +50,7 @@ fn two_floats_are_packed_with_the_first_in_the_upper_half() {
 
 /// `.satfinite` for the types that have no `.sat`.
 #[test]
-fn finite_saturation() {
+fn satfinite_clamps_to_finite_numbers() {
     let run =
         |to, rounding, a: f32, b| convert(to, Type::F32, rounding, false, SATURATE, bits(a), b);
     let minus_infinity = Some(bits(f32::NEG_INFINITY));
@@ -61,9 +64,9 @@ fn finite_saturation() {
 
 /// Ten bits of fraction, in the upper bits of 32; ties away from zero.
 #[test]
-fn tf32() {
+fn rounding_to_tf32_keeps_ten_bits_of_fraction() {
     let away = Some(Rounding::NearestAway);
-    let run = |rounding, a| plain(Type::Tf32, Type::F32, rounding, a);
+    let run = |rounding, a| convert_float(Type::Tf32, Type::F32, rounding, a);
     assert_eq!(run(away, bits(1.0)), bits(1.0));
     assert_eq!(run(away, 0x3f80_1000), 0x3f80_2000);
     assert_eq!(run(away, 0x3f80_0fff), 0x3f80_0000);
@@ -79,7 +82,7 @@ fn tf32() {
 /// The 8-bit formats: e4m3 has no infinities, and 448 is its largest number; the largest of e5m2 is
 /// 57344; both saturate.
 #[test]
-fn eight_bit_floats() {
+fn eight_bit_floats_round_and_saturate() {
     let run = |to, mode, a: f32, b: f32| {
         convert(to, Type::F32, NEAREST, false, mode, bits(a), Some(bits(b)))
     };

@@ -54,14 +54,14 @@ pub(super) fn atomic(check: &mut Check<'_, '_>) -> Result<Op> {
     let reduction = check.opcode() == "red";
     let orders = if reduction { "{relaxed|release}" } else { "{relaxed|acquire|release|acq_rel}" };
     let ordering = check.take(orders)?.choice(&ORDERINGS).unwrap_or(Ordering::Relaxed);
-    let scope = check.modifiers.pick(&SCOPES).unwrap_or(Scope::Gpu);
+    let scope = check.modifiers.take_one_of(&SCOPES).unwrap_or(Scope::Gpu);
     let space = check.space("global|shared|shared::cta|shared::cluster");
     let operations = if reduction { &OPERATIONS[..8] } else { &OPERATIONS[..] };
-    let op = check.modifiers.need("an operation", operations)?;
-    let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let op = check.modifiers.require_one_of("an operation", operations)?;
+    let lanes = check.modifiers.take_one_of(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let list = types_of(op, lanes, reduction);
     let ty = check.modifiers.ty(list).map_err(|problem| {
-        let names: Vec<&str> = types::list(list).collect();
+        let names: Vec<&str> = types::expand_list(list).collect();
         problem.help(format!("this operation exists for {}", dotted(&names)))
     })?;
     let global = matches!(space, Space::Global | Space::Generic);

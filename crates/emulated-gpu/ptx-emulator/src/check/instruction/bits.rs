@@ -72,7 +72,7 @@ pub(super) fn dot(check: &mut Check<'_, '_>) -> Result<Op> {
     let types = ".u32|s32; .u32|s32";
     let halves = "lo|hi = `.lo` or `.hi`; .u32|s32; .u32|s32";
     let mut form = check.take(if two { halves } else { types })?;
-    let (a_signed, b_signed) = (form.ty == Type::S32, form.second == Type::S32);
+    let (a_signed, b_signed) = (form.ty == Type::S32, form.second_type == Type::S32);
     let signed = a_signed || b_signed;
     let shapes = ["d:u32, a, b:2, c:u32", "d:s32, a, b:2, c:s32"];
     check.operands(&mut form, shapes[usize::from(signed)])?;

@@ -54,7 +54,7 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
         (false, true) => "[to], [from], size, [object], policy",
     })?;
     let (to, from) = ((to, check.address(0, to)?), (from, check.address(1, from)?));
-    let bytes = size(check, 2)?;
+    let bytes = bulk_size(check, 2)?;
     let barrier = if group { None } else { Some(check.address(3, Space::Shared)?) };
     if hinted {
         check.source(check.count() - 1, Type::U64)?;
@@ -68,14 +68,14 @@ fn prefetch(check: &mut Check<'_, '_>) -> Result<Op> {
     let hinted = check.modifiers.flag("L2::cache_hint");
     check.shape(if hinted { "[a], size, policy" } else { "[a], size" })?;
     let address = check.address(0, Space::Global)?;
-    size(check, 1)?;
+    bulk_size(check, 1)?;
     if hinted {
         check.source(2, Type::U64)?;
     }
     Ok(Op::Hint { space: Space::Global, address })
 }
 
-fn size(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
+fn bulk_size(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let bytes = check.source(index, Type::U32)?;
     if let Operand::Immediate(count) = bytes
         && !count.is_multiple_of(16)

@@ -48,8 +48,8 @@ fn comparison_modifiers(
 ) -> Result<ComparisonModifiers> {
     let unsigned_name =
         check.written.modifiers.iter().any(|word| ["lo", "ls", "hi", "hs"].contains(&word.text));
-    let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
-    let combine = check.modifiers.pick(&COMBINES);
+    let comparison = check.modifiers.require_one_of("a comparison", &COMPARISONS)?;
+    let combine = check.modifiers.take_one_of(&COMBINES);
     let ty = check.modifiers.ty("sized|half")?;
     let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
     let flush = flushes && check.flushes();
@@ -91,11 +91,11 @@ pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
         return Err(check.operand_error(0, "both results are discarded", help));
     }
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
-    let combine = third(check, combine)?;
+    let combine = combining_predicate(check, combine)?;
     Ok(Op::SetPredicate { comparison, combine, ty, flush, p, q, a, b })
 }
 
-fn third(
+fn combining_predicate(
     check: &mut Check<'_, '_>,
     combine: Option<Combine>,
 ) -> Result<Option<(Combine, Operand)>> {
@@ -124,6 +124,6 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape(if combine.is_some() { "d, a, b, c" } else { "d, a, b" })?;
     let d = check.destination(0, result)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
-    let combine = third(check, combine)?;
+    let combine = combining_predicate(check, combine)?;
     Ok(Op::Set { comparison, combine, result, ty, flush, d, a, b })
 }

@@ -13,7 +13,7 @@ use crate::check::signature::{ParameterShape, Signature};
 use crate::check::types;
 
 /// An operand that is just a name.
-fn name<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>> {
+fn name_operand<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>> {
     let operand = check.operand(index)?;
     operand.name().map(|text| Name { text, span: operand.span }).ok_or_else(|| {
         let message = format!("`{}` takes {what} here", check.title());
@@ -24,7 +24,7 @@ fn name<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>>
 pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
     let uniform = check.modifiers.flag("uni");
     check.shape("label")?;
-    let name = name(check, 0, "a label")?;
+    let name = name_operand(check, 0, "a label")?;
     let label = check.body.label(check.context, name)?;
     // The label's index is replaced by its position once the body has been read.
     Ok(Op::Branch { target: Label(label as u32), uniform })
@@ -35,7 +35,7 @@ pub(super) fn brx(check: &mut Check<'_, '_>) -> Result<Op> {
     let uniform = check.modifiers.flag("uni");
     check.shape("index, list")?;
     let index = check.source(0, Type::U32)?;
-    let list = name(check, 1, "a list of labels")?;
+    let list = name_operand(check, 1, "a list of labels")?;
     let Some(Binding::BranchTargets(targets)) = check.body.find(list.text) else {
         let message = format!("there is no list of labels `{}`", list.text);
         let help = format!("declare it before the branch: {}: .branchtargets a, b;", list.text);
@@ -72,14 +72,14 @@ pub(super) fn call(check: &mut Check<'_, '_>) -> Result<Op> {
             Some(check.context.prototypes.len() as u32 - 1)
         }
     };
-    let results = list(check, (at == 1).then_some(0), &signature.results, true)?;
-    let arguments = list(check, arguments_at, &signature.parameters, false)?;
+    let results = call_operands(check, (at == 1).then_some(0), &signature.results, true)?;
+    let arguments = call_operands(check, arguments_at, &signature.parameters, false)?;
     Ok(Op::Call { callee, prototype, results, arguments, uniform })
 }
 
 /// The signature of a `.callprototype` or `.calltargets` list.
 fn signature(check: &mut Check<'_, '_>, index: usize) -> Result<Signature> {
-    let name = name(check, index, "a prototype")?;
+    let name = name_operand(check, index, "a prototype")?;
     match check.body.find(name.text) {
         Some(Binding::Signature(signature)) => Ok(check.body.signatures[signature].clone()),
         _ => Err(Problem::new(name.span, format!("there is no prototype `{}`", name.text)).help(
@@ -96,7 +96,7 @@ fn callee(
     index: usize,
     prototype: Option<Signature>,
 ) -> Result<(Operand, Signature)> {
-    let name = name(check, index, "a function")?;
+    let name = name_operand(check, index, "a function")?;
     if let Some(Global::Function(id)) = check.context.names.get(name.text).copied()
         && check.body.find(name.text).is_none()
     {
@@ -143,7 +143,7 @@ fn callable(function: &Function, name: Name, standalone: bool) -> Result<()> {
 }
 
 /// Matches the results or the arguments of a call with those that the function declares.
-fn list(
+fn call_operands(
     check: &mut Check<'_, '_>,
     index: Option<usize>,
     shapes: &[ParameterShape],
@@ -158,7 +158,7 @@ fn list(
         None => (&[], written.span),
     };
     let what = if results { "result" } else { "argument" };
-    let places = places(shapes);
+    let places = group_vector_elements(shapes);
     if operands.len() != places.len() {
         let plural = if places.len() == 1 { "" } else { "s" };
         return Err(Problem::new(
@@ -185,7 +185,7 @@ fn list(
 }
 
 /// Groups parameters by operand: the elements of a vector share one operand.
-fn places(shapes: &[ParameterShape]) -> Vec<&[ParameterShape]> {
+fn group_vector_elements(shapes: &[ParameterShape]) -> Vec<&[ParameterShape]> {
     let mut places = Vec::new();
     let mut rest = shapes;
     while let Some(first) = rest.first() {

@@ -37,7 +37,7 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let (rounding, integer) = match (types::is_float(to), types::is_float(from)) {
         (false, false) => (None, false),
         (false, true) => (Some(rounding(check, to, from, &TO_INTEGER, &ROUNDED)?), true),
-        (true, true) if to == from => (check.modifiers.pick(&TO_INTEGER), true),
+        (true, true) if to == from => (check.modifiers.take_one_of(&TO_INTEGER), true),
         (true, true) if precision(to) > precision(from) => {
             // Widening is exact. A bf16 may have a rounding all the same, which is ignored.
             if from == Type::Bf16 {
@@ -118,7 +118,7 @@ fn rounding(
     names: &[(&'static str, Rounding)],
     other: &[(&'static str, Rounding)],
 ) -> Result<Rounding> {
-    if let Some(rounding) = check.modifiers.pick(names) {
+    if let Some(rounding) = check.modifiers.take_one_of(names) {
         return Ok(rounding);
     }
     let (to, from) = (to.name(), from.name());
@@ -164,7 +164,7 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let rounding = rounding(check, to, from, names, &TO_INTEGER)?;
     let away = rounding == Rounding::NearestAway;
     let saturate = if eight {
-        check.modifiers.need("`.satfinite`", &[("satfinite", true)])?
+        check.modifiers.require_one_of("`.satfinite`", &[("satfinite", true)])?
     } else {
         !wide && check.modifiers.flag("satfinite")
     };
@@ -189,7 +189,7 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
 /// supplies the remaining bits.
 fn pack(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("sat")?;
-    let ty = check.modifiers.need_word("the type of the parts", "u16|s16|u8|s8|u4|s4|u2|s2")?;
+    let ty = check.modifiers.require_word("the type of the parts", "u16|s16|u8|s8|u4|s4|u2|s2")?;
     let (signed, bits) = (ty.starts_with('s'), ty[1..].parse().unwrap_or(16));
     check.take("s32 = the type of a and b")?;
     if bits < 16 {

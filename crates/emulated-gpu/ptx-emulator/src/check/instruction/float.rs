@@ -41,7 +41,7 @@ pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
     let mut form = check.take(".f32|f64; {approx|full @f32}; {ftz @f32}")?;
     let fast = form.choice(&[("approx", Approximate::Approx), ("full", Approximate::Full)]);
     if fast.is_none() {
-        precise(check, &mut form, ".approx, .full")?;
+        ieee_rounding(check, &mut form, ".approx, .full")?;
     }
     check.operands(&mut form, "d, a, b")?;
     Ok(form.float_binary(FloatBinary::Div { approximate: fast.unwrap_or(Approximate::No) }))
@@ -49,7 +49,7 @@ pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
 
 /// Takes the rounding of an IEEE operation. `fast` lists the approximate versions in single precision, for the
 /// help text.
-fn precise(check: &mut Check<'_, '_>, form: &mut Form, fast: &str) -> Result<()> {
+fn ieee_rounding(check: &mut Check<'_, '_>, form: &mut Form, fast: &str) -> Result<()> {
     check.take_more(form, "{rn|rz|rm|rp @f32}; rn|rz|rm|rp @f64")?;
     if form.choice(&ROUNDINGS).is_some() {
         return Ok(());
@@ -80,7 +80,7 @@ pub(super) fn extreme(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 /// `rcp` and `sqrt`. With 64 bits only `rcp` has an approximation, and that needs `.ftz`.
-pub(super) fn root(check: &mut Check<'_, '_>) -> Result<Op> {
+pub(super) fn reciprocal_or_root(check: &mut Check<'_, '_>) -> Result<Op> {
     let rcp = check.opcode() == "rcp";
     let mut form =
         check.take(if rcp { ".f32|f64; {approx}" } else { ".f32|f64; {approx @f32}" })?;
@@ -89,7 +89,7 @@ pub(super) fn root(check: &mut Check<'_, '_>) -> Result<Op> {
     let flush = if form.ty == Type::F32 { "{ftz}" } else { double };
     check.take_more(&mut form, flush)?;
     if !approximate {
-        precise(check, &mut form, ".approx")?;
+        ieee_rounding(check, &mut form, ".approx")?;
     }
     check.operands(&mut form, "d, a")?;
     let op = if rcp { FloatUnary::Rcp { approximate } } else { FloatUnary::Sqrt { approximate } };

@@ -41,7 +41,7 @@ pub(super) struct Form {
     words: Vec<&'static str>,
     /// The type and the second type; `.b32` if the instruction has none.
     pub(super) ty: Type,
-    pub(super) second: Type,
+    pub(super) second_type: Type,
     types: usize,
     pub(super) mode: FloatMode,
     pub(super) d: Destination,
@@ -68,7 +68,7 @@ impl Form {
         Self {
             words,
             ty,
-            second,
+            second_type: second,
             types: 0,
             mode: FloatMode::NEAREST,
             d: None,
@@ -102,8 +102,9 @@ impl Form {
     /// Whether the condition after an `@` holds.
     fn condition_holds(&self, condition: &'static str) -> bool {
         let holds = |list| {
-            let last = [None, Some(self.ty), Some(self.second)][self.types];
-            types::list(list).any(|word| last.map(Type::name) == Some(word) || self.has(word))
+            let last = [None, Some(self.ty), Some(self.second_type)][self.types];
+            types::expand_list(list)
+                .any(|word| last.map(Type::name) == Some(word) || self.has(word))
         };
         condition.strip_prefix('!').map_or_else(|| holds(condition), |list| !holds(list))
     }
@@ -176,14 +177,14 @@ impl Check<'_, '_> {
             }
             if let Some(list) = words.strip_prefix('.') {
                 let ty = self.modifiers.ty(list)?;
-                *(if form.types == 0 { &mut form.ty } else { &mut form.second }) = ty;
+                *(if form.types == 0 { &mut form.ty } else { &mut form.second_type }) = ty;
                 form.types = (form.types + 1).min(2);
                 continue;
             }
             let word = self.modifiers.word(words);
             if word.is_none() && optional.is_none() {
                 let names = words.split('|').collect();
-                return Err(self.modifiers.missing(&decision(words, decides), names));
+                return Err(self.modifiers.missing(&group_title(words, decides), names));
             }
             // Below sm_20, all instructions flush subnormal numbers.
             let flushes = words == "ftz" && self.context.module.target < 20;
@@ -204,10 +205,10 @@ impl Check<'_, '_> {
             let (name, ty) = operand.split_once(':').unwrap_or((operand, ""));
             let ty = match ty {
                 "" => form.ty,
-                "2" => form.second,
+                "2" => form.second_type,
                 "wide" if !form.has("wide") => form.ty,
                 "wide" => form.ty.doubled(),
-                name => types::named(name).unwrap_or(Type::B32),
+                name => types::type_named(name).unwrap_or(Type::B32),
             };
             match name {
                 _ if name.starts_with('[') => {
@@ -233,7 +234,7 @@ impl Check<'_, '_> {
 }
 
 /// The name that an error message uses for a group of modifiers.
-fn decision(words: &'static str, given: Option<&'static str>) -> String {
+fn group_title(words: &'static str, given: Option<&'static str>) -> String {
     let known = || DECISIONS.iter().find(|(list, _)| *list == words).map(|(_, decides)| *decides);
     given.or_else(known).map_or_else(|| format!("`.{words}`"), str::to_owned)
 }

@@ -36,7 +36,7 @@ pub(super) fn shape(
     check: &mut Check<'_, '_>,
     shapes: &'static str,
 ) -> Result<(usize, usize, usize)> {
-    let word = check.modifiers.need_word("a shape", shapes)?;
+    let word = check.modifiers.require_word("a shape", shapes)?;
     let mut sizes = word.split(['m', 'n', 'k']).filter_map(|size| size.parse().ok());
     let mut next = || sizes.next().unwrap_or_default();
     Ok((next(), next(), next()))
@@ -63,7 +63,7 @@ fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> 
 }
 
 /// The accumulator types for products of a factor type.
-pub(super) fn sums(a: Element) -> &'static [Element] {
+pub(super) fn accumulator_types(a: Element) -> &'static [Element] {
     match a {
         Element::F16 | Element::E4m3 | Element::E5m2 => &[Element::F16, Element::F32],
         Element::Bf16 | Element::Tf32 => &[Element::F32],
@@ -85,7 +85,7 @@ pub(super) fn same_kind(a: Element, b: Element) -> bool {
 
 /// `.row` or `.col`
 pub(super) fn by_rows(check: &mut Check<'_, '_>, what: &str) -> Result<bool> {
-    check.modifiers.need(what, &[("row", true), ("col", false)])
+    check.modifiers.require_one_of(what, &[("row", true), ("col", false)])
 }
 
 /// The modifiers of `mma`.
@@ -105,7 +105,7 @@ pub(super) fn product(check: &mut Check<'_, '_>, shapes: &'static str) -> Result
     let a_rows = by_rows(check, "the layout of a")?;
     let b_rows = by_rows(check, "the layout of b")?;
     let saturate = check.modifiers.flag("satfinite");
-    let mut ty = |what| check.modifiers.need(what, &ELEMENTS);
+    let mut ty = |what| check.modifiers.require_one_of(what, &ELEMENTS);
     let types =
         [ty("the type of d")?, ty("the type of a")?, ty("the type of b")?, ty("the type of c")?];
     Ok(Product { shape, a_rows, b_rows, saturate, types })
@@ -115,24 +115,28 @@ pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.written.modifiers.iter().any(|word| word.text.starts_with("kind::")) {
         return Err(super::not_emulated(check));
     }
-    let sparse = check.modifiers.pick(&[("sp", false), ("sp::ordered_metadata", true)]);
+    let sparse = check.modifiers.take_one_of(&[("sp", false), ("sp::ordered_metadata", true)]);
     if let Some(ordered) = sparse {
         return super::sparse::mma(check, ordered);
     }
     let Product { shape, a_rows, b_rows, saturate, types } = product(check, SHAPES)?;
     let [result, a, b, c] = types;
     let Some((target, version)) = since(a, shape) else {
-        return Err(no_such(check, "factors of this type come in other shapes"));
+        return Err(no_such_product(check, "factors of this type come in other shapes"));
     };
     check.require(target, version)?;
     let halves = a == Element::F16 && shape == (8, 8, 4);
     reject_product_if(check, !same_kind(a, b), "a and b have to be of the same kind")?;
     let fits = if halves {
-        sums(a).contains(&result) && (c, result) != (Element::F32, Element::F16)
+        accumulator_types(a).contains(&result) && (c, result) != (Element::F32, Element::F16)
     } else {
         result == c
     };
-    reject_product_if(check, !fits || !sums(a).contains(&c), "c and d can't be of these types")?;
+    reject_product_if(
+        check,
+        !fits || !accumulator_types(a).contains(&c),
+        "c and d can't be of these types",
+    )?;
     reject_product_if(check, !halves && (!a_rows || b_rows), "a is .row and b .col here")?;
     let inner_product = inner_product(check, a)?;
     let sums_integers = c == Element::S32 && a != Element::B1;
@@ -161,7 +165,7 @@ pub(super) fn inner_product(check: &mut Check<'_, '_>, a: Element) -> Result<Inn
         return Ok(InnerProduct::Multiply);
     }
     let operations = [("xor", InnerProduct::Xor), ("and", InnerProduct::And)];
-    let inner_product = check.modifiers.need("an operation", &operations)?;
+    let inner_product = check.modifiers.require_one_of("an operation", &operations)?;
     check.take("popc")?;
     if inner_product == InnerProduct::And {
         check.require(80, (7, 1))?;
@@ -193,7 +197,7 @@ pub(super) fn multiply(
     Ok(Op::Matrix(Matrix::Multiply(Box::new(multiply))))
 }
 
-pub(super) fn no_such(check: &Check<'_, '_>, why: &str) -> Problem {
+pub(super) fn no_such_product(check: &Check<'_, '_>, why: &str) -> Problem {
     check.error(format!("there is no `{}`", check.title()), format!(
         "{why}: see the table of shapes and types in the PTX ISA, \"Warp-level Matrix Instructions\""
     ))
@@ -201,7 +205,7 @@ pub(super) fn no_such(check: &Check<'_, '_>, why: &str) -> Problem {
 
 /// An error that there is no such product, if `wrong` holds.
 pub(super) fn reject_product_if(check: &Check<'_, '_>, wrong: bool, why: &str) -> Result<()> {
-    if wrong { Err(no_such(check, why)) } else { Ok(()) }
+    if wrong { Err(no_such_product(check, why)) } else { Ok(()) }
 }
 
 /// Returns an error if a vector has the wrong number of registers.

@@ -51,8 +51,8 @@ const ANY_SPACE: &str = "{shared::cluster}; {shared|shared::cta @!shared::cluste
 /// default).
 fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool> {
     let order = match strict {
-        Some(strict) => check.modifiers.pick(&[(strict, true), ("relaxed", false)]),
-        None => check.modifiers.pick(&[("relaxed", false)]),
+        Some(strict) => check.modifiers.take_one_of(&[(strict, true), ("relaxed", false)]),
+        None => check.modifiers.take_one_of(&[("relaxed", false)]),
     };
     let scope = check.modifiers.word("cta|cluster");
     let help = "write both, such as .release.cta, or neither";

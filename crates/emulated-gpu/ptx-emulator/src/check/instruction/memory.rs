@@ -57,7 +57,7 @@ fn access(
         "`.nc` is for ld.global only",
         "write ld.global.nc, or remove .nc",
     )?;
-    let policy = hints(check, ordering, space, if nc { "ca|cg|cs" } else { caches })?;
+    let policy = cache_hints(check, ordering, space, if nc { "ca|cg|cs" } else { caches })?;
     let (lanes, ty) = vector(check, space)?;
     Ok(Access { ordering, scope, space, policy, lanes, ty })
 }
@@ -67,7 +67,7 @@ fn scope(check: &mut Check<'_, '_>, ordering: Ordering) -> Result<Option<Scope>>
     if ordering == Ordering::Mmio {
         check.take("relaxed = `.relaxed` together with `.mmio`")?;
     }
-    let scope = check.modifiers.pick(&SCOPES);
+    let scope = check.modifiers.take_one_of(&SCOPES);
     let ordered = !matches!(ordering, Ordering::Weak | Ordering::Volatile);
     check.reject_if(
         !ordered && scope.is_some(),
@@ -87,7 +87,7 @@ fn scope(check: &mut Check<'_, '_>, ordering: Ordering) -> Result<Option<Scope>>
 }
 
 /// Checks cache hints, which are otherwise ignored. Returns whether a cache policy follows the operands.
-fn hints(
+fn cache_hints(
     check: &mut Check<'_, '_>,
     ordering: Ordering,
     space: Space,
@@ -119,7 +119,7 @@ fn hints(
 
 /// `.v2`, `.v4` or `.v8`, and the type of the elements. A vector has at most 128 bits, or 256 from sm_100.
 fn vector(check: &mut Check<'_, '_>, space: Space) -> Result<(usize, Type)> {
-    let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let lanes = check.modifiers.take_one_of(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = check.modifiers.ty("sized|b8|u8|s8|b128")?;
     let bits = ty.bits() as usize * lanes;
     if ty == Type::B128 {

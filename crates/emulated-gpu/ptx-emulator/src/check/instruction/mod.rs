@@ -69,7 +69,7 @@ fn operation(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     if let Some(found) = rows::check(check) {
         let (op, base) = found?;
-        let (target, version) = since::form(&check.context.module, check.written, base);
+        let (target, version) = since::first_of_form(&check.context.module, check.written, base);
         check.require(target, version)?;
         return Ok(op);
     }

@@ -14,7 +14,7 @@ use crate::check::special::{self, Reads};
 use crate::check::types;
 
 pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
-    let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4)]);
+    let lanes = check.modifiers.take_one_of(&[("v2", 2), ("v4", 4)]);
     let ty = check.modifiers.ty("pred|sized|b128")?;
     check.shape("d, a")?;
     if let Some(lanes) = lanes {
@@ -120,7 +120,7 @@ pub(super) fn special_register<'a>(
         Expression::Member(name, member) => (name, Some(member)),
         _ => return Ok(None),
     };
-    let Some((reads, found, (target, version))) = special::named(name, member) else {
+    let Some((reads, found, (target, version))) = special::find_special(name, member) else {
         return Ok(None);
     };
     // A register of that name hides the special register.
@@ -253,13 +253,14 @@ fn all_components(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Oper
         let help = "write mov.v4.u32, and widen the results with cvt";
         return Err(check.operand_error(1, message, help));
     }
-    if let Some((_, _, (target, version))) = special::named(name, Some("x")) {
+    if let Some((_, _, (target, version))) = special::find_special(name, Some("x")) {
         check.context.require(operand.span, &format!("`{name}`"), target, version)?;
     }
-    let components = ["x", "y", "z", "w"].map(|member| match special::named(name, Some(member)) {
-        Some((Reads::As(special), ..)) => Operand::Special(special),
-        _ => Operand::Immediate(0),
-    });
+    let components =
+        ["x", "y", "z", "w"].map(|member| match special::find_special(name, Some(member)) {
+            Some((Reads::As(special), ..)) => Operand::Special(special),
+            _ => Operand::Immediate(0),
+        });
     Ok(Some(components.to_vec()))
 }
 

@@ -30,7 +30,7 @@ enum Rule {
 
 impl Row {
     /// Whether the row covers this instruction.
-    fn is_for(&self, check: &Check<'_, '_>) -> bool {
+    fn covers(&self, check: &Check<'_, '_>) -> bool {
         let ty = || check.modifiers.peek_type();
         self.words.is_empty()
             || self.words.split('|').any(|word| match word {
@@ -47,7 +47,7 @@ pub(super) fn check(check: &mut Check<'_, '_>) -> Option<Result<(Op, (u32, Versi
     let opcode = check.opcode();
     let first = ROWS.partition_point(|row| row.opcode < opcode);
     let mut rows = ROWS[first..].iter().take_while(|row| row.opcode == opcode);
-    let row = rows.find(|row| row.is_for(check))?;
+    let row = rows.find(|row| row.covers(check))?;
     let op = match row.rule {
         Rule::Form(groups, shape, op) => check.form(groups, shape).map(|form| op(&form)),
         Rule::Special(rule) => rule(check),
@@ -266,7 +266,7 @@ static ROWS: [Row; 145] = [
         let mode = f.choice(&PERMUTES).unwrap_or(Permute::Generic);
         Op::Permute { mode, d: f.d, a: f.a, b: f.b, c: f.c }
     }),
-    special("rcp", (10, 1, 4), super::float::root),
+    special("rcp", (10, 1, 4), super::float::reciprocal_or_root),
     special("red", (11, 1, 2), super::atomic::atomic),
     special("redux", (80, 7, 0), super::warp::redux),
     form("rem", (10, 1, 0), ".int", "d, a, b", |f| f.binary(IntBinary::Rem)),
@@ -296,10 +296,10 @@ static ROWS: [Row; 145] = [
     form("shr", (10, 1, 0), ".b16|b32|b64|int", "d, a, b:u32", |f| f.binary(IntBinary::ShiftRight)),
     form("sin", (10, 1, 4), FAST, "d, a", |f| f.float_unary(FloatUnary::Sin)),
     form("slct", (10, 1, 0), ".sized; .s32|f32; {ftz @f32}", "d, a, b, c:2", |f| {
-        let (ty, sign, flush) = (f.ty, f.second, f.mode.flush);
+        let (ty, sign, flush) = (f.ty, f.second_type, f.mode.flush);
         Op::SelectBySign { ty, sign, flush, d: f.d, a: f.a, b: f.b, c: f.c }
     }),
-    special("sqrt", (10, 1, 0), super::float::root),
+    special("sqrt", (10, 1, 0), super::float::reciprocal_or_root),
     special("st", (10, 1, 0), super::memory::st),
     special("stackrestore", (52, 7, 3), super::control::stackrestore),
     form("stacksave", (52, 7, 3), ".u32|u64", "d", |f| Op::StackSave { d: f.d }),

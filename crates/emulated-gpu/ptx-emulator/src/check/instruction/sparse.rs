@@ -6,7 +6,9 @@ use crate::program::{
     Type,
 };
 
-use super::matrix::{Product, multiply, no_such, product, reject_product_if, same_kind, sums};
+use super::matrix::{
+    Product, accumulator_types, multiply, no_such_product, product, reject_product_if, same_kind,
+};
 use crate::check::context::Result;
 use crate::check::operands::Check;
 
@@ -30,7 +32,7 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
     let Product { shape, a_rows, b_rows, saturate, types } = product(check, SHAPES)?;
     let (k, [result, a, b, c]) = (shape.2, types);
     let Some(selectors) = selectors(a, k) else {
-        return Err(no_such(check, "sparse factors of this type come in other shapes"));
+        return Err(no_such_product(check, "sparse factors of this type come in other shapes"));
     };
     let eight = matches!(a, Element::E4m3 | Element::E5m2);
     check.require(if eight { 89 } else { 80 }, if eight { (8, 4) } else { (7, 1) })?;
@@ -38,8 +40,11 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
         check.require(80, (8, 5))?;
     }
     reject_product_if(check, !same_kind(a, b), "a and b have to be of the same kind")?;
-    let sums: &[Element] =
-        if matches!(a, Element::E4m3 | Element::E5m2) { &[Element::F32] } else { sums(a) };
+    let sums: &[Element] = if matches!(a, Element::E4m3 | Element::E5m2) {
+        &[Element::F32]
+    } else {
+        accumulator_types(a)
+    };
     let fits = sums.contains(&c) && result == c;
     reject_product_if(check, !fits, "c and d can't be of these types")?;
     reject_product_if(check, !a_rows || b_rows, "a is .row and b .col here")?;

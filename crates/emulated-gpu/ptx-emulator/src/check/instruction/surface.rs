@@ -1,21 +1,21 @@
 //! Special rules for surface instructions (PTX ISA, "Surface Instructions").
 
 use super::atomic::OPERATIONS;
-use super::texture::{FLAT, wrap};
+use super::texture::{FLAT, texture_op};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::program::{Atomic, Geometry, Op, OutOfBounds, SurfaceAddress, TextureOp, Type};
 use crate::texture::Opaque;
 
 /// How accesses outside the surface are handled: `.trap`, `.clamp` or `.zero`.
-fn outside(check: &mut Check<'_, '_>) -> Result<OutOfBounds> {
+fn out_of_bounds_mode(check: &mut Check<'_, '_>) -> Result<OutOfBounds> {
     let modes =
         [("trap", OutOfBounds::Trap), ("clamp", OutOfBounds::Clamp), ("zero", OutOfBounds::Zero)];
-    check.modifiers.need("what to do outside", &modes)
+    check.modifiers.require_one_of("what to do outside", &modes)
 }
 
-fn vector(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
-    let count = check.modifiers.pick(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
+fn element_count(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
+    let count = check.modifiers.take_one_of(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
     if ty.bytes() * count as u64 > 16 {
         return Err(check.error("an access has at most 128 bits", "take fewer elements"));
     }
@@ -47,50 +47,50 @@ fn check_element_count(
 
 pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("b")?;
-    let geometry = check.modifiers.need("a geometry", &FLAT)?;
+    let geometry = check.modifiers.require_one_of("a geometry", &FLAT)?;
     check.take("{ca|cg|cs|cv}")?;
     let ty = check.modifiers.ty("b8|b16|b32|b64")?;
-    let count = vector(check, ty)?;
-    let outside = outside(check)?;
+    let count = element_count(check, ty)?;
+    let outside = out_of_bounds_mode(check)?;
     check.shape("d, a")?;
     let parts = check.parts(0)?;
     check_element_count(check, 0, parts.len(), count)?;
     check.same_parts(&parts)?;
     let d = check.part_destinations(&parts, ty, Width::Relaxed)?;
     let address = address(check, 1, (geometry, outside, false))?;
-    wrap(TextureOp::Load { address, ty, d })
+    texture_op(TextureOp::Load { address, ty, d })
 }
 
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
-    let formatted = check.modifiers.need("`.b` or `.p`", &[("b", false), ("p", true)])?;
-    let geometry = check.modifiers.need("a geometry", &FLAT)?;
+    let formatted = check.modifiers.require_one_of("`.b` or `.p`", &[("b", false), ("p", true)])?;
+    let geometry = check.modifiers.require_one_of("a geometry", &FLAT)?;
     check.take("{wb|cg|cs|wt}")?;
     let ty = check.modifiers.ty(if formatted { "b32" } else { "b8|b16|b32|b64" })?;
-    let count = vector(check, ty)?;
-    let outside = outside(check)?;
+    let count = element_count(check, ty)?;
+    let outside = out_of_bounds_mode(check)?;
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;
     let parts = check.parts(1)?;
     check_element_count(check, 1, parts.len(), count)?;
     check.same_parts(&parts)?;
     let a = check.part_sources(&parts, ty, Width::Relaxed)?;
-    wrap(TextureOp::Store { address, ty, a })
+    texture_op(TextureOp::Store { address, ty, a })
 }
 
 pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
-    let formatted = check.modifiers.need("`.b` or `.p`", &[("b", false), ("p", true)])?;
-    let op = check.modifiers.need("an operation", &OPERATIONS[..5])?;
-    let geometry = check.modifiers.need("a geometry", &FLAT[..3])?;
+    let formatted = check.modifiers.require_one_of("`.b` or `.p`", &[("b", false), ("p", true)])?;
+    let op = check.modifiers.require_one_of("an operation", &OPERATIONS[..5])?;
+    let geometry = check.modifiers.require_one_of("a geometry", &FLAT[..3])?;
     let ty = check.modifiers.ty(match (op, formatted) {
         (Atomic::Min | Atomic::Max, true) => "b32|b64",
         (Atomic::And | Atomic::Or, _) | (_, true) => "b32",
         (Atomic::Min | Atomic::Max, false) => "u32|s32|u64|s64",
         _ => "u32|u64|s32",
     })?;
-    let outside = outside(check)?;
+    let outside = out_of_bounds_mode(check)?;
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;
     // The register may be wider than the type, as in a store.
     let a = check.source_as(1, ty, Width::Relaxed)?;
-    wrap(TextureOp::Reduce { address, op, ty, a })
+    texture_op(TextureOp::Reduce { address, op, ty, a })
 }

@@ -20,7 +20,7 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let sync = form.has("sync");
     check.shape(if sync { "a, {b}" } else { "a, b" })?;
-    let threads = if check.count() == 2 { Some(threads(check, 1)?) } else { None };
+    let threads = if check.count() == 2 { Some(thread_count(check, 1)?) } else { None };
     let action = if sync { BarrierAction::Sync } else { BarrierAction::Arrive };
     Ok(Op::Barrier { action, barrier: number(check, 0)?, threads, aligned })
 }
@@ -28,13 +28,13 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
 /// `bar.red.popc.u32 d, a, {b,} c` and `bar.red.and.pred p, a, {b,} c`.
 fn reduce(check: &mut Check<'_, '_>, aligned: bool) -> Result<Op> {
     let operations = [("popc", Atomic::Add), ("and", Atomic::And), ("or", Atomic::Or)];
-    let operation = check.modifiers.need("an operation", &operations)?;
+    let operation = check.modifiers.require_one_of("an operation", &operations)?;
     let ty = check.modifiers.ty(if operation == Atomic::Add { "u32" } else { "pred" })?;
     check.shape("d, a, {b}, c")?;
     let destination = check.destination(0, ty)?;
     let barrier = number(check, 1)?;
     let last = check.count() - 1;
-    let threads = if last == 3 { Some(threads(check, 2)?) } else { None };
+    let threads = if last == 3 { Some(thread_count(check, 2)?) } else { None };
     let predicate = check.predicate(last)?;
     let action = BarrierAction::Reduce { operation, destination, predicate };
     Ok(Op::Barrier { action, barrier, threads, aligned })
@@ -54,7 +54,7 @@ fn number(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
 }
 
 /// The number of participating threads.
-fn threads(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
+fn thread_count(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let threads = check.source(index, Type::U32)?;
     if let Operand::Immediate(count) = threads
         && !count.is_multiple_of(32)
@@ -70,24 +70,24 @@ fn threads(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
 }
 
 /// Whether a modifier begins with one of these prefixes.
-fn any(check: &Check<'_, '_>, beginnings: &[&str]) -> bool {
+fn has_modifier_prefix(check: &Check<'_, '_>, beginnings: &[&str]) -> bool {
     let begins = |text: &str| beginnings.iter().any(|beginning| text.starts_with(beginning));
     check.written.modifiers.iter().any(|word| begins(word.text))
 }
 
 pub(super) fn membar(check: &mut Check<'_, '_>) -> Result<Op> {
-    if any(check, &["proxy"]) {
+    if has_modifier_prefix(check, &["proxy"]) {
         return proxy(check);
     }
     let scopes = [("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::System)];
-    let scope = check.modifiers.need("a scope", &scopes)?;
+    let scope = check.modifiers.require_one_of("a scope", &scopes)?;
     check.shape("")?;
     Ok(Op::Fence { scope })
 }
 
 /// A fence between proxies. All proxies are the same here, so it becomes a plain fence.
 fn proxy(check: &mut Check<'_, '_>) -> Result<Op> {
-    if any(check, &["tensormap", "sync_restrict", "async::generic"]) {
+    if has_modifier_prefix(check, &["tensormap", "sync_restrict", "async::generic"]) {
         return Err(super::not_emulated(check));
     }
     let kinds = "proxy = a proxy; alias|async = the kind of proxy; \
@@ -98,7 +98,7 @@ fn proxy(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 pub(super) fn fence(check: &mut Check<'_, '_>) -> Result<Op> {
-    if any(check, &["proxy"]) {
+    if has_modifier_prefix(check, &["proxy"]) {
         return proxy(check);
     }
     if check.modifiers.flag("mbarrier_init") {
@@ -106,11 +106,11 @@ pub(super) fn fence(check: &mut Check<'_, '_>) -> Result<Op> {
         check.form("release; cluster", "")?;
         return Ok(Op::Fence { scope: Scope::Cluster });
     }
-    if any(check, &["sync_restrict"]) {
+    if has_modifier_prefix(check, &["sync_restrict"]) {
         return Err(super::not_emulated(check));
     }
     check.take("{sc|acq_rel|acquire|release}")?;
-    let scope = check.modifiers.need("a scope", &SCOPES)?;
+    let scope = check.modifiers.require_one_of("a scope", &SCOPES)?;
     check.shape("")?;
     Ok(Op::Fence { scope })
 }

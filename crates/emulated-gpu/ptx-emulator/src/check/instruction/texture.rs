@@ -37,7 +37,7 @@ enum Mipmap {
 }
 
 /// Wraps a texture or surface instruction.
-pub(super) fn wrap(op: TextureOp) -> Result<Op> {
+pub(super) fn texture_op(op: TextureOp) -> Result<Op> {
     Ok(Op::Texture(Box::new(op)))
 }
 
@@ -48,13 +48,13 @@ fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
         let help = "textures have one, two or three dimensions, and layers, or are cubes";
         return Err(check.error(message, help));
     }
-    match check.modifiers.pick(&CUBES) {
+    match check.modifiers.take_one_of(&CUBES) {
         Some(cube) => Ok(cube),
-        None => check.modifiers.need("a geometry", &FLAT),
+        None => check.modifiers.require_one_of("a geometry", &FLAT),
     }
 }
 
-/// The destinations: a vector of `count` elements. Its predicate is read by [`resident`].
+/// The destinations: a vector of `count` elements. Its predicate is read by [`residency_predicate`].
 fn destinations(check: &mut Check<'_, '_>, ty: Type, count: usize) -> Result<Vec<Destination>> {
     let written = check.written;
     let operand = &written.operands[0];
@@ -73,7 +73,7 @@ fn destinations(check: &mut Check<'_, '_>, ty: Type, count: usize) -> Result<Vec
 }
 
 /// The optional predicate `|p`.
-fn resident(check: &mut Check<'_, '_>) -> Result<Destination> {
+fn residency_predicate(check: &mut Check<'_, '_>) -> Result<Destination> {
     let written = check.written;
     let OperandKind::VectorPair(_, node) = &written.operands[0].kind else { return Ok(None) };
     check.require(60, (7, 1))?;
@@ -145,9 +145,9 @@ fn level(
 
 pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     let levels = [("base", Mipmap::Base), ("level", Mipmap::Level), ("grad", Mipmap::Gradient)];
-    let mipmap = check.modifiers.pick(&levels).unwrap_or(Mipmap::Base);
+    let mipmap = check.modifiers.take_one_of(&levels).unwrap_or(Mipmap::Base);
     let geometry = geometry(check)?;
-    let vector = check.modifiers.need("`.v4`", &[("v4", 4), ("v2", 2)])?;
+    let vector = check.modifiers.require_one_of("`.v4`", &[("v4", 4), ("v2", 2)])?;
     let ty = check.modifiers.ty("u32|s32|f32|f16|f16x2")?;
     let coordinates = check.modifiers.ty(if geometry.cube { "f32" } else { "s32|f32" })?;
     if (vector == 2) != (ty == Type::F16x2) {
@@ -159,7 +159,7 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let channels = [("r", 0), ("g", 1), ("b", 2), ("a", 3)];
-    let gather = Some(check.modifiers.need("a channel", &channels)?);
+    let gather = Some(check.modifiers.require_one_of("a channel", &channels)?);
     let geometry = geometry(check)?;
     if geometry.axes != 2 {
         return Err(check.error(
@@ -188,12 +188,23 @@ fn fetch(
     };
     check.shape(shape)?;
     let d = destinations(check, ty, count)?;
-    let p = resident(check)?;
+    let p = residency_predicate(check)?;
     let (texture, more) = check.reference(1, Opaque::Texture)?;
     let at = check.coordinates(more, geometry, coordinates)?;
     let level = level(check, mipmap, coordinates, geometry)?;
     let offset = offset(check, offset_index, geometry)?;
-    wrap(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
+    texture_op(TextureOp::Fetch {
+        geometry,
+        gather,
+        ty,
+        d,
+        p,
+        texture,
+        coordinates,
+        at,
+        offset,
+        level,
+    })
 }
 
 const QUERIES: [(&str, Query); 14] = [
@@ -216,7 +227,7 @@ const QUERIES: [(&str, Query); 14] = [
 pub(super) fn txq(check: &mut Check<'_, '_>) -> Result<Op> {
     let level = check.modifiers.flag("level");
     let queries = if level { &QUERIES[..3] } else { &QUERIES[..13] };
-    let query = check.modifiers.need("a query", queries)?;
+    let query = check.modifiers.require_one_of("a query", queries)?;
     check.take(".b32")?;
     check.shape(if level { "d, a, lod" } else { "d, a" })?;
     self::query(check, Opaque::Texture, query, level)
@@ -224,7 +235,7 @@ pub(super) fn txq(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn suq(check: &mut Check<'_, '_>) -> Result<Op> {
     let queries = [&QUERIES[..5], &[QUERIES[10], QUERIES[13]]].concat();
-    let query = check.modifiers.need("a query", &queries)?;
+    let query = check.modifiers.require_one_of("a query", &queries)?;
     check.take(".b32")?;
     check.shape("d, a")?;
     self::query(check, Opaque::Surface, query, false)
@@ -238,5 +249,5 @@ fn query(check: &mut Check<'_, '_>, kind: Opaque, query: Query, level: bool) -> 
             .help("write only the handle between the brackets"));
     }
     let level = if level { Some(check.source(2, Type::U32)?) } else { None };
-    wrap(TextureOp::Query { kind, query, d, a, level })
+    texture_op(TextureOp::Query { kind, query, d, a, level })
 }

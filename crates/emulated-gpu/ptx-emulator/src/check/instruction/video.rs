@@ -36,16 +36,17 @@ fn signed(check: &mut Check<'_, '_>) -> Result<bool> {
 fn operation(check: &mut Check<'_, '_>, name: &str) -> Result<(VideoOperation, [bool; 3])> {
     if name == "vset" {
         let types = [false, signed(check)?, signed(check)?];
-        let comparison = check.modifiers.need("a comparison", &COMPARISONS[..6])?;
+        let comparison = check.modifiers.require_one_of("a comparison", &COMPARISONS[..6])?;
         return Ok((VideoOperation::Compare(comparison), types));
     }
     let types = [signed(check)?, signed(check)?];
     let shift = matches!(name, "vshl" | "vshr");
     let last = if shift { check.modifiers.ty("u32")? == Type::S32 } else { signed(check)? };
     let mut wrap = || {
-        check
-            .modifiers
-            .need("a mode for shifts of 32 bits or more", &[("clamp", false), ("wrap", true)])
+        check.modifiers.require_one_of(
+            "a mode for shifts of 32 bits or more",
+            &[("clamp", false), ("wrap", true)],
+        )
     };
     let operation = match name {
         "vadd" => VideoOperation::Add,
@@ -64,7 +65,7 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
     let (operation, signed) = operation(check, name)?;
     let saturate = name != "vset" && check.modifiers.flag("sat");
     let seconds = [("add", VideoSecond::Add), ("min", VideoSecond::Min), ("max", VideoSecond::Max)];
-    let second = check.modifiers.pick(&seconds).unwrap_or(VideoSecond::None);
+    let second = check.modifiers.take_one_of(&seconds).unwrap_or(VideoSecond::None);
     check.shape(if second == VideoSecond::None { "d, a, b, {c}" } else { "d, a, b, c" })?;
     let (d_node, d_selector) = selected(check, 0)?;
     let d = match d_selector {
@@ -94,7 +95,7 @@ fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let signed = [signed(check)?, signed(check)?];
     let plus_one = check.modifiers.flag("po");
     let saturate = check.modifiers.flag("sat");
-    let shift = check.modifiers.pick(&[("shr7", 7), ("shr15", 15)]).unwrap_or(0);
+    let shift = check.modifiers.take_one_of(&[("shr7", 7), ("shr15", 15)]).unwrap_or(0);
     check.shape("d, a, b, c")?;
     let mut negated = [false; 3];
     let mut sources = [Operand::Immediate(0); 3];
@@ -131,9 +132,9 @@ fn simd(check: &mut Check<'_, '_>, name: &str, bits: u32) -> Result<Op> {
         None => (1 << count) - 1,
         Some(selector) => mask_of(check, selector, count)?,
     };
-    let (a, a_elements) = elements(check, 1, count, 0)?;
-    let (b, b_elements) = elements(check, 2, count, count)?;
-    let c = register(check, 3)?;
+    let (a, a_elements) = selected_elements(check, 1, count, 0)?;
+    let (b, b_elements) = selected_elements(check, 2, count, count)?;
+    let c = whole_register(check, 3)?;
     let d = destination(check, node)?;
     let form = SimdVideo {
         operation,
@@ -224,8 +225,8 @@ fn negatable(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoP
     Ok((operand, part, false))
 }
 
-/// A whole register.
-fn register(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
+/// A source that has to be a whole register, without a selector.
+fn whole_register(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let (node, selector) = selected(check, index)?;
     match selector {
         None => check.value(&node, Type::U32, Width::Exact),
@@ -258,7 +259,7 @@ fn mask_of(check: &Check<'_, '_>, selector: &str, count: u8) -> Result<u32> {
 
 /// The elements that a selector such as `.h32` or `.b7654` picks from both sources, for the highest result
 /// element first.
-fn elements(
+fn selected_elements(
     check: &mut Check<'_, '_>,
     index: usize,
     count: u8,

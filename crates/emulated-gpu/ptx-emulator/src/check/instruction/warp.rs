@@ -28,7 +28,7 @@ pub(super) fn shfl(check: &mut Check<'_, '_>) -> Result<Op> {
         ("bfly", Shuffle::Butterfly),
         ("idx", Shuffle::Index),
     ];
-    let mode = check.modifiers.need("a mode", &modes)?;
+    let mode = check.modifiers.require_one_of("a mode", &modes)?;
     let ty = check.modifiers.ty("b32")?;
     shape(check, sync, ["d|p, a, lane, clamp", "d|p, a, lane, clamp, mask"])?;
     let (d, p) = check.destination_pair(0, ty)?;
@@ -46,7 +46,7 @@ pub(super) fn vote(check: &mut Check<'_, '_>) -> Result<Op> {
     let sync = check.modifiers.flag("sync");
     let modes =
         [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)];
-    let mode = check.modifiers.need("a mode", &modes)?;
+    let mode = check.modifiers.require_one_of("a mode", &modes)?;
     let ty = check.modifiers.ty(if mode == Vote::Ballot { "b32" } else { "pred" })?;
     shape(check, sync, ["d, a", "d, a, mask"])?;
     let d = check.destination(0, ty)?;
@@ -57,7 +57,7 @@ pub(super) fn vote(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("sync")?;
-    let op = check.modifiers.need("an operation", &OPERATIONS[..6])?;
+    let op = check.modifiers.require_one_of("an operation", &OPERATIONS[..6])?;
     if check.modifiers.peek_type() == Some(Type::F32) {
         return Err(super::not_emulated(check).help(
             "`redux` of .f32 came with sm_100, and the emulated card is of compute capability 9.0: add up \

@@ -8,8 +8,8 @@ use crate::program::{
 };
 
 use super::matrix::{
-    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, registers,
-    reject_product_if, sources, sums,
+    ELEMENTS, accumulator_types, by_rows, destinations, inner_product, multiply, no_such_product,
+    registers, reject_product_if, sources,
 };
 
 const SHAPES: &str = "m16n16k16|m8n32k16|m32n8k16|m16n16k8|m8n8k4|m8n8k32|m8n8k128";
@@ -35,12 +35,13 @@ fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> 
 /// A factor type whose products can be summed in this type and shape.
 fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
     let all = ELEMENTS.iter().map(|(_, element)| *element);
-    let mut fitting = all.filter(|a| sums(*a).contains(&sum) && since(*a, shape).is_some());
+    let mut fitting =
+        all.filter(|a| accumulator_types(*a).contains(&sum) && since(*a, shape).is_some());
     fitting.next()
 }
 
 pub(super) fn wmma(check: &mut Check<'_, '_>) -> Result<Op> {
-    match check.modifiers.need_word("an action", "load|store|mma")? {
+    match check.modifiers.require_word("an action", "load|store|mma")? {
         "load" => load(check),
         "store" => store(check),
         _ => product(check),
@@ -78,10 +79,10 @@ fn fragment_modifiers(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment
     let rows = by_rows(check, "a layout")?;
     let shape = super::matrix::shape(check, SHAPES)?;
     let space = check.space("global|shared|shared::cta");
-    let element = check.modifiers.need("a type", &ELEMENTS)?;
+    let element = check.modifiers.require_one_of("a type", &ELEMENTS)?;
     let of = if role == Role::C { factor_of(element, shape) } else { Some(element) };
     let Some((target, version)) = of.and_then(|of| since(of, shape)) else {
-        return Err(no_such(check, "this type comes in other shapes"));
+        return Err(no_such_product(check, "this type comes in other shapes"));
     };
     check.require(target, version)?;
     let narrow = matches!(element, Element::S4 | Element::U4 | Element::B1);
@@ -98,7 +99,7 @@ fn stride(check: &mut Check<'_, '_>, index: usize) -> Result<Option<Operand>> {
 
 fn load(check: &mut Check<'_, '_>) -> Result<Op> {
     let roles = [("a", Role::A), ("b", Role::B), ("c", Role::C)];
-    let role = check.modifiers.need("a matrix", &roles)?;
+    let role = check.modifiers.require_one_of("a matrix", &roles)?;
     let (fragment, space) = fragment_modifiers(check, role)?;
     check.shape("d, [a], {stride}")?;
     let d = destinations(check, 0, registers(fragment))?;
@@ -129,20 +130,21 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     let rounding = check.modifiers.rounding();
     let saturate = check.modifiers.flag("satfinite");
     // For half-precision factors, the name only has the types of d and c.
-    let first = check.modifiers.need("the type of d", &ELEMENTS)?;
-    let second = check.modifiers.need("the type of c", &ELEMENTS)?;
-    let (result, a, b, c) = match check.modifiers.pick(&ELEMENTS) {
+    let first = check.modifiers.require_one_of("the type of d", &ELEMENTS)?;
+    let second = check.modifiers.require_one_of("the type of c", &ELEMENTS)?;
+    let (result, a, b, c) = match check.modifiers.take_one_of(&ELEMENTS) {
         None => (first, Element::F16, Element::F16, second),
-        Some(b) => (first, second, b, check.modifiers.need("the type of c", &ELEMENTS)?),
+        Some(b) => (first, second, b, check.modifiers.require_one_of("the type of c", &ELEMENTS)?),
     };
     let Some((target, version)) = since(a, shape) else {
-        return Err(no_such(check, "factors of this type come in other shapes"));
+        return Err(no_such_product(check, "factors of this type come in other shapes"));
     };
     check.require(target, version)?;
     let narrow = matches!(a, Element::S4 | Element::U4 | Element::B1);
     let integer = c == Element::S32;
     let mixed = a == Element::F16;
-    let fits = a == b && sums(a).contains(&c) && sums(a).contains(&result);
+    let fits =
+        a == b && accumulator_types(a).contains(&c) && accumulator_types(a).contains(&result);
     reject_product_if(check, !fits, "these types don't go together")?;
     reject_product_if(check, !mixed && result != c, "c and d are of one type")?;
     reject_product_if(check, narrow && (!a_rows || b_rows), NARROW)?;

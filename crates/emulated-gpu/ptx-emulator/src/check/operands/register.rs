@@ -71,7 +71,7 @@ impl<'a> Check<'_, 'a> {
     pub(in crate::check) fn any_register(&mut self, node: &Node<'a>) -> Result<Register> {
         let found = match &node.expression {
             Expression::Name(name) => {
-                if special::named(name, None).is_some() && self.body.find(name).is_none() {
+                if special::find_special(name, None).is_some() && self.body.find(name).is_none() {
                     return Err(read_only(node.span, name));
                 }
                 self.body.find(name)
@@ -81,7 +81,7 @@ impl<'a> Check<'_, 'a> {
                     Some(Binding::Register(element(&registers, name, member, node.span)?))
                 }
                 Some(_) => return Err(no_vector(node.span, name)),
-                None if special::named(name, Some(member)).is_some() => {
+                None if special::find_special(name, Some(member)).is_some() => {
                     return Err(read_only(node.span, &format!("{name}.{member}")));
                 }
                 None => return Err(self.body.undeclared(self.context, name, node.span)),
@@ -135,7 +135,7 @@ impl<'a> Check<'_, 'a> {
                     .help("name a register or a constant"))
             }
             (None, member) => {
-                if special::named(name, member).is_some() {
+                if special::find_special(name, member).is_some() {
                     return Err(Problem::new(
                         node.span,
                         format!("`{}` can't read a special register", self.title()),

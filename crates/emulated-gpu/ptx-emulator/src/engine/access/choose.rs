@@ -47,7 +47,7 @@ pub(in crate::engine) fn transfer(access: &Access, store: bool, host: HostSettin
 }
 
 fn with_checks<W: Checked>(access: &Access, store: bool, fast: bool) -> Transfer {
-    let alone = W::RACE && access.guess || W::INIT && access.carries;
+    let alone = W::RACE && access.is_guess || W::INIT && access.passes_on;
     let by_rows = !access.fence && access.state_space != StateSpace::Local && !alone;
     let all = |width| access.values.iter().all(|slot| slot.width == width);
     let found = match access.bytes {

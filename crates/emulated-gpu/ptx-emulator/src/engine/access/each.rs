@@ -19,7 +19,7 @@ use crate::memory::words::{Word, read_bits, write_bits};
 pub(super) fn load(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
         let address = access.lane_address(core, lane);
-        let host = core.resolve(access.lane_access(address, access.total(), lane), false)?;
+        let host = core.resolve(access.lane_access(address, access.total_bytes(), lane), false)?;
         for (index, &to) in access.values.iter().enumerate() {
             let at = host.wrapping_add(index * access.bytes as usize);
             if access.bytes == 16 {
@@ -49,7 +49,7 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
     }
     for lane in lanes(mask) {
         let address = access.lane_address(core, lane);
-        let host = core.resolve(access.lane_access(address, access.total(), lane), true)?;
+        let host = core.resolve(access.lane_access(address, access.total_bytes(), lane), true)?;
         for (index, &from) in access.values.iter().enumerate() {
             let at = host.wrapping_add(index * access.bytes as usize);
             if access.bytes == 16 {
@@ -72,9 +72,9 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
 /// Reports a problem if a lane reads memory that has not been written.
 pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let read = access.lane_access(access.lane_address(core, lane), access.total(), lane);
+        let read = access.lane_access(access.lane_address(core, lane), access.total_bytes(), lane);
         core.resolve(read, false)?;
-        if access.carries && read.is_local() {
+        if access.passes_on && read.is_local() {
             // The value counts as initialised as soon as any part of it is, because it may pack
             // several registers.
             let known = if core.is_uninitialised(read) { 0 } else { u32::MAX };
@@ -91,10 +91,11 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
 /// Marks the memory that the lanes write as initialised.
 pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let written = access.lane_access(access.lane_address(core, lane), access.total(), lane);
+        let written =
+            access.lane_access(access.lane_address(core, lane), access.total_bytes(), lane);
         core.resolve(written, true)?;
         core.mark_written(written);
-        if access.carries {
+        if access.passes_on {
             for (index, &from) in access.values.iter().enumerate() {
                 if core.registers.defined(from) & 1 << lane == 0 {
                     let address = written.address.wrapping_add(index as u64 * access.bytes);
@@ -117,12 +118,12 @@ pub(super) fn load_watched<W: Checked>(core: &mut Core<'_>, access: &Access, mas
     let addresses = access.addresses(core);
     if !access.semantics.strong {
         let guess = Semantics { strong: true, wide: true, ..Semantics::default() };
-        let semantics = if access.guess { guess } else { access.semantics };
-        core.race(access, &addresses, mask, (access.total(), semantics), Effect::Read)?;
+        let semantics = if access.is_guess { guess } else { access.semantics };
+        core.race(access, &addresses, mask, (access.total_bytes(), semantics), Effect::Read)?;
         return load(core, access, mask);
     }
     let _turn = core.races.map(Races::lock_strong_accesses);
-    core.race(access, &addresses, mask, (access.total(), access.semantics), Effect::Read)?;
+    core.race(access, &addresses, mask, (access.total_bytes(), access.semantics), Effect::Read)?;
     load(core, access, mask)?;
     lanes(mask).for_each(|lane| core.observe(access, lane, addresses[lane], access.fence));
     Ok(())
@@ -142,7 +143,7 @@ pub(super) fn store_watched<W: Checked>(
     }
     let addresses = access.addresses(core);
     let _turn = core.races.filter(|_| access.semantics.strong).map(Races::lock_strong_accesses);
-    core.race(access, &addresses, mask, (access.total(), access.semantics), Effect::Write)?;
+    core.race(access, &addresses, mask, (access.total_bytes(), access.semantics), Effect::Write)?;
     if access.semantics.strong {
         lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
     }

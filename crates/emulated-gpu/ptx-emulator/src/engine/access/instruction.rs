@@ -30,10 +30,10 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) semantics: Semantics,
     /// Whether it is a weak load whose value is later checked by a compare-and-swap at the same
     /// address.
-    pub(in crate::engine) guess: bool,
+    pub(in crate::engine) is_guess: bool,
     /// Whether it is a weak load of possibly uninitialised memory whose value is only passed on, or
     /// a store of such a value.
-    pub(in crate::engine) carries: bool,
+    pub(in crate::engine) passes_on: bool,
     /// Whether no thread writes this memory while a kernel runs.
     pub(in crate::engine) constant: bool,
     /// Whether its address pattern is shared with another access, in the same straight-line code,
@@ -54,7 +54,7 @@ pub(in crate::engine) enum PatternReuse {
 
 impl Access {
     /// The size of all elements in bytes.
-    pub(in crate::engine) fn total(&self) -> u64 {
+    pub(in crate::engine) fn total_bytes(&self) -> u64 {
         self.bytes * self.values.len() as u64
     }
 

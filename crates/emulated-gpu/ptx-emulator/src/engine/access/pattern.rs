@@ -64,7 +64,7 @@ macro_rules! addresses {
                     #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
                     return vectors::$word(row, gap);
                     #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
-                    steady(row, gap)
+                    has_constant_gap_throughout(row, gap)
                 }
             }
         )*
@@ -112,7 +112,7 @@ fn full_stretch<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
 
 #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
 #[inline(always)]
-fn steady<A: Address>(row: &[A; HALF], gap: A) -> bool {
+fn has_constant_gap_throughout<A: Address>(row: &[A; HALF], gap: A) -> bool {
     // Fifteen differences, four at a time; one is computed twice.
     let mut apart = [A::from_wide(0); 4];
     for start in [0, 4, 8, 11] {
@@ -155,8 +155,8 @@ mod vectors {
         };
     }
 
-    steady!(u32, [0, 1, 2, 3], u32x4, u32x4_splat, i32x4_add);
-    steady!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
+    has_constant_gap_throughout!(u32, [0, 1, 2, 3], u32x4, u32x4_splat, i32x4_add);
+    has_constant_gap_throughout!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
 }
 
 /// The stretch of the active lanes of half a warp; at least one lane is active. The first two
@@ -252,7 +252,11 @@ fn find_stretches<const FULL: bool>(
 
 /// The host addresses of both stretches, if both are inside a region and each element is aligned.
 #[inline(always)]
-pub(super) fn inside(region: Region, found: &[Stretch; 2], bytes: u64) -> Option<[*mut u8; 2]> {
+pub(super) fn host_addresses_inside(
+    region: Region,
+    found: &[Stretch; 2],
+    bytes: u64,
+) -> Option<[*mut u8; 2]> {
     let [low, high] = found;
     let aligned = (low.start | high.start) & (bytes - 1) == 0;
     let hosts = [region.host(low.start, low.bytes)?, region.host(high.start, high.bytes)?];

@@ -12,7 +12,7 @@ use super::choose::Checked;
 use super::each::{mark_all_written, require_all_written};
 use super::element::Element;
 use super::instruction::Access;
-use super::pattern::{HALF, inside, stretches};
+use super::pattern::{HALF, host_addresses_inside, stretches};
 use crate::engine::core::{Core, Outcome, Problem, Stretch};
 use crate::engine::race::Effect;
 use crate::engine::registers::{LANES, lanes};
@@ -52,7 +52,7 @@ fn load_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const
     let bytes = T::BYTES * N as u64;
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region(core, found[0].start);
-    let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
+    let Some(hosts) = host_addresses_inside(region, &found, bytes) else { return Ok(false) };
     if W::INIT && !core.stretches_are_written(access, &found) {
         return Ok(false);
     }
@@ -62,7 +62,7 @@ fn load_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const
     let mut columns = [[[T::default(); N]; HALF]; 2];
     if N > 1 {
         for (which, columns) in columns.iter_mut().enumerate() {
-            // SAFETY: `inside` has checked the stretch, and its alignment.
+            // SAFETY: `host_addresses_inside` has checked the stretch, and its alignment.
             unsafe { read_elements::<T, N, AVX>(hosts[which], found[which], columns) };
         }
     }
@@ -122,7 +122,7 @@ fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, cons
     let bytes = T::BYTES * N as u64;
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region_to_write(core, found[0].start);
-    let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
+    let Some(hosts) = host_addresses_inside(region, &found, bytes) else { return Ok(false) };
     // Inactive lanes write nothing, so only the active ones are marked.
     if W::INIT && !FULL {
         mark_all_written(core, access, mask)?;
@@ -141,7 +141,7 @@ fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, cons
             let row = T::row(&core.registers, from.index);
             let half = &row[which * HALF..][..HALF];
             if N == 1 && FULL && !found[which].uniform {
-                // SAFETY: `inside` has checked the stretch, and its alignment.
+                // SAFETY: `host_addresses_inside` has checked the stretch, and its alignment.
                 unsafe { store_row::<T, AVX>(hosts[which], half) };
                 continue;
             }

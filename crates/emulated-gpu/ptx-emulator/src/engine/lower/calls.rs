@@ -80,7 +80,7 @@ impl Lowering<'_> {
 
     /// The place of a parameter or result of a function.
     pub(super) fn parameter_place(&self, id: FunctionId, parameter: Parameter) -> ValuePlace {
-        let plan = self.plans.get(&id);
+        let plan = self.layouts.get(&id);
         match parameter {
             Parameter::Register(register) => {
                 let slot = plan.and_then(|plan| plan.registers.get(register.0 as usize)).copied();
@@ -147,8 +147,8 @@ impl Lowering<'_> {
             fence: false,
             strong: false,
             semantics: Semantics::default(),
-            guess: false,
-            carries: false,
+            is_guess: false,
+            passes_on: false,
             constant: false,
             pattern: PatternReuse::Unshared,
         };

@@ -38,7 +38,7 @@ impl Carried {
         loop {
             let before = registers.len();
             for instruction in body {
-                if let Some((sources, Some(d))) = carries(&instruction.op)
+                if let Some((sources, Some(d))) = passed_on_registers(&instruction.op)
                     && sources.iter().any(|source| registers.contains(source))
                 {
                     registers.insert(d);
@@ -51,14 +51,16 @@ impl Carried {
     }
 
     /// Whether a register may be uninitialised, so that it may only be passed on.
-    pub(in crate::engine) fn holds(&self, register: Register) -> bool {
+    pub(in crate::engine) fn may_be_uninitialised(&self, register: Register) -> bool {
         self.registers.contains(&register)
     }
 
     /// Whether this instruction loads or stores a value that is only passed on.
-    pub(super) fn at(&self, index: usize, instruction: &Instruction) -> bool {
-        let stores = || match carries(&instruction.op) {
-            Some((sources, None)) => sources.iter().any(|&source| self.holds(source)),
+    pub(super) fn is_carried_by(&self, index: usize, instruction: &Instruction) -> bool {
+        let stores = || match passed_on_registers(&instruction.op) {
+            Some((sources, None)) => {
+                sources.iter().any(|&source| self.may_be_uninitialised(source))
+            }
             _ => false,
         };
         self.loads.contains(&index) || stores()
@@ -67,7 +69,7 @@ impl Carried {
 
 /// The registers whose values an instruction passes on, and their destination: a register, or
 /// `None` for local memory and other lanes.
-fn carries(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
+fn passed_on_registers(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
     let sources = |operands: &[Operand]| {
         let register = |&operand: &Operand| match operand {
             Operand::Register(register) => Some(register),
@@ -120,7 +122,7 @@ fn carried_loads(body: &[Instruction]) -> HashSet<usize> {
             if let Some(guard) = instruction.guard {
                 only.remove(&guard.register);
             }
-            let carried = match carries(&instruction.op) {
+            let carried = match passed_on_registers(&instruction.op) {
                 Some((sources, None)) => sources,
                 Some((sources, Some(to))) if only.contains(&to) => sources,
                 _ => Vec::new(),

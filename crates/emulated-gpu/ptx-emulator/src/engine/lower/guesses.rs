@@ -49,7 +49,7 @@ impl Guesses {
         let body = module.functions[id.0 as usize].body.as_deref().unwrap_or(&[]);
         let registers = Registers::analyse(body);
         let mut found = HashSet::new();
-        for swap in self.swaps(module, body, &registers) {
+        for swap in self.compare_and_swaps(module, body, &registers) {
             let values = registers.copied_into(swap.compared);
             for (index, instruction) in body.iter().enumerate() {
                 let Op::Load { ordering: Ordering::Weak, ty, d, address, .. } = &instruction.op
@@ -59,7 +59,7 @@ impl Guesses {
                 if let [Some(d)] = d[..]
                     && values.contains(&d)
                     && ty.bytes() == swap.bytes
-                    && registers.root(*address) == swap.place
+                    && registers.trace_to_root(*address) == swap.place
                 {
                     found.insert(index);
                 }
@@ -68,7 +68,7 @@ impl Guesses {
         found
     }
 
-    fn swaps(
+    fn compare_and_swaps(
         &mut self,
         module: &Module,
         body: &[Instruction],
@@ -84,7 +84,7 @@ impl Guesses {
                     b: Operand::Register(compared),
                     ..
                 } => swaps.push(Swap {
-                    place: registers.root(*address),
+                    place: registers.trace_to_root(*address),
                     compared: *compared,
                     bytes: ty.bytes(),
                 }),
@@ -96,7 +96,7 @@ impl Guesses {
                             (argument(swap.address), argument(swap.compared))
                         {
                             let address = Address { base: Operand::Register(address), offset: 0 };
-                            let place = registers.root(address);
+                            let place = registers.trace_to_root(address);
                             swaps.push(Swap { place, compared, bytes: swap.bytes });
                         }
                     }
@@ -118,7 +118,7 @@ impl Guesses {
         let body = function.body.as_deref().unwrap_or(&[]);
         let registers = Registers::analyse(body);
         let found: Vec<ArgumentSwap> = self
-            .swaps(module, body, &registers)
+            .compare_and_swaps(module, body, &registers)
             .into_iter()
             .filter_map(|swap| {
                 let values = registers.copied_into(swap.compared);
@@ -214,7 +214,7 @@ impl<'b> Registers<'b> {
     }
 
     /// Traces an address through copies, conversions and additions of constants.
-    fn root(&self, address: Address) -> Option<(Root, i64)> {
+    fn trace_to_root(&self, address: Address) -> Option<(Root, i64)> {
         let (mut base, mut offset) = (address.base, address.offset);
         // A chain without a cycle is not longer than the number of registers.
         for _ in 0..=self.writers.len() {

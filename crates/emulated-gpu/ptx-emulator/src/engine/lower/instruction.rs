@@ -60,7 +60,7 @@ impl Lowering<'_> {
                 });
             }
             Op::Sad { ty, d, a, b, c } => {
-                let (ty, operands) = (*ty, self.three(*ty, (*a, *b, *c)));
+                let (ty, operands) = (*ty, self.three_sources(*ty, (*a, *b, *c)));
                 let d = self.destination(*d, ty);
                 self.lanes3(d, operands, move |a, b, c| arithmetic::sad(ty, a, b, c));
             }
@@ -88,7 +88,7 @@ impl Lowering<'_> {
                 });
             }
             Op::FindNthSet { d, mask, base, offset } => {
-                let operands = self.three(Type::B32, (*mask, *base, *offset));
+                let operands = self.three_sources(Type::B32, (*mask, *base, *offset));
                 let d = self.destination(*d, Type::B32);
                 self.lanes3(d, operands, |mask, base, offset| {
                     let found =
@@ -97,7 +97,7 @@ impl Lowering<'_> {
                 });
             }
             Op::Lop3 { table, d, a, b, c, predicate } => {
-                let (table, operands) = (*table, self.three(Type::B32, (*a, *b, *c)));
+                let (table, operands) = (*table, self.three_sources(Type::B32, (*a, *b, *c)));
                 let d = self.destination(*d, Type::B32);
                 let predicate = predicate.map(|(combine, p, q)| {
                     (combine, self.register(p), self.operand(q, Type::Pred))
@@ -165,7 +165,7 @@ impl Lowering<'_> {
             }
             Op::Fma { mode, ty, d, a, b, c } => {
                 let (mode, ty) = (*mode, *ty);
-                let (a, b, c) = self.three(ty, (*a, *b, *c));
+                let (a, b, c) = self.three_sources(ty, (*a, *b, *c));
                 let d = self.destination(*d, ty);
                 let w = super::slots::width(ty);
                 let compute = simd::fma(mode, ty, self.fast);

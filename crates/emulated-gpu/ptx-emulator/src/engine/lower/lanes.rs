@@ -62,7 +62,7 @@ impl Lowering<'_> {
         true
     }
 
-    pub(super) fn three(
+    pub(super) fn three_sources(
         &mut self,
         ty: Type,
         (a, b, c): (Operand, Operand, Operand),
@@ -76,7 +76,7 @@ impl Lowering<'_> {
         operands: (Operand, Operand, Operand),
         f: impl Fn(u32, u32, u32) -> u32 + Send + Sync + 'static,
     ) {
-        let operands = self.three(Type::B32, operands);
+        let operands = self.three_sources(Type::B32, operands);
         let d = self.destination(d, Type::B32);
         self.lanes3(d, operands, move |a, b, c| u64::from(f(a as u32, b as u32, c as u32)));
     }

@@ -42,8 +42,8 @@ impl Lowering<'_> {
             fence: false,
             strong: false,
             semantics: Semantics::default(),
-            guess: false,
-            carries: false,
+            is_guess: false,
+            passes_on: false,
             constant: space == Space::Const,
             pattern: PatternReuse::Unshared,
         }
@@ -83,8 +83,8 @@ impl Lowering<'_> {
         access.semantics.volatile &= !self.polled;
         access.fence = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
-        access.carries = self.carries;
-        access.guess = self.guess && !access.strong;
+        access.passes_on = self.passes_on;
+        access.is_guess = self.is_guess && !access.strong;
         let function = transfer(&access, false, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));
     }
@@ -101,7 +101,7 @@ impl Lowering<'_> {
         access.semantics = semantics(ordering, scope);
         access.fence = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
         access.strong = !matches!(ordering, Ordering::Weak);
-        access.carries = self.carries;
+        access.passes_on = self.passes_on;
         let function = transfer(&access, true, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));
     }

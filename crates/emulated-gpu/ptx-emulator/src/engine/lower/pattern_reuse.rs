@@ -19,13 +19,13 @@ pub(super) fn mark(code: &mut [Step]) {
             first.clear();
         }
         let step = &code[at];
-        let all = (step.guard, step.flip) == (ALWAYS, 0);
+        let all = (step.guard, step.negation_mask) == (ALWAYS, 0);
         match &step.action {
             Action::Compute(_, operands) => {
                 first.retain(|(address, ..)| !touches(operands.d, Width::Wide, *address));
             }
             Action::Transfer(_, access) => {
-                let (address, bytes) = (access.address, access.total());
+                let (address, bytes) = (access.address, access.total_bytes());
                 let before = first.iter().find(|(slot, of, _)| (*slot, *of) == (address, bytes));
                 match before {
                     Some(&(.., before)) => link(code, before, at),

@@ -10,7 +10,7 @@ impl Lowering<'_> {
     /// The shared variables of known size, for reports.
     pub(super) fn shared_variables(&self) -> Vec<(String, u64, u64)> {
         let of_functions = self
-            .plans
+            .layouts
             .iter()
             .flat_map(|(&id, plan)| plan.homes.iter().zip(&self.function(id).variables));
         let of_module = self
@@ -122,9 +122,17 @@ impl Lowering<'_> {
             self.new_slot(Width::Wide)
         });
         let starts = Vec::new();
-        self.plans.insert(
+        self.layouts.insert(
             id,
-            FunctionLayout { registers, homes, starts, saved_stack, stacked, entry: None, cycle },
+            FunctionLayout {
+                registers,
+                homes,
+                starts,
+                saved_stack,
+                stack_frame: stacked,
+                entry: None,
+                cycle,
+            },
         );
     }
 
@@ -138,7 +146,7 @@ impl Lowering<'_> {
     pub(super) fn home(&mut self, symbol: Symbol) -> VariablePlace {
         match symbol {
             Symbol::Local(local) => self
-                .plans
+                .layouts
                 .get(&self.current)
                 .and_then(|plan| plan.homes.get(local.0 as usize))
                 .copied()

@@ -32,19 +32,21 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
         let local = local_pointers(body);
         let (mut left, mut inside) = (HashSet::new(), HashSet::new());
         for each in loops(body) {
-            if !each.own.iter().any(|&index| may_poll(&body[index])) {
+            if !each.own_instructions.iter().any(|&index| may_poll(&body[index])) {
                 continue;
             }
             let [decides, stored] = slices(&each, body, &local);
-            for index in each.own.iter().copied().filter(|&index| may_poll(&body[index])) {
+            for index in
+                each.own_instructions.iter().copied().filter(|&index| may_poll(&body[index]))
+            {
                 if decides.is_written_by(&body[index]) && !stored.is_written_by(&body[index]) {
                     record(id, index, body, &mut found, &mut awaited);
                     left.extend(each.exits(body));
-                    inside.extend(each.all.iter().copied());
+                    inside.extend(each.instructions.iter().copied());
                 }
             }
         }
-        let first = before_the_loop(body, (&left, &inside), &local);
+        let first = entry_condition_values(body, (&left, &inside), &local);
         for index in (0..body.len()).filter(|&index| first.is_written_by(&body[index])) {
             record(id, index, body, &mut found, &mut awaited);
         }
@@ -95,7 +97,7 @@ fn may_poll(instruction: &Instruction) -> bool {
 
 /// The values that decide whether a loop is entered at all: those of a branch before the loop to an
 /// exit of the loop. Compilers move the first test of a flag there.
-fn before_the_loop(
+fn entry_condition_values(
     body: &[Instruction],
     (left, inside): (&HashSet<usize>, &HashSet<usize>),
     local: &HashSet<Register>,
@@ -255,17 +257,18 @@ fn local_pointers(body: &[Instruction]) -> HashSet<Register> {
 fn slices(each: &Loop, body: &[Instruction], local: &HashSet<Register>) -> [Slice; 2] {
     let mut slices = [Slice::default(), Slice::default()];
     let [decides, stored] = &mut slices;
-    let instructions = || each.all.iter().map(|&index| &body[index]);
+    let instructions = || each.instructions.iter().map(|&index| &body[index]);
     // A loop that only waits may have several conditions: `while (*a == 0 || *b == 0);`.
     let waits = !instructions().any(|Instruction { op, .. }| match op {
         Op::Store { space, address, .. } => !is_local(*space, *address, local),
         Op::Atomic { .. } | Op::Asynchronous(_) | Op::Texture(_) | Op::Matrix(_) => true,
         op => matches!(op, Op::Call { .. }),
     });
-    for &index in &each.all {
+    for &index in &each.instructions {
         let Instruction { guard, op, .. } = &body[index];
-        let leaves =
-            || successors(body, index).iter().any(|to| each.all.binary_search(to).is_err());
+        let leaves = || {
+            successors(body, index).iter().any(|to| each.instructions.binary_search(to).is_err())
+        };
         match op {
             Op::Branch { .. } | Op::BranchIndexed { .. } if waits || leaves() => {
                 decides.registers.extend(guard.map(|guard| guard.register));

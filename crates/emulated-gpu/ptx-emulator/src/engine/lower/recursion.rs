@@ -140,7 +140,7 @@ impl Lowering<'_> {
 
     /// Whether a function may call the current one, so that calling it may be recursive.
     pub(super) fn may_recurse(&self, id: FunctionId) -> bool {
-        let cycle = |id| self.plans.get(&id).map(|plan| plan.cycle);
+        let cycle = |id| self.layouts.get(&id).map(|plan| plan.cycle);
         cycle(id).is_some() && cycle(id) == cycle(self.current)
     }
 
@@ -223,10 +223,10 @@ impl Lowering<'_> {
     fn frame(&mut self, kept: Option<Slot>) -> Frame {
         let function = self.function(self.current);
         let mut frame = Frame::new(self.stack_pointer.unwrap_or(super::slots::sink(Width::Wide)));
-        let Some(plan) = self.plans.get(&self.current) else { return frame };
+        let Some(plan) = self.layouts.get(&self.current) else { return frame };
         let registers = plan.registers.iter().zip(&function.registers);
         let own = registers.filter(|(_, register)| !register.shared).map(|(slot, _)| *slot);
-        let stacked = plan.stacked.map(|(start, _)| start);
+        let stacked = plan.stack_frame.map(|(start, _)| start);
         for slot in own.chain(plan.saved_stack).chain(stacked).chain(kept) {
             frame.keep(slot);
         }

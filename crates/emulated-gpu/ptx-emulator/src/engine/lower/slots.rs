@@ -45,7 +45,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn register(&self, register: Register) -> Slot {
-        let plan = self.plans.get(&self.current);
+        let plan = self.layouts.get(&self.current);
         plan.and_then(|plan| plan.registers.get(register.0 as usize))
             .copied()
             .unwrap_or(Slot { index: SINK_PREDICATE, width: Width::Predicate })
@@ -160,7 +160,7 @@ impl Lowering<'_> {
 
     /// The slot with the start of the current function's stack frame.
     pub(super) fn stack_frame(&self) -> Slot {
-        let stacked = self.plans.get(&self.current).and_then(|plan| plan.stacked);
+        let stacked = self.layouts.get(&self.current).and_then(|plan| plan.stack_frame);
         stacked.map_or(sink(Width::Wide), |(start, _)| start)
     }
 

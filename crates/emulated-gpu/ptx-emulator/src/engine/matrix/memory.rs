@@ -122,7 +122,7 @@ fn require_space(
     name: &str,
     spaces: &[Space],
 ) -> Outcome {
-    let is_in = |space: &Space| core.is_in(*space, address, &[]);
+    let is_in = |space: &Space| core.is_in_space(*space, address, &[]);
     if access.state_space != StateSpace::Generic || spaces.iter().any(is_in) {
         return Ok(());
     }

@@ -138,9 +138,9 @@ fn each_row<'p>(slots: &'p [Slot], places: &'p [u16]) -> impl Iterator<Item = (S
 
 fn compute(a: Element, k: usize, fast: bool) -> Compute {
     match (a, k) {
-        (Element::F64, _) => doubles,
-        (Element::B1, _) => words,
-        (Element::S8 | Element::U8 | Element::S4 | Element::U4, _) => integers,
+        (Element::F64, _) => double_products,
+        (Element::B1, _) => bit_products,
+        (Element::S8 | Element::U8 | Element::S4 | Element::U4, _) => integer_products,
         (_, 4) => host::<4>(fast),
         (_, 8) => host::<8>(fast),
         (_, 16) => host::<16>(fast),
@@ -217,7 +217,7 @@ fn integer(element: Element) -> impl Fn(u32) -> i32 {
     }
 }
 
-fn integers(product: &Product, places: &[u16], registers: &mut Registers) {
+fn integer_products(product: &Product, places: &[u16], registers: &mut Registers) {
     let (m, k) = (product.shape.m, product.shape.k);
     let mut a = vec![0; m * k];
     let mut b = vec![[0; COLUMNS]; k * product.stripes()];
@@ -246,10 +246,10 @@ fn integers(product: &Product, places: &[u16], registers: &mut Registers) {
             inner_product::integers(a, b, c, product.saturate);
         }
     }
-    scatter(product, registers, c.as_flattened());
+    write_sums(product, registers, c.as_flattened());
 }
 
-fn words(product: &Product, _: &[u16], registers: &mut Registers) {
+fn bit_products(product: &Product, _: &[u16], registers: &mut Registers) {
     let (m, k) = (product.shape.m, product.shape.k / 32);
     let mut a = vec![0; m * k];
     let mut b = vec![[0; COLUMNS]; k];
@@ -270,10 +270,10 @@ fn words(product: &Product, _: &[u16], registers: &mut Registers) {
     for (a, c) in a.chunks_exact(k).zip(&mut c) {
         inner_product::bits(a, &b, c, product.inner_product == InnerProduct::Xor);
     }
-    scatter(product, registers, c.as_flattened());
+    write_sums(product, registers, c.as_flattened());
 }
 
-fn scatter(product: &Product, registers: &mut Registers, sums: &[i32]) {
+fn write_sums(product: &Product, registers: &mut Registers, sums: &[i32]) {
     for (slot, places) in product.rows(3) {
         let row = registers.narrow_mut(slot.index);
         for (word, place) in row.iter_mut().zip(places) {
@@ -282,7 +282,7 @@ fn scatter(product: &Product, registers: &mut Registers, sums: &[i32]) {
     }
 }
 
-fn doubles(product: &Product, _: &[u16], registers: &mut Registers) {
+fn double_products(product: &Product, _: &[u16], registers: &mut Registers) {
     let (m, k) = (product.shape.m, product.shape.k);
     let mut a = vec![0; m * k];
     let mut b = vec![[0; COLUMNS]; k];

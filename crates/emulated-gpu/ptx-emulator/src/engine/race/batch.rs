@@ -26,23 +26,23 @@ impl Batch<'_> {
     /// Records the accesses of the active lanes. Returns the first lane that races, and the
     /// conflict.
     pub(super) fn run(&self, threads: &mut ThreadClocks, mask: u32) -> Option<(usize, Conflict)> {
-        let moment = threads.moment(self.semantics);
+        let moment = threads.current_moment(self.semantics);
         let threads = &*threads;
         match threads.uniform_clock(self.warp, self.shared) {
             Some(uniform) if self.bytes == 4 && !self.semantics.strong => {
-                self.words(threads, moment, mask, uniform)
+                self.record_words(threads, moment, mask, uniform)
             }
-            Some(uniform) => {
-                self.each(threads, moment, (mask, mask), |new, old| uniform.knows(new, old))
-            }
-            None => self.each(threads, moment, (mask, mask), |new, old| {
+            Some(uniform) => self.record_each(threads, moment, (mask, mask), |new, old| {
+                uniform.happens_before(new, old)
+            }),
+            None => self.record_each(threads, moment, (mask, mask), |new, old| {
                 threads.knows(new.thread(), old, self.shared)
             }),
         }
     }
 
     /// Records weak, aligned accesses to one word per lane, by lanes with a uniform clock.
-    fn words(
+    fn record_words(
         &self,
         threads: &ThreadClocks,
         moment: Moment,
@@ -68,11 +68,11 @@ impl Batch<'_> {
                 }
                 let event = moment.event(first_thread + lane as u32, 0xf);
                 let cell = &mut cells[at % PAGE_WORDS];
-                let known = |old| uniform.knows(event, old);
+                let known = |old| uniform.happens_before(event, old);
                 let Some(kept) = cell.fast_path(event, self.step, self.effect, known) else {
                     drop(cells);
-                    let knows = |new, old| uniform.knows(new, old);
-                    return self.each(threads, moment, (left, mask), knows);
+                    let knows = |new, old| uniform.happens_before(new, old);
+                    return self.record_each(threads, moment, (left, mask), knows);
                 };
                 // Another read is recorded too, so the word may become one that needs no more
                 // checks (see `Shadow`).
@@ -87,7 +87,7 @@ impl Batch<'_> {
     /// Records the accesses of the `left` lanes, one by one. `known` tells whether an old access
     /// happens before a new one.
     #[inline(always)]
-    fn each(
+    fn record_each(
         &self,
         threads: &ThreadClocks,
         moment: Moment,
@@ -122,7 +122,7 @@ impl Batch<'_> {
                 page.set_stamp(word, stamp);
                 if let Some(conflict) = conflict
                     && first.is_none()
-                    && !self.same_store(mask, lane, event, conflict)
+                    && !self.stores_same_value(mask, lane, event, conflict)
                 {
                     first = Some((lane, conflict));
                 }
@@ -132,7 +132,7 @@ impl Batch<'_> {
     }
 
     /// Whether two lanes store the same value to the same address with this instruction.
-    fn same_store(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
+    fn stores_same_value(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
         let other = (conflict.event.thread() % LANES as u32) as usize;
         self.effect == Effect::Write
             && !self.semantics.asynchronous

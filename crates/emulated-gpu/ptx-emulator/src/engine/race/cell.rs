@@ -96,7 +96,7 @@ impl Cell {
         if one == new {
             return Some(other);
         }
-        // Keep the read whose thread is further from this one's, as `furthest` does.
+        // Keep the read whose thread is further from this one's, as `event_to_keep` does.
         let (kept, kept_step) = match (first, second) {
             (true, true) => (Event::NONE, 0),
             (false, true) => (one, self.steps[2]),
@@ -122,7 +122,11 @@ impl Cell {
         let mut conflict = None;
         for index in 0..2 {
             let old = self.writes[index];
-            if conflict.is_none() && old.is_some() && races(old) && !self.observed(index, &known) {
+            if conflict.is_none()
+                && old.is_some()
+                && races(old)
+                && !self.was_observed_earlier(index, &known)
+            {
                 let step = self.steps[index] & !OBSERVED;
                 conflict = Some(Conflict { event: old, step, wrote: true });
             }
@@ -146,7 +150,7 @@ impl Cell {
             }
         }
         let before = self.writes[0];
-        let (kept, kept_step) = furthest(
+        let (kept, kept_step) = event_to_keep(
             [(before, self.steps[0] & !OBSERVED), (self.writes[1], self.steps[1])],
             new,
             is_covered,
@@ -160,7 +164,7 @@ impl Cell {
     }
 
     /// Whether an access that happens before the new one has observed a write.
-    fn observed(&self, index: usize, known: impl Fn(Event) -> bool) -> bool {
+    fn was_observed_earlier(&self, index: usize, known: impl Fn(Event) -> bool) -> bool {
         let last = index == 0 || self.steps[0] & OBSERVED != 0;
         let by_update = index == 1 && last && known(self.writes[0]);
         let by_read = |read: usize| {
@@ -178,7 +182,7 @@ impl Cell {
             return;
         }
         let is_covered = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
-        let (kept, kept_step) = furthest(
+        let (kept, kept_step) = event_to_keep(
             [(self.reads[0], self.steps[2]), (self.reads[1], self.steps[3])],
             new,
             is_covered,
@@ -190,7 +194,7 @@ impl Cell {
 
     /// Marks the asynchronous accesses of a thread as waited for: they become ordinary accesses,
     /// like `settled`.
-    pub(crate) fn settle(&mut self, settled: Event) {
+    pub(crate) fn mark_waited_for(&mut self, settled: Event) {
         for event in self.writes.iter_mut().chain(&mut self.reads) {
             if event.asynchronous() && event.same_thread(settled) {
                 *event = Event::new(
@@ -215,7 +219,7 @@ impl Cell {
 
 /// Selects which of two old events is kept in addition to a new one.
 #[inline]
-fn furthest(
+fn event_to_keep(
     old: [(Event, u32); 2],
     new: Event,
     is_covered: impl Fn(Event) -> bool,
@@ -319,7 +323,7 @@ mod tests {
         assert_eq!(cell.access(copy, 1, Effect::Write, known), None);
         let mut early = cell;
         assert!(early.access(weak(0, 0), 2, Effect::Read, known).is_some());
-        cell.settle(weak(0, 0));
+        cell.mark_waited_for(weak(0, 0));
         assert_eq!(cell.access(weak(0, 0), 2, Effect::Read, known), None);
     }
 

@@ -112,7 +112,7 @@ impl VectorClock {
     }
 
     /// Moves everything into the shared part, except for the block `without`, which is dropped.
-    pub(crate) fn settle(&mut self, without: u32) {
+    pub(crate) fn move_into_shared(&mut self, without: u32) {
         if !self.blocks.is_empty() {
             let mut all = std::mem::take(&mut self.blocks);
             for (&block, of_block) in self.common.iter() {
@@ -154,13 +154,13 @@ mod tests {
         let of_block = |least| Arc::new(BlockClock { least, threads: Vec::new() });
         let mut one = VectorClock::default();
         one.join_block(7, &of_block(3));
-        one.settle(0);
+        one.move_into_shared(0);
         let mut other = one.clone();
         other.join_block(8, &of_block(5));
         one.join(&other);
         assert!(one.knows(7, 0, 3) && one.knows(8, 0, 5));
         assert!(!one.knows(7, 0, 4) && !one.knows(9, 0, 1));
-        one.settle(7);
+        one.move_into_shared(7);
         assert!(!one.knows(7, 0, 3) && one.knows(8, 0, 5) && !one.is_empty());
     }
 }

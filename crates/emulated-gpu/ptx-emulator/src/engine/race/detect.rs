@@ -49,7 +49,7 @@ impl Core<'_> {
     ) -> bool {
         let Some(threads) = &self.threads else { return true };
         let Some(shadow) = self.shadow_of(access) else { return false };
-        let (stamps, bytes) = (threads.valid_stamps(), access.total());
+        let (stamps, bytes) = (threads.valid_stamps(), access.total_bytes());
         lanes(mask).all(|lane| shadow.all_stamped(addresses[lane], bytes, stamps))
     }
 
@@ -300,13 +300,13 @@ impl Core<'_> {
         let (place, everywhere) = Self::publish_key(access.state_space, address);
         let thread = self.warp * LANES as u32 + lane as u32;
         if let Some(clocks) = threads.published(place) {
-            threads.learn(thread, &clocks, false, acquire);
+            threads.learn_published_clock(thread, &clocks, false, acquire);
         }
         if everywhere
             && access.semantics.wide
             && let Some(clocks) = races.variables.find(place)
         {
-            threads.learn(thread, &clocks, true, acquire);
+            threads.learn_published_clock(thread, &clocks, true, acquire);
         }
     }
 }

@@ -138,7 +138,7 @@ impl Shadow {
     }
 
     /// Whether it is large enough for an allocation of `size` bytes.
-    pub(crate) fn holds(&self, address: u64, size: u64) -> bool {
+    pub(crate) fn has_room_for(&self, address: u64, size: u64) -> bool {
         let words = (address + size - self.base).div_ceil(4) as usize;
         words.div_ceil(PAGE_WORDS) <= self.pages.len()
     }

@@ -62,7 +62,7 @@ pub(crate) struct UniformClock {
 impl UniformClock {
     /// Like [`ThreadClocks::knows`], for the thread of `new`.
     #[inline(always)]
-    pub(crate) fn knows(self, new: Event, old: Event) -> bool {
+    pub(crate) fn happens_before(self, new: Event, old: Event) -> bool {
         if !old.same_block(new) {
             return self.shared;
         }
@@ -140,7 +140,7 @@ impl ThreadClocks {
     }
 
     /// The clock that covers all accesses so far; later accesses get a larger one.
-    fn now(&mut self) -> u32 {
+    fn current_clock(&mut self) -> u32 {
         if self.accessed {
             self.accessed = false;
             self.clock = (self.clock + 1).min(LAST_CLOCK);
@@ -150,7 +150,7 @@ impl ThreadClocks {
 
     /// The clock and semantics of accesses that happen now.
     #[inline]
-    pub(crate) fn moment(&mut self, semantics: Semantics) -> Moment {
+    pub(crate) fn current_moment(&mut self, semantics: Semantics) -> Moment {
         self.accessed = true;
         Moment(Event::new(self.block, 0, self.clock, semantics, 0))
     }
@@ -217,7 +217,7 @@ impl ThreadClocks {
         if own && settled { read_by_warps(self.block, self.least) } else { 0 }
     }
 
-    fn extra_mut(&mut self, thread: u32) -> &mut ThreadExtra {
+    fn extra_of_thread_mut(&mut self, thread: u32) -> &mut ThreadExtra {
         let extra = &mut self.extras[thread as usize];
         if !extra.listed {
             extra.listed = true;
@@ -228,7 +228,7 @@ impl ThreadClocks {
 
     /// The accesses that a thread knows now, including its own ones.
     fn snapshot(&mut self, thread: u32) -> VectorClock {
-        let upto = self.now();
+        let upto = self.current_clock();
         let mut clocks = VectorClock::clone(&self.base);
         if let Some(known) = &self.extras[thread as usize].known {
             clocks.join(known);
@@ -251,7 +251,7 @@ impl ThreadClocks {
         let first = warp * LANES as u32;
         let members = members & alive;
         if members & alive == alive {
-            let upto = self.now();
+            let upto = self.current_clock();
             if let Some(least) = self.warp_least.get_mut(warp as usize) {
                 *least = upto;
             }
@@ -278,7 +278,7 @@ impl ThreadClocks {
             }
         }
         for &thread in list {
-            let extra = self.extra_mut(thread);
+            let extra = self.extra_of_thread_mut(thread);
             extra.known.clone_from(&all);
             extra.released.clone_from(&released);
         }
@@ -319,7 +319,7 @@ impl ThreadClocks {
 
     /// Synchronises all threads of the block.
     fn sync_block(&mut self) {
-        self.least = self.now();
+        self.least = self.current_clock();
         let listed = std::mem::take(&mut self.listed);
         if listed.is_empty() {
             return;
@@ -336,7 +336,7 @@ impl ThreadClocks {
                 }
             }
         }
-        all.settle(self.block);
+        all.move_into_shared(self.block);
         self.base = Arc::new(all);
     }
 

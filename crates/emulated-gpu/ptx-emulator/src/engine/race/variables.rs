@@ -21,7 +21,7 @@ pub(crate) type Published = HashMap<u64, Option<Arc<VectorClock>>>;
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
     /// Whether anything has been published; most kernels never do.
-    any: AtomicBool,
+    has_published: AtomicBool,
     shards: [Mutex<Published>; SHARDS],
 }
 
@@ -33,11 +33,11 @@ impl Variables {
 
     pub(crate) fn publish(&self, address: u64, clocks: &Arc<VectorClock>) {
         join(self.shard(address).entry(address).or_default(), clocks);
-        self.any.store(true, Ordering::Release);
+        self.has_published.store(true, Ordering::Release);
     }
 
     pub(crate) fn find(&self, address: u64) -> Option<Arc<VectorClock>> {
-        if !self.any.load(Ordering::Acquire) {
+        if !self.has_published.load(Ordering::Acquire) {
             return None;
         }
         self.shard(address).get(&address).cloned().flatten()

@@ -160,7 +160,7 @@ impl Fetch {
             let of =
                 |slot: &Slot| f64::from(f32::from_bits(core.registers.get(*slot, lane) as u32));
             let direction = [0, 1, 2].map(|axis| at.get(axis).map_or(0.0, of));
-            return self.on_cube(found, (texels, sampling), linear, direction);
+            return self.cube_footprint(found, (texels, sampling), linear, direction);
         }
         let lengths = texels.lengths();
         for (axis, (&slot, length)) in at.iter().zip(lengths).enumerate() {
@@ -183,14 +183,14 @@ impl Fetch {
     }
 
     /// The footprint of a direction from the centre of a cube; `found.layer` selects the cube.
-    fn on_cube(
+    fn cube_footprint(
         &self,
         mut found: Footprint,
         (texels, sampling): (&Texels, &Sampling),
         linear: bool,
         direction: [f64; 3],
     ) -> Footprint {
-        let (side, place) = cube::face(direction);
+        let (side, place) = cube::direction_to_face(direction);
         let width = texels.width.max(1);
         found.layer = found.layer * FACES + side;
         let mixed = linear || self.gather.is_some();

@@ -210,7 +210,7 @@ impl SurfaceStep {
             let b = core.registers.get(a, lane) & (u64::MAX >> (64 - ty.bits()));
             // SAFETY: `resolve` has checked 4 or 8 bytes, and their alignment.
             unsafe { atomics::reduce(host, (op, ty), b) };
-            core.seen += 1;
+            core.memory_polls += 1;
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ impl Origin {
 /// step.
 pub(in crate::engine) fn origins(executable: &Executable) -> Vec<Option<(Origin, bool)>> {
     let mut origins = vec![None; executable.code.len()];
-    for (&function, plan) in &executable.plans {
+    for (&function, plan) in &executable.layouts {
         let starts = plan.starts.windows(2).enumerate();
         for (instruction, range) in starts {
             let origin = Origin { function, instruction: instruction as u32 };
@@ -48,6 +48,6 @@ pub(in crate::engine) fn slot_of(
     function: FunctionId,
     register: Register,
 ) -> Option<Slot> {
-    let plan: &FunctionLayout = core.image.plans.get(&function)?;
+    let plan: &FunctionLayout = core.image.layouts.get(&function)?;
     plan.registers.get(register.0 as usize).copied()
 }

@@ -84,13 +84,17 @@ impl View {
         let own = match space {
             Space::Shared => shared_place(core.image, value),
             Space::Local => Some(self.local_place(core, value)),
-            _ => self.place(core, value),
+            _ => self.describe_address(core, value),
         };
         own.unwrap_or_else(|| format!("{value:#x}"))
     }
 
     /// The name and offset of a generic address.
-    pub(in crate::engine) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
+    pub(in crate::engine) fn describe_address(
+        &self,
+        core: &Core<'_>,
+        address: u64,
+    ) -> Option<String> {
         if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {
             return shared_place(core.image, address - SHARED_WINDOW);
         }
@@ -116,7 +120,7 @@ impl View {
     }
 
     fn local_place(&self, core: &Core<'_>, offset: u64) -> String {
-        for (id, plan) in &core.image.plans {
+        for (id, plan) in &core.image.layouts {
             let function = core.image.module.functions.get(id.0 as usize);
             let variables = function.map_or(&[][..], |function| &function.variables);
             for (variable, home) in variables.iter().zip(&plan.homes) {
@@ -154,7 +158,7 @@ impl View {
 /// The shared variable that contains an offset.
 fn shared_place(image: &Image, offset: u64) -> Option<String> {
     let homes: HashMap<&str, (VariablePlace, u64)> = image
-        .plans
+        .layouts
         .iter()
         .filter_map(|(id, plan)| Some((image.module.functions.get(id.0 as usize)?, plan)))
         .flat_map(|(function, plan)| function.variables.iter().zip(plan.homes.iter().copied()))

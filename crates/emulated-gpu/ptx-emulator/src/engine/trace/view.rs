@@ -33,28 +33,33 @@ impl View {
                 }
                 let slot = slot_of(core, id, register)?;
                 let ty = shown_type(ty, info.ty, written);
-                Some(Value::Register(info.name.clone(), self.show(core, slot, ty)))
+                Some(Value::Register(info.name.clone(), self.format_register(core, slot, ty)))
             }
             Operand::Special(special) => {
                 let found = core.image.specials.iter().find(|(_, own)| *own == special);
                 let &(slot, _) = found?;
                 let wide = slot.width == Width::Wide;
                 let ty = if wide { Type::U64 } else { Type::U32 };
-                Some(Value::Register(special.name(), self.show(core, slot, ty)))
+                Some(Value::Register(special.name(), self.format_register(core, slot, ty)))
             }
             Operand::Immediate(_) | Operand::Address(..) | Operand::Function(_) => None,
         }
     }
 
     /// Formats a register of this lane; an address as the place that it points to.
-    pub(in crate::engine) fn show(&self, core: &Core<'_>, slot: Slot, ty: Type) -> String {
+    pub(in crate::engine) fn format_register(
+        &self,
+        core: &Core<'_>,
+        slot: Slot,
+        ty: Type,
+    ) -> String {
         let low = core.registers.get(slot, self.lane);
         if slot.width == Width::Quad {
             let high = core.registers.get(slot.halves().1, self.lane);
             return format!("{:#x}", u128::from(high) << 64 | u128::from(low));
         }
         if matches!(ty, Type::B64 | Type::U64 | Type::S64)
-            && let Some(place) = self.place(core, low)
+            && let Some(place) = self.describe_address(core, low)
         {
             return format!("&{place}");
         }

@@ -21,8 +21,8 @@ impl Table {
                 address - start
             );
         }
-        let below = self.live.range(..=address).next_back();
-        let above = self.live.range(address..).next();
+        let below = self.live_allocations.range(..=address).next_back();
+        let above = self.live_allocations.range(address..).next();
         let distance_below = below.map(|(base, live)| (address - base).saturating_sub(live.size));
         let distance_above = above.map(|(base, _)| base - address);
         match (below, above) {

@@ -28,16 +28,18 @@ impl Table {
             shadow,
             ..LiveAllocation::new(size, AllocationKind::Heap, Home::on(device))
         };
-        self.live.insert(address, live);
+        self.live_allocations.insert(address, live);
         Some(address)
     }
 
     /// Frees a block from [`allocate_in_heap`](Self::allocate_in_heap).
     pub(in crate::memory) fn free_in_heap(&mut self, address: u64) -> bool {
-        let Some(&LiveAllocation { size, heap: Some(owner), .. }) = self.live.get(&address) else {
+        let Some(&LiveAllocation { size, heap: Some(owner), .. }) =
+            self.live_allocations.get(&address)
+        else {
             return false;
         };
-        self.live.remove(&address);
+        self.live_allocations.remove(&address);
         if let Some(heap) = self.heaps.get_mut(&owner) {
             heap.free(address, size);
         }
@@ -51,13 +53,13 @@ impl Table {
 
     /// Allocations of an owner's kernels that have not been freed.
     pub(in crate::memory) fn heap_allocations(&self, owner: u64) -> Vec<Allocation> {
-        let own = self.live.iter().filter(|(_, live)| live.heap == Some(owner));
+        let own = self.live_allocations.iter().filter(|(_, live)| live.heap == Some(owner));
         own.map(|(&address, live)| live.to_allocation(address)).collect()
     }
 
     /// Destroys an owner's heap with all its blocks. `next` is as in [`free`](Self::free).
     pub(in crate::memory) fn end_heap(&mut self, owner: u64, next: impl FnOnce() -> u64) {
-        self.live.retain(|_, live| live.heap != Some(owner));
+        self.live_allocations.retain(|_, live| live.heap != Some(owner));
         if let Some(heap) = self.heaps.remove(&owner) {
             self.retired.push((heap, next()));
         }

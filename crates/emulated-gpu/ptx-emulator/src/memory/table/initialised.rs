@@ -8,7 +8,7 @@ use crate::memory::initialised_bytes::InitialisedBytes;
 struct RangePart<'table> {
     address: u64,
     len: u64,
-    at: usize,
+    offset: usize,
     shadow: Option<&'table InitialisedBytes>,
 }
 
@@ -19,35 +19,41 @@ impl Table {
         let mut left = (address, len);
         std::iter::from_fn(move || {
             let (address, len) = left;
-            let (&base, live): (_, &LiveAllocation) = self.live.range(..=address).next_back()?;
+            let (&base, live): (_, &LiveAllocation) =
+                self.live_allocations.range(..=address).next_back()?;
             let at = address - base;
             if len == 0 || at >= live.size {
                 return None;
             }
             let own = len.min(live.size - at);
             left = (address + own, len - own);
-            Some(RangePart { address, len: own, at: at as usize, shadow: live.shadow.as_deref() })
+            Some(RangePart {
+                address,
+                len: own,
+                offset: at as usize,
+                shadow: live.shadow.as_deref(),
+            })
         })
     }
 
     pub(in crate::memory) fn set_initialised(&self, address: u64, len: u64) {
         for part in self.parts(address, len) {
             if let Some(shadow) = part.shadow {
-                shadow.set(part.at, part.len as usize, true);
+                shadow.set(part.offset, part.len as usize, true);
             }
         }
     }
 
     pub(in crate::memory) fn first_uninitialised(&self, address: u64, len: u64) -> Option<u64> {
         self.parts(address, len).find_map(|part| {
-            let found = part.shadow?.first_uninitialised(part.at, part.len as usize)?;
-            Some(part.address + (found - part.at) as u64)
+            let found = part.shadow?.first_uninitialised(part.offset, part.len as usize)?;
+            Some(part.address + (found - part.offset) as u64)
         })
     }
 
     /// Copying uninitialised bytes is not an error; their copies are uninitialised too.
     pub(in crate::memory) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
-        if !self.track {
+        if !self.tracks_initialisation {
             return;
         }
         // If both ranges are inside one allocation, copy at once, which handles overlaps.
@@ -77,10 +83,10 @@ impl Table {
         let Some(target) = self.parts(to, len).next() else { return };
         let Some(shadow) = target.shadow else { return };
         match self.parts(from, len).next() {
-            Some(RangePart { at, shadow: Some(source), .. }) => {
-                shadow.copy(target.at, source, at, len as usize);
+            Some(RangePart { offset: at, shadow: Some(source), .. }) => {
+                shadow.copy(target.offset, source, at, len as usize);
             }
-            _ => shadow.set(target.at, len as usize, true),
+            _ => shadow.set(target.offset, len as usize, true),
         }
     }
 }

@@ -14,7 +14,8 @@ impl Table {
         &self,
         address: u64,
     ) -> Result<Option<SharedMemory>, ShareError> {
-        let (base, live) = self.live.range(..=address).next_back().ok_or(ShareError::NotDevice)?;
+        let (base, live) =
+            self.live_allocations.range(..=address).next_back().ok_or(ShareError::NotDevice)?;
         let is_device = live.kind == AllocationKind::Device && address - base < live.size.max(1);
         let host = live.host.as_ref().filter(|_| is_device).ok_or(ShareError::NotDevice)?;
         let look =
@@ -36,7 +37,7 @@ impl Table {
         address: u64,
     ) -> Result<SharedMemory, ShareError> {
         let _ = self.shared(address)?;
-        if let Some((_, live)) = self.live.range(..=address).next_back() {
+        if let Some((_, live)) = self.live_allocations.range(..=address).next_back() {
             let _ = live.host.as_ref().is_some_and(Block::share);
         }
         self.shared(address)?.ok_or(ShareError::Unavailable)
@@ -54,7 +55,7 @@ impl Table {
             host: Some(block),
             ..LiveAllocation::new(size, AllocationKind::OtherProcess, home)
         };
-        self.live.insert(address, live);
+        self.live_allocations.insert(address, live);
         address
     }
 }

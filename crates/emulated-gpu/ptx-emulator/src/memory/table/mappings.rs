@@ -95,7 +95,7 @@ pub(in crate::memory) struct Reservation {
 
 impl Rights {
     /// Whether a device may access the memory. The host may if any device may.
-    fn allows(&self, write: bool, from: Option<Reach>) -> bool {
+    fn permits_access(&self, write: bool, from: Option<Reach>) -> bool {
         let devices = if write { self.writable } else { self.readable };
         from.map_or(devices != Devices::default(), |from| devices.contains(from.device))
     }
@@ -108,7 +108,8 @@ impl Table {
 
     /// The counter of a device's physical memory, if the device has `size` bytes left.
     pub(in crate::memory) fn counter(&mut self, device: u32, size: u64) -> Option<Arc<AtomicU64>> {
-        self.fits(device, size).then(|| Arc::clone(self.physical.entry(device).or_default()))
+        self.has_room_for(device, size)
+            .then(|| Arc::clone(self.physical.entry(device).or_default()))
     }
 
     pub(in crate::memory) fn reserve(
@@ -144,7 +145,7 @@ impl Table {
     fn overlapping_mapping(&self, address: u64, size: u64) -> Option<u64> {
         let end = address.saturating_add(size);
         let touches = |(base, live): &(&u64, &LiveAllocation)| **base + live.size > address;
-        let mut list = self.live.range(..end).rev().take_while(touches);
+        let mut list = self.live_allocations.range(..end).rev().take_while(touches);
         list.find(|(_, live)| live.rights.is_some()).map(|(base, _)| *base)
     }
 
@@ -182,7 +183,7 @@ impl Table {
             rights: Some(Rights { physical: Arc::clone(physical), readable: none, writable: none }),
             ..LiveAllocation::new(size, AllocationKind::Mapped, home)
         };
-        self.live.insert(address, live);
+        self.live_allocations.insert(address, live);
         Ok(())
     }
 
@@ -192,7 +193,11 @@ impl Table {
         let end = address.checked_add(size).filter(|_| size > 0).ok_or(error)?;
         let (mut bases, mut next) = (Vec::new(), address);
         while next < end {
-            let live = self.live.get(&next).filter(|live| live.rights.is_some()).ok_or(error)?;
+            let live = self
+                .live_allocations
+                .get(&next)
+                .filter(|live| live.rights.is_some())
+                .ok_or(error)?;
             bases.push(next);
             next += live.size;
         }
@@ -206,7 +211,8 @@ impl Table {
         size: u64,
     ) -> Result<Vec<Mapping>, MapError> {
         let bases = self.whole_mappings(address, size)?;
-        let gone = bases.iter().filter_map(|base| Some((*base, self.live.remove(base)?)));
+        let gone =
+            bases.iter().filter_map(|base| Some((*base, self.live_allocations.remove(base)?)));
         let gone: Vec<(u64, LiveAllocation)> = gone.collect();
         for (base, live) in &gone {
             if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
@@ -237,7 +243,9 @@ impl Table {
         write: bool,
     ) -> Result<(), MapError> {
         for base in self.whole_mappings(address, size)? {
-            if let Some(LiveAllocation { rights: Some(rights), .. }) = self.live.get_mut(&base) {
+            if let Some(LiveAllocation { rights: Some(rights), .. }) =
+                self.live_allocations.get_mut(&base)
+            {
                 let set = |devices: Devices, on: bool| {
                     if on { devices.with(device) } else { devices.without(device) }
                 };
@@ -250,7 +258,7 @@ impl Table {
 
     /// The mapping that contains an address.
     pub(in crate::memory) fn mapping(&self, address: u64) -> Option<Mapping> {
-        let (base, live) = self.live.range(..=address).next_back()?;
+        let (base, live) = self.live_allocations.range(..=address).next_back()?;
         (address - base < live.size).then(|| live.mapping(*base))?
     }
 
@@ -276,12 +284,12 @@ impl Table {
         from: Option<Reach>,
     ) -> Option<Lookup> {
         let end = address.saturating_add(len.max(1));
-        let (first, _) = self.live.range(..=address).next_back()?;
-        self.live.range(first..&end).find_map(|(&base, live)| {
+        let (first, _) = self.live_allocations.range(..=address).next_back()?;
+        self.live_allocations.range(first..&end).find_map(|(&base, live)| {
             let rights = live.rights.as_ref()?;
             let from_device = from.map(|from| from.device);
             let found = Lookup::NoAccess { base, size: live.size, write, from: from_device };
-            (!rights.allows(write, from)).then_some(found)
+            (!rights.permits_access(write, from)).then_some(found)
         })
     }
 }

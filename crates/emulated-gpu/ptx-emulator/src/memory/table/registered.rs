@@ -15,7 +15,7 @@ impl Table {
         let range = RegisterError::Range { address, len };
         let Some(end) = address.checked_add(len) else { return Err(range) };
         let overlaps = self
-            .live
+            .live_allocations
             .range(..end)
             .next_back()
             .is_some_and(|(base, live)| base + live.size.max(1) > address);
@@ -29,15 +29,19 @@ impl Table {
             writable,
             ..LiveAllocation::new(len, AllocationKind::Registered, Home::everywhere())
         };
-        self.live.insert(address, live);
+        self.live_allocations.insert(address, live);
         Ok(())
     }
 
     pub(in crate::memory) fn unregister(&mut self, address: u64) -> bool {
-        if self.live.get(&address).is_none_or(|live| live.kind != AllocationKind::Registered) {
+        if self
+            .live_allocations
+            .get(&address)
+            .is_none_or(|live| live.kind != AllocationKind::Registered)
+        {
             return false;
         }
-        self.live.remove(&address).is_some()
+        self.live_allocations.remove(&address).is_some()
     }
 
     /// Whether a range overlaps device memory or the gaps around it without being inside one
@@ -54,8 +58,8 @@ impl Table {
         }
         // Blocks don't overlap, so of those that start before the end, the last one ends last.
         let is_block = |(_, live): &(&u64, &LiveAllocation)| live.host.is_some();
-        let below = self.live.range(..end).rev().find(is_block);
-        let above = self.live.range(end..).find(is_block);
+        let below = self.live_allocations.range(..end).rev().find(is_block);
+        let above = self.live_allocations.range(end..).find(is_block);
         let heaps = self.heaps.values().chain(self.retired.iter().map(|(heap, _)| heap));
         below.into_iter().chain(above).any(|(_, live)| live.has_block_at(address, end))
             || heaps.into_iter().any(|heap| heap.block().touches(address, end))

@@ -19,7 +19,7 @@ fn run(body: &str, threads: u32) -> Result<(), Fault> {
     launch(&emulator, &text, ([2, 1, 1], [threads, 1, 1]), &[array]).map(|_| ())
 }
 
-fn twins(threads: u32, faulty: &str, clean: &str) {
+fn assert_only_faulty_reported(threads: u32, faulty: &str, clean: &str) {
     let kind = run(faulty, threads).err().map(|fault| fault.kind);
     assert_eq!(kind, Some(FaultKind::Uninitialised), "{faulty}");
     if let Err(fault) = run(clean, threads) {
@@ -92,7 +92,11 @@ fn writes_by_the_host_count_as_initialisation() {
 fn reads_of_uninitialised_registers_are_reported() {
     let registers = ".reg .b32 %v, %w; .reg .b64 %d; .reg .pred %q, %u; .reg .b16 %h;";
     let twins = |faulty: &str, clean: &str| {
-        twins(32, &format!("{registers}\n{faulty}"), &format!("{registers}\n{clean}"));
+        assert_only_faulty_reported(
+            32,
+            &format!("{registers}\n{faulty}"),
+            &format!("{registers}\n{clean}"),
+        );
     };
     // A read in arithmetic, in an address, in a guard, in a store.
     twins("add.u32 %w, %v, 1;", "mov.u32 %v, 3; add.u32 %w, %v, 1;");
@@ -125,7 +129,7 @@ fn copies_of_uninitialised_values_are_not_reported() {
     let head = ".local .align 8 .b8 l[16]; .reg .b32 %v, %w; .reg .b64 %a, %d; .reg .b16 %h; \
                 mov.u64 %a, l; cvta.local.u64 %a, %a;";
     let twins = |faulty: &str, clean: &str| {
-        twins(32, &format!("{head}\n{faulty}"), &format!("{head}\n{clean}"))
+        assert_only_faulty_reported(32, &format!("{head}\n{faulty}"), &format!("{head}\n{clean}"))
     };
     let with = |text: &str, what: &str| format!("{text} {what}");
     // An uninitialised value may be stored in memory that is private to the thread. Reading it back is then the
@@ -226,9 +230,9 @@ fn unread_shuffle_operands_may_be_uninitialised() {
              shfl.sync.idx.b32 %w, %v, {from}, 31, -1;\nadd.u32 %w, %w, 1;"
         )
     };
-    twins(32, &body("1"), &body("0"));
-    twins(32, &body("%t"), &body("0"));
+    assert_only_faulty_reported(32, &body("1"), &body("0"));
+    assert_only_faulty_reported(32, &body("%t"), &body("0"));
     // The other operands must be initialised.
     let distance = ".reg .b32 %v, %w;\nshfl.sync.idx.b32 %v, %t, %w, 31, -1;";
-    twins(32, distance, &distance.replace("shfl", "mov.u32 %w, 0;\nshfl"));
+    assert_only_faulty_reported(32, distance, &distance.replace("shfl", "mov.u32 %w, 0;\nshfl"));
 }

@@ -2,10 +2,10 @@
 
 use ptx_emulator::{Checks, Emulator, FaultKind, Options};
 
-use super::racecheck::twins;
+use super::racecheck::assert_only_faulty_races;
 use crate::ptx::{kernel, launch, words};
 
-/// Declarations for a body that is passed to [`twins`].
+/// Declarations for a body that is passed to [`assert_only_faulty_races`].
 const OBJECT: &str = ".shared .align 8 .b64 o; mov.u32 %a, o; setp.eq.u32 %q, %t, 0;";
 const WAIT: &str = "WAIT: mbarrier.try_wait.parity.shared.b64 %u, [%a], 0; @!%u bra WAIT;";
 
@@ -25,15 +25,15 @@ fn a_completed_phase_orders_earlier_accesses_of_the_arriving_threads() {
         )
     };
     let clean = body(WAIT, "before");
-    twins((1, 64), &body("", "before"), &clean);
+    assert_only_faulty_races((1, 64), &body("", "before"), &clean);
     // Accesses after the arrival are not ordered.
-    twins((1, 64), &body(WAIT, "after"), &clean);
+    assert_only_faulty_races((1, 64), &body(WAIT, "after"), &clean);
     let relaxed = WAIT.replace("parity.", "parity.relaxed.cta.");
-    twins((1, 64), &body(&relaxed, "before"), &clean);
+    assert_only_faulty_races((1, 64), &body(&relaxed, "before"), &clean);
     let silent = clean.replace("mbarrier.arrive.", "mbarrier.arrive.relaxed.cta.");
-    twins((1, 64), &silent, &clean);
+    assert_only_faulty_races((1, 64), &silent, &clean);
     let fenced = silent.replace("mbarrier.arrive.relaxed", "fence.cta; mbarrier.arrive.relaxed");
-    twins((1, 64), &silent, &fenced);
+    assert_only_faulty_races((1, 64), &silent, &fenced);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn initialisation_of_a_barrier_object_must_be_ordered_before_its_use() {
              @!%q mbarrier.arrive.shared.b64 _, [%a];"
         )
     };
-    twins((1, 32), &body(""), &body("bar.warp.sync -1;"));
+    assert_only_faulty_races((1, 32), &body(""), &body("bar.warp.sync -1;"));
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn a_bulk_copy_is_complete_when_its_phase_is() {
         )
     };
     let clean = body(WAIT);
-    twins((1, 64), &body(""), &clean);
+    assert_only_faulty_races((1, 64), &body(""), &clean);
     // A barrier of the block does not wait for the copy.
-    twins((1, 64), &body("bar.sync 0;"), &clean);
+    assert_only_faulty_races((1, 64), &body("bar.sync 0;"), &clean);
 }
 
 #[test]
@@ -74,10 +74,14 @@ fn the_source_of_a_bulk_copy_must_not_be_written_before_it_is_read() {
         )
     };
     let clean = body("cp.async.bulk.wait_group.read 0;");
-    twins((1, 64), &body(""), &clean);
-    twins((1, 64), &body("cp.async.bulk.wait_group.read 1;"), &body("cp.async.bulk.wait_group 0;"));
+    assert_only_faulty_races((1, 64), &body(""), &clean);
+    assert_only_faulty_races(
+        (1, 64),
+        &body("cp.async.bulk.wait_group.read 1;"),
+        &body("cp.async.bulk.wait_group 0;"),
+    );
     // Waiting for the other kind of copies is not enough.
-    twins((1, 64), &body("cp.async.wait_all;"), &clean);
+    assert_only_faulty_races((1, 64), &body("cp.async.wait_all;"), &clean);
 }
 
 #[test]
@@ -92,8 +96,8 @@ fn arrivals_of_copies_order_the_copies() {
     };
     let arrive = "mbarrier.arrive.shared.b64 _, [%a];";
     let clean = body("cp.async.mbarrier.arrive.noinc.shared.b64 [%a];");
-    twins((1, 64), &body(arrive), &clean);
-    twins(
+    assert_only_faulty_races((1, 64), &body(arrive), &clean);
+    assert_only_faulty_races(
         (1, 64),
         &body(arrive),
         &body(&format!("cp.async.mbarrier.arrive.shared.b64 [%a]; {arrive}")),

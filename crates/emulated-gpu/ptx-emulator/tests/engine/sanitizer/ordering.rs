@@ -3,7 +3,7 @@
 
 use ptx_emulator::{Emulator, FaultKind, Launch};
 
-use super::racecheck::{HEAD, device, devices, launch, run, twins};
+use super::racecheck::{HEAD, assert_only_faulty_races, device, devices, launch, run};
 use crate::ptx::{kernel_with, load, words};
 
 /// The last block to finish reads the results of all others (NVIDIA's sample threadFenceReduction).
@@ -19,13 +19,17 @@ fn last_block(fence: &str, after: &str) -> String {
 }
 
 #[test]
-fn a_fence_before_the_ticket() {
-    twins((6, 64), &last_block("", ""), &last_block("membar.gl;", ""));
-    twins((6, 64), &last_block("fence.acq_rel.cta;", ""), &last_block("fence.sc.gpu;", ""));
+fn a_fence_before_the_ticket_orders_the_last_block() {
+    assert_only_faulty_races((6, 64), &last_block("", ""), &last_block("membar.gl;", ""));
+    assert_only_faulty_races(
+        (6, 64),
+        &last_block("fence.acq_rel.cta;", ""),
+        &last_block("fence.sc.gpu;", ""),
+    );
     // A release on the ticket itself is enough.
     let faulty = last_block("", "").replace("atom.global", "atom.acquire.gpu.global");
     let clean = last_block("", "").replace("atom.global", "atom.acq_rel.gpu.global");
-    twins((6, 64), &faulty, &clean);
+    assert_only_faulty_races((6, 64), &faulty, &clean);
     // The writing thread must execute the fence: lane 0's fence does not cover its neighbours' writes.
     let body = |barrier: &str| {
         format!(
@@ -35,12 +39,12 @@ fn a_fence_before_the_ticket() {
              ld.global.u32 %v, [%p0+8]; ld.global.u32 %v, [%p0+136]; WAIT:"
         )
     };
-    twins((2, 32), &body(""), &body("bar.sync 0;"));
-    twins((2, 32), &body(""), &body("bar.warp.sync -1;"));
+    assert_only_faulty_races((2, 32), &body(""), &body("bar.sync 0;"));
+    assert_only_faulty_races((2, 32), &body(""), &body("bar.warp.sync -1;"));
 }
 
 #[test]
-fn a_flag_between_warps() {
+fn release_and_acquire_of_a_flag_order_two_warps() {
     // Warp 0 writes data and a flag, and warp 1 spins on the flag.
     let body = |store: &str, load: &str| {
         format!(
@@ -55,18 +59,18 @@ fn a_flag_between_warps() {
     let acquire = "ld.acquire.cta.shared.u32 %w, [s+256];";
     let plain = "setp.eq.u32 %u, %t, 0; @%u st.shared.u32 [s+256], 1;";
     let clean = format!("{head} {}", body(release, acquire));
-    twins((1, 64), &format!("{head} {}", body(plain, acquire)), &clean);
+    assert_only_faulty_races((1, 64), &format!("{head} {}", body(plain, acquire)), &clean);
     let relaxed = release.replace("release", "relaxed");
-    twins((1, 64), &format!("{head} {}", body(&relaxed, acquire)), &clean);
+    assert_only_faulty_races((1, 64), &format!("{head} {}", body(&relaxed, acquire)), &clean);
     let lazy = acquire.replace("acquire", "relaxed");
-    twins((1, 64), &format!("{head} {}", body(release, &lazy)), &clean);
+    assert_only_faulty_races((1, 64), &format!("{head} {}", body(release, &lazy)), &clean);
     // Volatile accesses are ordered by fences.
     let volatile = |fence: &str| {
         format!("setp.eq.u32 %u, %t, 0; {fence} @%u st.volatile.shared.u32 [s+256], 1;")
     };
     let load = "ld.volatile.shared.u32 %w, [s+256];";
     let clean = format!("{head} {}", body(&volatile("membar.cta;"), load));
-    twins((1, 64), &format!("{head} {}", body(&volatile(""), load)), &clean);
+    assert_only_faulty_races((1, 64), &format!("{head} {}", body(&volatile(""), load)), &clean);
 }
 
 /// A barrier of the whole grid, as in cooperative groups: thread 0 of each block counts, and all threads wait
@@ -80,7 +84,7 @@ fn grid_barrier(fence: &str) -> String {
 }
 
 #[test]
-fn a_barrier_of_a_cooperative_grid() {
+fn a_barrier_of_a_cooperative_grid_needs_fences() {
     let body = |barrier: &str| {
         format!(
             "mad.lo.u32 %w, %b, 64, %t; mul.wide.u32 %x, %w, 4; add.u64 %x, %x, %p0; \
@@ -100,7 +104,7 @@ fn a_barrier_of_a_cooperative_grid() {
 }
 
 #[test]
-fn a_plain_load_that_a_compare_and_swap_checks() {
+fn a_plain_load_that_a_compare_and_swap_checks_is_no_race() {
     // CUDA C++ Programming Guide, "Atomic Functions": addition by compare-and-swap.
     let body = |use_of_it: &str| {
         format!(
@@ -115,8 +119,8 @@ fn a_plain_load_that_a_compare_and_swap_checks() {
     // The addresses of the compare-and-swap and of the load differ.
     let elsewhere = checked.replace("%x, %p0, 8", "%x, %p0, 12") + "red.global.add.u32 [%p0+8], 1;";
     for shape in [(1, 32), (1, 64), (3, 32)] {
-        twins(shape, &kept, &checked);
-        twins(shape, &elsewhere, &checked);
+        assert_only_faulty_races(shape, &kept, &checked);
+        assert_only_faulty_races(shape, &elsewhere, &checked);
     }
     let fault = run(&device(1), (1, 64), &kept).unwrap_err().to_string();
     assert!(fault.contains("the read is weak, the write strong"), "{fault}");
@@ -125,7 +129,7 @@ fn a_plain_load_that_a_compare_and_swap_checks() {
 
 /// NVRTC's output without optimisation: the compare-and-swap is in a function that another function calls.
 #[test]
-fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
+fn a_plain_load_that_a_function_checks_by_compare_and_swap_is_no_race() {
     let functions = |address: &str| {
         format!(
             ".func (.param .b32 old) inner(.param .b64 at, .param .b32 compared, .param .b32 value)\n\
@@ -171,13 +175,13 @@ fn the_last_block_may_reset_the_counter() {
         )
     };
     // The first block isn't ordered after the others. The last block has observed them all.
-    twins((4, 32), &body("0"), &body("3"));
+    assert_only_faulty_races((4, 32), &body("0"), &body("3"));
     // A clean kernel in which another thread of the block resets the counter, ordered by a barrier.
     let other = "setp.ne.u32 %q, %t, 0; @%q bra WAIT; atom.global.inc.u32 %v, [%p0], 100; \
                  st.shared.u32 [s], %v; WAIT: bar.sync 0; ld.shared.u32 %v, [s]; \
                  setp.eq.u32 %q, %v, 3; setp.eq.and.u32 %q, %t, 33, %q; \
                  @%q st.global.u32 [%p0], 0;";
-    twins((4, 64), &other.replace("bar.sync 0;", ""), other);
+    assert_only_faulty_races((4, 64), &other.replace("bar.sync 0;", ""), other);
 }
 
 #[test]
@@ -188,5 +192,5 @@ fn the_reader_of_a_flag_may_reset_it() {
              @%q bra AGAIN; st.global.u32 [%p0], 0; bra END; SET: st.volatile.global.u32 [%p0], 1; END:"
         )
     };
-    twins((2, 1), &body("ld.global.u32"), &body("ld.volatile.global.u32"));
+    assert_only_faulty_races((2, 1), &body("ld.global.u32"), &body("ld.volatile.global.u32"));
 }

@@ -74,7 +74,7 @@ pub(super) fn devices() -> Vec<Emulator> {
 }
 
 /// Checks that `faulty` races on every device, and `clean` on none.
-pub(super) fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
+pub(super) fn assert_only_faulty_races(shape: (u32, u32), faulty: &str, clean: &str) {
     for emulator in devices() {
         let kind = run(&emulator, shape, faulty).err().map(|fault| fault.kind);
         assert_eq!(kind, Some(FaultKind::Race), "{faulty}");
@@ -91,18 +91,18 @@ const MIRROR: &str =
     mov.u32 %c, s; add.u32 %a, %a, %c;";
 
 #[test]
-fn a_missing_barrier() {
+fn a_missing_barrier_is_a_race() {
     let body = |between: &str| {
         format!("{MIRROR} st.shared.u32 [%i], %t; {between} ld.shared.u32 %v, [%a];")
     };
-    twins((1, 64), &body(""), &body("bar.sync 0;"));
-    twins((3, 96), &body("bar.warp.sync -1;"), &body("barrier.sync 3;"));
+    assert_only_faulty_races((1, 64), &body(""), &body("bar.sync 0;"));
+    assert_only_faulty_races((3, 96), &body("bar.warp.sync -1;"), &body("barrier.sync 3;"));
     // A word is read, and then written by another thread: a barrier is missing at the end of a
     // loop.
     let body = |between: &str| {
         format!("{MIRROR} ld.shared.u32 %v, [%a]; {between} st.shared.u32 [%i], %t;")
     };
-    twins((1, 64), &body(""), &body("bar.sync 0;"));
+    assert_only_faulty_races((1, 64), &body(""), &body("bar.sync 0;"));
     // Generic addresses refer to the same memory.
     let body = |between: &str| {
         format!(
@@ -110,7 +110,7 @@ fn a_missing_barrier() {
              cvta.shared.u64 %x, %x; ld.u32 %v, [%x];"
         )
     };
-    twins((1, 64), &body(""), &body("bar.sync 0;"));
+    assert_only_faulty_races((1, 64), &body(""), &body("bar.sync 0;"));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_report_names_both_threads_and_both_lines() {
 }
 
 #[test]
-fn lanes_of_a_warp() {
+fn lanes_of_a_warp_race_without_a_warp_barrier() {
     // Neighbours in a warp, as in a reduction without __syncwarp.
     let body = |between: &str| {
         format!(
@@ -154,9 +154,9 @@ fn lanes_of_a_warp() {
              add.u32 %a, %a, %j; ld.shared.u32 %v, [%a];"
         )
     };
-    twins((1, 32), &body(""), &body("bar.warp.sync -1;"));
-    twins((1, 32), &body(""), &body("shfl.sync.idx.b32 %w, %v, 0, 31, -1;"));
-    twins((2, 48), &body(""), &body("bar.sync 0;"));
+    assert_only_faulty_races((1, 32), &body(""), &body("bar.warp.sync -1;"));
+    assert_only_faulty_races((1, 32), &body(""), &body("shfl.sync.idx.b32 %w, %v, 0, 31, -1;"));
+    assert_only_faulty_races((2, 48), &body(""), &body("bar.sync 0;"));
     // A member mask only orders the lanes that it names: pairs among lanes 0 to 15, not among 16 to 31.
     let half = |lanes: u32, mask: u32| {
         format!(
@@ -164,16 +164,24 @@ fn lanes_of_a_warp() {
             body(&format!("bar.warp.sync {mask};"))
         )
     };
-    twins((1, 32), &body("setp.lt.u32 %q, %t, 16; @%q bar.warp.sync 0xffff;"), &half(16, 0xffff));
+    assert_only_faulty_races(
+        (1, 32),
+        &body("setp.lt.u32 %q, %t, 16; @%q bar.warp.sync 0xffff;"),
+        &half(16, 0xffff),
+    );
 }
 
 #[test]
-fn stores_of_one_instruction() {
+fn lanes_that_store_different_values_to_one_word_race() {
     // Different values stored to one word are a race; equal values are accepted.
-    twins((1, 32), "st.shared.u32 [s], %t;", "st.shared.u32 [s], %v;");
-    twins((1, 32), "st.global.u32 [%p0], %t;", "st.global.u32 [%p0], %v;");
+    assert_only_faulty_races((1, 32), "st.shared.u32 [s], %t;", "st.shared.u32 [s], %v;");
+    assert_only_faulty_races((1, 32), "st.global.u32 [%p0], %t;", "st.global.u32 [%p0], %v;");
     // Stores of two warps are separate instructions.
-    twins((1, 64), "st.shared.u32 [s], %v;", "setp.eq.u32 %q, %t, 0; @%q st.shared.u32 [s], %v;");
+    assert_only_faulty_races(
+        (1, 64),
+        "st.shared.u32 [s], %v;",
+        "setp.eq.u32 %q, %t, 0; @%q st.shared.u32 [s], %v;",
+    );
 }
 
 #[test]
@@ -184,7 +192,7 @@ fn accesses_to_different_bytes_of_a_word_do_not_race() {
              ld.shared.u8 %w, [%a];"
         )
     };
-    twins(
+    assert_only_faulty_races(
         (1, 32),
         &body("xor.b32 %j, %t, 1; mov.u32 %a, s; add.u32 %a, %a, %j; st.shared.u8 [%a], 1;"),
         &body("st.shared.u8 [%a], 1;"),
@@ -192,7 +200,7 @@ fn accesses_to_different_bytes_of_a_word_do_not_race() {
 }
 
 #[test]
-fn named_and_counted_barriers() {
+fn a_barrier_only_orders_the_threads_that_it_counts() {
     // Warp 0 produces, warp 1 consumes, and warp 2 does not take part.
     let body = |consumer: u32, threads: u32| {
         format!(
@@ -206,7 +214,7 @@ fn named_and_counted_barriers() {
     };
     let here = |at: u32| body(1, 64).replace("HERE", &at.to_string());
     // Warp 2 reads the words of warp 0 without waiting; in the clean kernel it reads other words.
-    twins((1, 96), &here(4), &here(600));
+    assert_only_faulty_races((1, 96), &here(4), &here(600));
     // Writes after the arrival are not covered.
     let body = |before: &str, after: &str| {
         format!(
@@ -215,20 +223,24 @@ fn named_and_counted_barriers() {
         )
     };
     let store = "st.shared.u32 [%i], %t;";
-    twins((1, 64), &body("", store), &body(store, ""));
+    assert_only_faulty_races((1, 64), &body("", store), &body(store, ""));
 }
 
 #[test]
-fn atomics_and_plain_accesses() {
+fn atomics_race_with_plain_accesses_without_a_barrier() {
     let sum = "atom.shared.add.u32 %w, [s], 1; red.global.add.u32 [%p0], 1;";
     // Reading the sum needs a barrier.
     let body = |between: &str| format!("{sum} {between} ld.shared.u32 %v, [s];");
-    twins((2, 64), &body(""), &body("bar.sync 0;"));
+    assert_only_faulty_races((2, 64), &body(""), &body("bar.sync 0;"));
     let plain = "ld.global.u32 %w, [%p0]; add.u32 %w, %w, 1; st.global.u32 [%p0], %w;";
-    twins((2, 1), plain, "red.global.add.u32 [%p0], 1;");
+    assert_only_faulty_races((2, 1), plain, "red.global.add.u32 [%p0], 1;");
     // An atomic operation of block scope is not atomic for other blocks.
-    twins((2, 1), "red.global.cta.add.u32 [%p0], 1;", "red.global.gpu.add.u32 [%p0], 1;");
-    twins(
+    assert_only_faulty_races(
+        (2, 1),
+        "red.global.cta.add.u32 [%p0], 1;",
+        "red.global.gpu.add.u32 [%p0], 1;",
+    );
+    assert_only_faulty_races(
         (2, 1),
         "red.cta.global.add.u32 [%p0], 1;",
         "setp.eq.u32 %q, %b, 0; @%q red.cta.global.add.u32 [%p0], 1;",
@@ -236,14 +248,18 @@ fn atomics_and_plain_accesses() {
 }
 
 #[test]
-fn blocks_of_a_grid() {
+fn blocks_race_on_words_that_they_share() {
     let own = "mad.lo.u32 %w, %b, 32, %t; mul.wide.u32 %x, %w, 4; add.u64 %x, %x, %p0;";
     // Each block writes its own words (clean), or the same words as the others (faulty).
     let faulty = "mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %p0; st.global.u32 [%x], %b;";
-    twins((2, 32), faulty, &format!("{own} st.global.u32 [%x], %b;"));
+    assert_only_faulty_races((2, 32), faulty, &format!("{own} st.global.u32 [%x], %b;"));
     // A block reads the words of another block.
     let shared = format!("{own} st.global.u32 [%x], %b; ld.global.u32 %v, [%p0+4];");
-    twins((4, 32), &shared, &format!("{own} st.global.u32 [%x], %b; ld.global.u32 %v, [%x];"));
+    assert_only_faulty_races(
+        (4, 32),
+        &shared,
+        &format!("{own} st.global.u32 [%x], %b; ld.global.u32 %v, [%x];"),
+    );
     // Many readers of one word, and a writer in another block.
     let body = |write: &str| {
         format!(
@@ -252,7 +268,7 @@ fn blocks_of_a_grid() {
         )
     };
     let faulty = body("@%q st.global.u32 [%p0], %v;");
-    twins(
+    assert_only_faulty_races(
         (8, 64),
         &faulty,
         &body("@%q st.global.u32 [%p0+4], 1;").replace("7;", "7; setp.eq.and.u32 %q, %t, 0, %q;"),
@@ -260,7 +276,7 @@ fn blocks_of_a_grid() {
 }
 
 #[test]
-fn a_copy_that_has_not_been_waited_for() {
+fn a_copy_that_has_not_been_waited_for_races() {
     let body = |wait: &str, barrier: &str| {
         format!(
             "mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %p0; \
@@ -269,13 +285,17 @@ fn a_copy_that_has_not_been_waited_for() {
         )
     };
     let clean = body("cp.async.wait_group 0;", "bar.sync 0;");
-    twins((1, 64), &body("", "bar.sync 0;"), &clean);
-    twins((1, 64), &body("cp.async.wait_group 1;", "bar.sync 0;"), &clean);
-    twins((1, 64), &body("cp.async.wait_group 0;", ""), &clean);
-    twins((1, 64), &body("", "bar.sync 0;"), &body("cp.async.wait_all;", "bar.sync 0;"));
+    assert_only_faulty_races((1, 64), &body("", "bar.sync 0;"), &clean);
+    assert_only_faulty_races((1, 64), &body("cp.async.wait_group 1;", "bar.sync 0;"), &clean);
+    assert_only_faulty_races((1, 64), &body("cp.async.wait_group 0;", ""), &clean);
+    assert_only_faulty_races(
+        (1, 64),
+        &body("", "bar.sync 0;"),
+        &body("cp.async.wait_all;", "bar.sync 0;"),
+    );
     // A thread's own copy needs the wait too, but no barrier.
     let own = |wait: &str| body(wait, "").replace("[%a]", "[%i]");
-    twins((1, 64), &own(""), &own("cp.async.wait_all;"));
+    assert_only_faulty_races((1, 64), &own(""), &own("cp.async.wait_all;"));
 }
 
 #[test]

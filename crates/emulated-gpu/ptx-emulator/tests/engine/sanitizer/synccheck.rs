@@ -15,7 +15,7 @@ fn run(body: &str, threads: u32) -> Result<(), Fault> {
     launch(&emulator, &text, ([1; 3], [threads, 1, 1]), &[]).map(|_| ())
 }
 
-fn twins(threads: u32, kind: FaultKind, faulty: &str, clean: &str) {
+fn assert_only_faulty_reported(threads: u32, kind: FaultKind, faulty: &str, clean: &str) {
     let found = run(faulty, threads).err().map(|fault| fault.kind);
     assert_eq!(found, Some(kind), "{faulty}");
     if let Err(fault) = run(clean, threads) {
@@ -26,12 +26,12 @@ fn twins(threads: u32, kind: FaultKind, faulty: &str, clean: &str) {
 const HALF: &str = "setp.lt.u32 %q, %t, 16;";
 
 #[test]
-fn a_barrier_in_each_branch() {
+fn a_barrier_in_each_branch_is_reported() {
     let body = |barrier: &str| {
         format!("{HALF} @%q bra LOW; {barrier} bra END; LOW: {barrier} END: add.u32 %w, %t, 1;")
     };
     let warps = body("bar.sync 0;").replace("16;", "32;");
-    twins(64, FaultKind::BarrierDivergence, &body("bar.sync 0;"), &warps);
+    assert_only_faulty_reported(64, FaultKind::BarrierDivergence, &body("bar.sync 0;"), &warps);
     // A barrier without .aligned may be in a branch.
     run(&body("barrier.sync 0;"), 32).unwrap();
 }
@@ -41,7 +41,7 @@ fn a_barrier_that_part_of_a_warp_skips_is_reported() {
     let faulty = format!("{HALF} @!%q bra SKIP; bar.sync 0; SKIP: add.u32 %w, %t, 1;");
     // The skipping lanes exit, so the barrier doesn't wait for them.
     let clean = format!("{HALF} @!%q bra END; bar.sync 0; add.u32 %w, %t, 1; END: ret;");
-    twins(32, FaultKind::BarrierDivergence, &faulty, &clean);
+    assert_only_faulty_reported(32, FaultKind::BarrierDivergence, &faulty, &clean);
     let fault = run(&faulty, 32).unwrap_err();
     assert_eq!(fault.place.as_ref().map(|place| place.text.contains("bar.sync")), Some(true));
     assert!(
@@ -59,9 +59,9 @@ fn a_barrier_that_part_of_a_warp_skips_is_reported() {
 fn member_masks() {
     let body = |mask: u32| format!("shfl.sync.idx.b32 %v, %v, 0, 31, {mask};");
     let half = format!("{HALF} @%q {}", body(0xffff));
-    twins(32, FaultKind::BadMemberMask, &body(0xffff), &half);
+    assert_only_faulty_reported(32, FaultKind::BadMemberMask, &body(0xffff), &half);
     let vote = |mask: u32| format!("{HALF} vote.sync.ballot.b32 %w, %q, {mask};");
-    twins(32, FaultKind::BadMemberMask, &vote(0), &vote(u32::MAX));
+    assert_only_faulty_reported(32, FaultKind::BadMemberMask, &vote(0), &vote(u32::MAX));
 }
 
 #[test]
@@ -73,10 +73,15 @@ fn shuffles_from_inactive_lanes_are_reported() {
     // mask.
     let narrow = "shfl.sync.down.b32 %w, %v, 1, 4127, 0xffff;";
     assert_eq!(4127, (32 - 16) << 8 | 31);
-    twins(32, FaultKind::InactiveLane, &body(1, 0xffff), &format!("{HALF} @%q {narrow}"));
+    assert_only_faulty_reported(
+        32,
+        FaultKind::InactiveLane,
+        &body(1, 0xffff),
+        &format!("{HALF} @%q {narrow}"),
+    );
     // The last warp of a block of 40 threads has 8 lanes.
     let butterfly = |lane: u32| format!("shfl.sync.bfly.b32 %w, %v, {lane}, 31, -1;");
-    twins(40, FaultKind::InactiveLane, &butterfly(8), &butterfly(4));
+    assert_only_faulty_reported(40, FaultKind::InactiveLane, &butterfly(8), &butterfly(4));
     // Without the check, the value is unspecified.
     let text = kernel(0, &format!(".reg .b32 %v, %w;\nmov.u32 %v, %tid.x;\n{}ret;", butterfly(8)));
     launch(&crate::ptx::emulator(), &text, ([1; 3], [8, 1, 1]), &[]).unwrap();
@@ -91,33 +96,33 @@ fn deadlocks_are_reported() {
              LOW: bar.sync {second}, 64; END: add.u32 %w, %t, 1;"
         )
     };
-    twins(64, FaultKind::Deadlock, &body(2), &body(1));
+    assert_only_faulty_reported(64, FaultKind::Deadlock, &body(2), &body(1));
     // Lanes wait for lanes that are at another collective.
     let lanes = |other: &str| {
         format!(
             "{HALF} @%q bra LOW; bar.warp.sync -1; bra END; LOW: {other} END: add.u32 %w, %t, 1;"
         )
     };
-    twins(
+    assert_only_faulty_reported(
         32,
         FaultKind::Deadlock,
         &lanes("redux.sync.add.u32 %v, %v, -1;"),
         &lanes("bar.warp.sync -1;"),
     );
     // Fewer threads arrive than the barrier expects.
-    twins(64, FaultKind::Deadlock, "bar.sync 1, 96;", "bar.sync 1, 64;");
+    assert_only_faulty_reported(64, FaultKind::Deadlock, "bar.sync 1, 96;", "bar.sync 1, 64;");
 }
 
 #[test]
 fn infinite_loops_are_reported() {
-    twins(
+    assert_only_faulty_reported(
         32,
         FaultKind::Runaway,
         "LOOP: add.u32 %v, %v, 1; bra LOOP;",
         "LOOP: add.u32 %v, %v, 1; setp.lt.u32 %q, %v, 1000; @%q bra LOOP;",
     );
     // An infinite loop with a barrier.
-    twins(
+    assert_only_faulty_reported(
         64,
         FaultKind::Runaway,
         "LOOP: bar.sync 0; bra LOOP;",
@@ -126,14 +131,14 @@ fn infinite_loops_are_reported() {
 }
 
 #[test]
-fn lanes_that_name_each_other_and_different_members() {
+fn masks_that_name_different_members_are_a_deadlock() {
     let body = |mask: u32| {
         format!(
             "mov.u32 %w, 3; setp.eq.u32 %q, %t, 0; @%q mov.u32 %w, {mask}; setp.lt.u32 %q, %t, 2; \
              @!%q bra END; bar.warp.sync %w; END: ret;"
         )
     };
-    twins(32, FaultKind::Deadlock, &body(7), &body(3));
+    assert_only_faulty_reported(32, FaultKind::Deadlock, &body(7), &body(3));
     let fault = run(&body(7), 32).unwrap_err();
     assert!(fault.to_string().contains("which are here too, but name other members"), "{fault}");
 }

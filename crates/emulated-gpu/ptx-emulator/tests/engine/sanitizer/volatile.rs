@@ -3,7 +3,7 @@
 
 use ptx_emulator::FaultKind;
 
-use super::racecheck::{device, run, twins};
+use super::racecheck::{assert_only_faulty_races, device, run};
 
 /// Each thread stores its word and loads that of the mirrored thread.
 fn mirrored(space: &str, between: &str) -> String {
@@ -22,11 +22,19 @@ fn mirrored(space: &str, between: &str) -> String {
 #[test]
 fn volatile_data_needs_a_barrier() {
     for space in ["shared", "global"] {
-        twins((1, 64), &mirrored(space, ""), &mirrored(space, "bar.sync 0;"));
+        assert_only_faulty_races((1, 64), &mirrored(space, ""), &mirrored(space, "bar.sync 0;"));
         // A fence is not a barrier.
-        twins((1, 64), &mirrored(space, "membar.gl;"), &mirrored(space, "bar.sync 0;"));
+        assert_only_faulty_races(
+            (1, 64),
+            &mirrored(space, "membar.gl;"),
+            &mirrored(space, "bar.sync 0;"),
+        );
         // Lanes of a warp, as in old reductions over 32 threads.
-        twins((1, 32), &mirrored(space, ""), &mirrored(space, "bar.warp.sync -1;"));
+        assert_only_faulty_races(
+            (1, 32),
+            &mirrored(space, ""),
+            &mirrored(space, "bar.warp.sync -1;"),
+        );
     }
     let fault = run(&device(1), (1, 64), &mirrored("shared", "")).unwrap_err();
     let report = fault.to_string();
@@ -44,16 +52,16 @@ fn a_volatile_update_is_not_atomic() {
     let faulty =
         "ld.volatile.global.u32 %w, [%p0]; add.u32 %w, %w, 1; st.volatile.global.u32 [%p0], %w;";
     for shape in [(1, 64), (1, 32), (64, 1)] {
-        twins(shape, faulty, "red.global.add.u32 [%p0], 1;");
+        assert_only_faulty_races(shape, faulty, "red.global.add.u32 [%p0], 1;");
     }
     // Each thread repeats the update until the sum has reached a limit, so the sum also ends the
     // loop.
     let until =
         |update: &str| format!("A: {update} add.u32 %c, %w, 0; setp.lt.u32 %q, %c, 9; @%q bra A;");
-    twins((1, 64), &until(faulty), &until("atom.global.add.u32 %w, [%p0], 1;"));
+    assert_only_faulty_races((1, 64), &until(faulty), &until("atom.global.add.u32 %w, [%p0], 1;"));
     // Stores by several blocks.
     let store = "st.volatile.global.u32 [%p0], %b;";
-    twins((4, 1), store, &format!("setp.eq.u32 %q, %b, 2; @%q {store}"));
+    assert_only_faulty_races((4, 1), store, &format!("setp.eq.u32 %q, %b, 2; @%q {store}"));
 }
 
 #[test]
@@ -66,9 +74,13 @@ fn a_volatile_flag_that_a_loop_waits_for_orders_with_fences() {
         )
     };
     let spin = "A: ld.volatile.global.u32 %w, [%p0]; setp.eq.u32 %q, %w, 0; @%q bra A;";
-    twins((2, 1), &body("", spin), &body("membar.gl;", spin));
+    assert_only_faulty_races((2, 1), &body("", spin), &body("membar.gl;", spin));
     // The flag is read once, without a loop.
-    twins((2, 1), &body("membar.gl;", &spin.replace("@%q bra A;", "")), &body("membar.gl;", spin));
+    assert_only_faulty_races(
+        (2, 1),
+        &body("membar.gl;", &spin.replace("@%q bra A;", "")),
+        &body("membar.gl;", spin),
+    );
 }
 
 #[test]

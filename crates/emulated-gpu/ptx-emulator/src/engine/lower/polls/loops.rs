@@ -13,16 +13,16 @@ const MAX_HOPS: u32 = 64;
 /// A loop in a function's body.
 pub(super) struct Loop {
     /// The indices of its instructions, including those of nested loops, in order.
-    pub(super) all: Vec<usize>,
+    pub(super) instructions: Vec<usize>,
     /// The instructions that are not in a nested loop.
-    pub(super) own: Vec<usize>,
+    pub(super) own_instructions: Vec<usize>,
 }
 
 impl Loop {
     /// The instructions that control flow reaches when it leaves the loop.
     pub(super) fn exits(&self, body: &[Instruction]) -> Vec<usize> {
-        let next = self.all.iter().flat_map(|&index| successors(body, index));
-        next.filter(|to| self.all.binary_search(to).is_err())
+        let next = self.instructions.iter().flat_map(|&index| successors(body, index));
+        next.filter(|to| self.instructions.binary_search(to).is_err())
             .map(|to| branch_target(body, to))
             .collect()
     }
@@ -93,12 +93,12 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
             if rest.len() < all.len() && depth < MAX_NESTING {
                 open.push((rest, depth + 1));
             }
-            found.push(Loop { all, own: Vec::new() });
+            found.push(Loop { instructions: all, own_instructions: Vec::new() });
         }
     }
     for (index, &each) in innermost.iter().enumerate() {
         if let Some(each) = found.get_mut(each) {
-            each.own.push(index);
+            each.own_instructions.push(index);
         }
     }
     found

@@ -46,7 +46,13 @@ impl ThreadClocks {
 
     /// `cp.async.wait_group` and `wait_all`: completes all copies except those of the last
     /// `pending` groups.
-    pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>, bulk: bool) {
+    pub(crate) fn wait_for_groups(
+        &mut self,
+        warp: u32,
+        mask: u32,
+        pending: Option<u32>,
+        bulk: bool,
+    ) {
         let groups = &self.groups[usize::from(bulk)];
         let done = |copy: &Pending| {
             let thread = copy.copy.thread;
@@ -61,27 +67,27 @@ impl ThreadClocks {
             std::mem::take(&mut self.copies).into_iter().partition(done);
         self.copies = left;
         let complete: Vec<AsyncCopy> = complete.into_iter().map(|copy| copy.copy).collect();
-        self.settle(&complete);
+        self.complete_copies(&complete);
     }
 
     /// Completes copies: they become ordinary accesses of their threads. Returns the clock that a
     /// thread learns when it has waited for them.
-    pub(crate) fn settle(&mut self, complete: &[AsyncCopy]) -> Option<Arc<VectorClock>> {
+    pub(crate) fn complete_copies(&mut self, complete: &[AsyncCopy]) -> Option<Arc<VectorClock>> {
         if complete.is_empty() {
             return None;
         }
         let shared = self.shared.take()?;
         for copy in complete {
-            let settled = self.moment(Semantics::default()).event(copy.thread, 0);
+            let settled = self.current_moment(Semantics::default()).event(copy.thread, 0);
             let last = shared.word(copy.address + copy.bytes.max(1) - 1);
             for word in shared.word(copy.address)..=last {
                 if let Some(page) = shared.page(word) {
-                    page.cells()[word % PAGE_WORDS].settle(settled);
+                    page.cells()[word % PAGE_WORDS].mark_waited_for(settled);
                 }
             }
         }
         self.shared = Some(shared);
-        let upto = self.now();
+        let upto = self.current_clock();
         let mut of_block = BlockClock::default();
         for copy in complete {
             of_block.join(&BlockClock { least: 0, threads: vec![(copy.thread, upto)] });

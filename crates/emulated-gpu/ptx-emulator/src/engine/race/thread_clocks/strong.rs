@@ -13,7 +13,7 @@ impl ThreadClocks {
             let thread = warp * LANES as u32 + lane as u32;
             self.acquire_pending(thread, usize::from(wide));
             let own = Arc::new(self.snapshot(thread));
-            let extra = self.extra_mut(thread);
+            let extra = self.extra_of_thread_mut(thread);
             for released in &mut extra.released[..=usize::from(wide)] {
                 *released = Some(Arc::clone(&own));
             }
@@ -52,14 +52,14 @@ impl ThreadClocks {
     }
 
     /// A strong read of a thread has found a published clock.
-    pub(crate) fn learn(
+    pub(crate) fn learn_published_clock(
         &mut self,
         thread: u32,
         clocks: &Arc<VectorClock>,
         wide: bool,
         acquire: bool,
     ) {
-        let extra = self.extra_mut(thread);
+        let extra = self.extra_of_thread_mut(thread);
         if acquire {
             join(&mut extra.known, clocks);
         } else {

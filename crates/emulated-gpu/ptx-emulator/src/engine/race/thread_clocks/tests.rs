@@ -3,7 +3,7 @@
 use super::*;
 
 fn write(threads: &mut ThreadClocks, thread: u32) -> Event {
-    threads.moment(Semantics::default()).event(thread, 0xf)
+    threads.current_moment(Semantics::default()).event(thread, 0xf)
 }
 
 #[test]
@@ -12,13 +12,13 @@ fn uniform_clock_equals_the_general_clocks() {
     threads.start(3);
     let mut events = vec![write(&mut threads, 3)];
     let asynchronous = Semantics { asynchronous: true, ..Semantics::default() };
-    events.push(threads.moment(asynchronous).event(5, 0xf));
+    events.push(threads.current_moment(asynchronous).event(5, 0xf));
     for warp in 0..2 {
         threads.arrive(0, warp, u32::MAX, true);
     }
     threads.release(0, false);
     events.extend([write(&mut threads, 3), write(&mut threads, 35)]);
-    events.push(threads.moment(asynchronous).event(40, 0xf));
+    events.push(threads.current_moment(asynchronous).event(40, 0xf));
     events.extend([Semantics::default(), asynchronous].map(|m| Event::new(9, 3, 1, m, 0xf)));
     for shared in [false, true] {
         let uniform = threads.uniform_clock(0, shared).expect("only a barrier of the whole block");
@@ -26,7 +26,7 @@ fn uniform_clock_equals_the_general_clocks() {
             let new = write(&mut threads, thread);
             for &old in &events {
                 let known = threads.knows(thread, old, shared);
-                assert_eq!(uniform.knows(new, old), known, "{thread} {old:?} {shared}");
+                assert_eq!(uniform.happens_before(new, old), known, "{thread} {old:?} {shared}");
             }
         }
     }
@@ -87,7 +87,7 @@ fn fence_and_flag_order_threads_of_two_blocks() {
     one.fence(0, 1, true);
     let late = write(&mut one, 0);
     let flag = one.clock_to_publish(0, true, false).unwrap();
-    other.learn(5, &flag, true, false);
+    other.learn_published_clock(5, &flag, true, false);
     assert!(!other.knows(5, data, false));
     other.fence(0, 1 << 5, true);
     assert!(other.knows(5, data, false));
