@@ -7,7 +7,7 @@ use crate::syntax::{
     Case, Expr, ExprKind, Function, Item, Loop, Statement, StatementKind, TypeExpr,
 };
 
-/// Warns of such functions in a source; those in the file `library` are skipped.
+/// Warns of functions that may end without returning a value; those in the file `library` are skipped.
 pub(crate) fn check(items: &[Item], library: u32, problems: &mut Problems) {
     for item in items {
         let functions = match item {
@@ -21,12 +21,12 @@ pub(crate) fn check(items: &[Item], library: u32, problems: &mut Problems) {
             _ => &[],
         };
         for function in functions {
-            check_one(function, library, problems);
+            check_function_end(function, library, problems);
         }
     }
 }
 
-fn check_one(function: &Rc<Function>, library: u32, problems: &mut Problems) {
+fn check_function_end(function: &Rc<Function>, library: u32, problems: &mut Problems) {
     let returns = !matches!(function.result, TypeExpr::Void) && !function.attributes.global;
     let Some(body) = &function.body else { return };
     if !returns || function.span.file == library || !falls_through(body) {
@@ -63,7 +63,7 @@ fn passes(statement: &Statement) -> bool {
         // count.
         StatementKind::If { yes, no: None, is_constexpr, .. } => !is_constexpr || passes(yes),
         StatementKind::If { yes, no: Some(no), .. } => passes(yes) || passes(no),
-        StatementKind::Loop(own) => !endless(own) || has_break(&own.body),
+        StatementKind::Loop(own) => !never_ends(own) || has_break(&own.body),
         StatementKind::Switch(_, body) => !all_cases(body) || passes(body) || has_break(body),
         _ => true,
     }
@@ -78,7 +78,7 @@ fn traps(value: &Expr) -> bool {
     }
 }
 
-fn endless(own: &Loop) -> bool {
+fn never_ends(own: &Loop) -> bool {
     own.condition.as_ref().is_none_or(|condition| {
         matches!(condition.kind, ExprKind::Bool(true) | ExprKind::Integer(1.., _))
     })

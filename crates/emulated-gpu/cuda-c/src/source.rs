@@ -14,7 +14,7 @@ pub(crate) struct Span {
 impl Span {
     /// The range from here to the end of another range in the same text.
     #[must_use]
-    pub(crate) fn to(self, other: Self) -> Self {
+    pub(crate) fn until(self, other: Self) -> Self {
         if self.file == other.file && other.end >= self.start {
             Self { end: other.end.max(self.end), ..self }
         } else {

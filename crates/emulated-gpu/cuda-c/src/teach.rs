@@ -22,9 +22,9 @@ struct Checker<'a> {
     unguarded: Option<Span>,
     /// The number of enclosing conditions that depend on the thread index.
     branches: usize,
-    shared: HashSet<Rc<str>>,
+    shared_arrays: HashSet<Rc<str>>,
     /// Shared arrays that have been written since the last barrier, and the index.
-    written: HashMap<Rc<str>, String>,
+    written_arrays: HashMap<Rc<str>, String>,
     warned: bool,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn check_function(function: &Function, problems: &mut Problems) {
         guarded: false,
         unguarded: None,
         branches: 0,
-        shared: HashSet::default(),
-        written: HashMap::default(),
+        shared_arrays: HashSet::default(),
+        written_arrays: HashMap::default(),
         warned: false,
     };
     checker.statements(function.body.as_deref().unwrap_or_default());
@@ -71,11 +71,11 @@ impl Checker<'_> {
             StatementKind::Variables(variables) => {
                 for variable in variables {
                     if variable.attributes.shared {
-                        self.shared.insert(variable.name.clone());
+                        self.shared_arrays.insert(variable.name.clone());
                     }
                     if let Some(init) = &variable.init {
                         self.expr(init);
-                        if self.depends(init) {
+                        if self.depends_on_thread(init) {
                             self.thread_dependent.insert(variable.name.clone());
                         }
                     }
@@ -84,7 +84,7 @@ impl Checker<'_> {
             StatementKind::Block(inner) => self.statements(inner),
             StatementKind::If { condition, yes, no, .. } => {
                 self.expr(condition);
-                let own = self.depends(condition);
+                let own = self.depends_on_thread(condition);
                 self.guarded |= own;
                 self.branches += usize::from(own);
                 self.statement(yes);
@@ -99,7 +99,7 @@ impl Checker<'_> {
                 }
                 if let Some(condition) = &own.condition {
                     self.expr(condition);
-                    self.guarded |= self.depends(condition);
+                    self.guarded |= self.depends_on_thread(condition);
                 }
                 self.statement(&own.body);
                 if let Some(step) = &own.step {
@@ -108,22 +108,22 @@ impl Checker<'_> {
             }
             StatementKind::Switch(value, body) => {
                 self.expr(value);
-                self.guarded |= self.depends(value);
+                self.guarded |= self.depends_on_thread(value);
                 self.statement(body);
             }
             StatementKind::Return(Some(value)) => self.expr(value),
-            StatementKind::Asm(_) => self.written.clear(),
+            StatementKind::Asm(_) => self.written_arrays.clear(),
             _ => {}
         }
     }
 
     /// Whether a value depends on the thread index.
-    fn depends(&self, expr: &Expr) -> bool {
+    fn depends_on_thread(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Name(name, _) => {
                 &**name == "threadIdx" || self.thread_dependent.contains(name)
             }
-            _ => children(expr).into_iter().any(|child| self.depends(child)),
+            _ => children(expr).into_iter().any(|child| self.depends_on_thread(child)),
         }
     }
 
@@ -142,7 +142,7 @@ impl Checker<'_> {
                     self.problems.push(problem);
                 }
                 // Any function may contain a barrier.
-                self.written.clear();
+                self.written_arrays.clear();
             }
             ExprKind::Assign(operator, left, right) => {
                 self.expr(right);
@@ -153,22 +153,22 @@ impl Checker<'_> {
                 }
                 self.index(left);
                 if let ExprKind::Name(name, _) = &left.kind
-                    && self.depends(right)
+                    && self.depends_on_thread(right)
                 {
                     self.thread_dependent.insert(name.clone());
                 }
-                if let Some(name) = self.shared_of(left) {
-                    self.written.insert(name, syntax_key(left));
+                if let Some(name) = self.shared_array_of(left) {
+                    self.written_arrays.insert(name, syntax_key(left));
                 }
             }
             ExprKind::Conditional(condition, yes, no) => {
-                self.guarded |= self.depends(condition);
+                self.guarded |= self.depends_on_thread(condition);
                 [condition, yes, no].into_iter().for_each(|one| self.expr(one));
             }
             ExprKind::Unary(Unary::AddressOf, inner) => self.children(inner),
             ExprKind::Index(..) => {
                 self.index(expr);
-                self.read(expr);
+                self.check_shared_read(expr);
                 self.children(expr);
             }
             _ => self.children(expr),
@@ -184,25 +184,28 @@ impl Checker<'_> {
         let ExprKind::Index(base, index) = &expr.kind else { return };
         let ExprKind::Name(name, _) = &base.kind else { return };
         let plain = matches!(index.kind, ExprKind::Name(..) | ExprKind::Binary(..));
-        if self.pointers.contains(name) && plain && self.depends(index) && self.unguarded.is_none()
+        if self.pointers.contains(name)
+            && plain
+            && self.depends_on_thread(index)
+            && self.unguarded.is_none()
         {
             self.unguarded = Some(expr.span);
         }
     }
 
-    fn shared_of(&self, expr: &Expr) -> Option<Rc<str>> {
+    fn shared_array_of(&self, expr: &Expr) -> Option<Rc<str>> {
         match &expr.kind {
-            ExprKind::Index(base, _) => self.shared_of(base),
-            ExprKind::Name(name, _) => self.shared.get(name).cloned(),
+            ExprKind::Index(base, _) => self.shared_array_of(base),
+            ExprKind::Name(name, _) => self.shared_arrays.get(name).cloned(),
             _ => None,
         }
     }
 
     /// Warns of a read of shared memory at a different index from a write, without a barrier in
     /// between.
-    fn read(&mut self, expr: &Expr) {
-        let Some(name) = self.shared_of(expr) else { return };
-        let Some(place) = self.written.get(&name) else { return };
+    fn check_shared_read(&mut self, expr: &Expr) {
+        let Some(name) = self.shared_array_of(expr) else { return };
+        let Some(place) = self.written_arrays.get(&name) else { return };
         if !self.warned && *place != syntax_key(expr) && place.contains("threadIdx") {
             self.warned = true;
             let message = format!("`{name}` is read here without a barrier after it was written");

@@ -113,7 +113,7 @@ impl Generator {
     /// An expression of a kind, with at most `depth` nested operations.
     pub(crate) fn expression(&mut self, kind: NodeKind, depth: u32) -> Tree {
         if depth == 0 {
-            return self.simple(kind);
+            return self.simple_expression(kind);
         }
         if self.random.one_in(14)
             && let Some(call) = self.call(kind, depth)
@@ -121,13 +121,13 @@ impl Generator {
             return call;
         }
         match patterns(kind) {
-            Some(patterns) => self.drawn(kind, depth - 1, patterns),
+            Some(patterns) => self.draw_pattern(kind, depth - 1, patterns),
             None => self.truth(depth - 1),
         }
     }
 
     /// An expression by a pattern that is drawn with its weight.
-    fn drawn(&mut self, kind: NodeKind, depth: u32, patterns: &[Pattern]) -> Tree {
+    fn draw_pattern(&mut self, kind: NodeKind, depth: u32, patterns: &[Pattern]) -> Tree {
         let array = match kind {
             Unsigned => self.scope.array(&mut self.random),
             _ => String::new(),
@@ -152,7 +152,7 @@ impl Generator {
         }
     }
 
-    fn simple(&mut self, kind: NodeKind) -> Tree {
+    fn simple_expression(&mut self, kind: NodeKind) -> Tree {
         let names: Vec<String> = self.scope.readable(kind).map(str::to_owned).collect();
         if !names.is_empty() && !self.random.one_in(3) {
             let index = self.random.below(names.len() as u64) as usize;

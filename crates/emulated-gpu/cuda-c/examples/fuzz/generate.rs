@@ -1,7 +1,7 @@
 //! The names in scope, and generation of calls.
 
 use crate::random::Random;
-use crate::tree::{NodeKind, Tree, joined, tree};
+use crate::tree::{NodeKind, Tree, join, tree};
 
 /// The names in scope.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ pub(crate) struct Signature {
     pub(crate) result: NodeKind,
     pub(crate) parameters: Vec<NodeKind>,
     /// An additional last argument, such as the limit of a recursion.
-    pub(crate) last: &'static str,
+    pub(crate) last_argument: &'static str,
 }
 
 #[derive(Debug)]
@@ -122,8 +122,8 @@ impl Generator {
         let one = &fitting[self.random.below(fitting.len() as u64) as usize];
         let given: Vec<Tree> =
             one.parameters.iter().map(|kind| self.expression(*kind, depth.min(2) - 1)).collect();
-        let places = joined(given.iter().map(|_| "@"), ", ");
-        let comma = if given.is_empty() || one.last.is_empty() { "" } else { ", " };
-        Some(tree(kind, &format!("{}({places}{comma}{})", one.name, one.last), given))
+        let places = join(given.iter().map(|_| "@"), ", ");
+        let comma = if given.is_empty() || one.last_argument.is_empty() { "" } else { ", " };
+        Some(tree(kind, &format!("{}({places}{comma}{})", one.name, one.last_argument), given))
     }
 }

@@ -76,7 +76,7 @@ fn compile_with_cuda_c(source: &str, options: RunOptions) -> Result<String, Stri
     });
     match compiled {
         Ok(Ok(ptx)) => Ok(ptx.text),
-        Ok(Err(diagnostics)) => Err(tree::joined(diagnostics, "\n")),
+        Ok(Err(diagnostics)) => Err(tree::join(diagnostics, "\n")),
         Err(_) => Err("it panics".into()),
     }
 }
@@ -99,7 +99,7 @@ fn load(text: &str) -> Result<(Emulator, Loaded), String> {
         ..ptx_emulator::Options::default()
     });
     let source = Source { name: "kernel.ptx".into(), text: text.into() };
-    let loaded = emulator.load(source).map_err(|errors| tree::joined(errors, "\n"))?;
+    let loaded = emulator.load(source).map_err(|errors| tree::join(errors, "\n"))?;
     Ok((emulator, loaded))
 }
 
@@ -131,7 +131,11 @@ fn run(emulator: &Emulator, loaded: &Loaded, kernel: &str, options: RunOptions) 
 }
 
 /// The kernels of a file whose results differ, with a description.
-fn differing(nvrtc: &Nvrtc, program: &Program, options: RunOptions) -> Vec<(usize, String)> {
+fn differing_kernels(
+    nvrtc: &Nvrtc,
+    program: &Program,
+    options: RunOptions,
+) -> Vec<(usize, String)> {
     let source = program.source();
     let theirs = match compile_with_nvrtc(nvrtc, &source, options) {
         Ok(text) => text,
@@ -214,7 +218,7 @@ fn main() -> ExitCode {
         let number = arguments.seed + files;
         let options = RunOptions { fmad: number % 4 == 0, seed: number };
         let program = program_of(number);
-        for (index, difference) in differing(&nvrtc, &program, options) {
+        for (index, difference) in differing_kernels(&nvrtc, &program, options) {
             let kernel = format!("k{index}");
             // A compilation error names the place, so there is nothing to reduce.
             let most = if difference.starts_with("cuda-c: ") { 250 } else { 0 };

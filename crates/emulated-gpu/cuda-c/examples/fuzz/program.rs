@@ -2,7 +2,7 @@
 
 use crate::generate::{Generator, Scope, Signature, type_of};
 use crate::tree::NodeKind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
-use crate::tree::{NodeKind, Tree, joined, leaf, sequence, tree};
+use crate::tree::{NodeKind, Tree, join, leaf, sequence, tree};
 
 /// The start of every program.
 const PRELUDE: &str = "
@@ -48,7 +48,7 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn source(&self) -> String {
-        format!("{PRELUDE}{}{}", self.functions, joined(&self.kernels, "\n"))
+        format!("{PRELUDE}{}{}", self.functions, join(&self.kernels, "\n"))
     }
 
     /// The program with one of its kernels, as a tree that can be reduced.
@@ -70,7 +70,7 @@ impl Generator {
                 name: name.to_owned(),
                 result: kind,
                 parameters: vec![kind, kind],
-                last: "",
+                last_argument: "",
             });
         }
         let functions = sequence(Frame, functions);
@@ -97,7 +97,7 @@ impl Generator {
             name: name.clone(),
             result,
             parameters: parameters.clone(),
-            last: if recursive { "fuel - 1u" } else { "" },
+            last_argument: if recursive { "fuel - 1u" } else { "" },
         }];
         if recursive {
             list.push("unsigned fuel".to_owned());
@@ -139,7 +139,7 @@ impl Generator {
             _ => "",
         };
         let head = format!("__device__ {word}{} {name}({})", type_of(result), list.join(", "));
-        own[0].last = if recursive { "(t & 3u)" } else { "" };
+        own[0].last_argument = if recursive { "(t & 3u)" } else { "" };
         self.functions.extend(own);
         let body = format!("{head} {{\n{pattern}}}\n");
         tree(Frame, &body, parts)

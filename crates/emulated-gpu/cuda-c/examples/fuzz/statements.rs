@@ -15,7 +15,11 @@ impl Generator {
     }
 
     pub(crate) fn statement(&mut self, depth: u32) -> Tree {
-        if depth > 0 && self.random.below(10) < 4 { self.nested(depth - 1) } else { self.plain() }
+        if depth > 0 && self.random.below(10) < 4 {
+            self.nested(depth - 1)
+        } else {
+            self.simple_statement()
+        }
     }
 
     /// `variable operator expression;`
@@ -28,7 +32,7 @@ impl Generator {
         tree(Statement, &format!("{name} {operator} @;"), [value])
     }
 
-    fn plain(&mut self) -> Tree {
+    fn simple_statement(&mut self) -> Tree {
         let array = self.scope.array(&mut self.random);
         let narrow: Vec<&str> = self.scope.narrow.iter().map(String::as_str).collect();
         let narrow = if narrow.is_empty() { "" } else { self.random.choice(&narrow) }.to_owned();
@@ -87,7 +91,7 @@ impl Generator {
                 let (yes, no) = (self.statements(depth, 3), self.statements(depth, 3));
                 tree(Statement, "if (@) { @ } else { @ }", [asked, yes, no])
             }
-            6..=8 => self.counted(depth),
+            6..=8 => self.counted_loop(depth),
             9 => self.conditional_loop(depth),
             10 => self.switch(),
             11 => self.local(depth),
@@ -100,7 +104,7 @@ impl Generator {
             13 => {
                 let array = self.scope.array(&mut self.random);
                 if array.is_empty() {
-                    return self.plain();
+                    return self.simple_statement();
                 }
                 let number = self.number();
                 let (at, value) = (self.expression(Unsigned, 1), self.expression(Unsigned, 1));
@@ -142,7 +146,7 @@ impl Generator {
         tree(Statement, &pattern, [value, inner])
     }
 
-    fn leave(&mut self) -> Tree {
+    fn leave_loop(&mut self) -> Tree {
         let asked = self.expression(Truth, 1);
         match self.random.below(4) {
             0 => tree(Statement, "if (@) break;", [asked]),
@@ -151,9 +155,9 @@ impl Generator {
         }
     }
 
-    fn counted(&mut self, depth: u32) -> Tree {
+    fn counted_loop(&mut self, depth: u32) -> Tree {
         if self.loops >= 3 {
-            return self.plain();
+            return self.simple_statement();
         }
         let name = format!("n{}", self.number());
         let limit = match self.random.below(4) {
@@ -177,7 +181,7 @@ impl Generator {
         let before = self.scope.clone();
         self.scope.variables.push((Unsigned, name.clone(), false));
         self.loops += 1;
-        let (body, leave) = (self.statements(depth, 3), self.leave());
+        let (body, leave) = (self.statements(depth, 3), self.leave_loop());
         self.loops -= 1;
         self.scope = before;
         let target = self.scope.writable(Unsigned, &mut self.random).unwrap_or_default();
@@ -193,7 +197,7 @@ impl Generator {
     /// `while` and `do`, with a counter that limits the iterations.
     fn conditional_loop(&mut self, depth: u32) -> Tree {
         if self.loops >= 3 {
-            return self.plain();
+            return self.simple_statement();
         }
         let name = format!("n{}", self.number());
         let most = 1 + self.random.below(6);
@@ -201,7 +205,7 @@ impl Generator {
         let before = self.scope.clone();
         self.scope.variables.push((Signed, name.clone(), false));
         self.loops += 1;
-        let (body, leave) = (self.statements(depth, 2), self.leave());
+        let (body, leave) = (self.statements(depth, 2), self.leave_loop());
         self.loops -= 1;
         self.scope = before;
         let pattern = match self.random.below(3) {
@@ -292,7 +296,8 @@ impl Generator {
         let count = 2 + self.random.below(4);
         let before = self.scope.clone();
         self.scope.variables.push((Unsigned, name.clone(), false));
-        let (first, second, third) = (self.collective(), self.plain(), self.collective());
+        let (first, second, third) =
+            (self.collective(), self.simple_statement(), self.collective());
         self.scope = before;
         let head = format!("for (unsigned {name} = 0u; {name} < {count}u; ++{name})");
         let pattern = format!("{head} {{ @ @ if (blockDim.x > {name} + 1u) {{ @ }} }}");

@@ -94,10 +94,10 @@ pub(crate) fn sequence(kind: NodeKind, children: impl IntoIterator<Item = Tree>)
 }
 
 impl Tree {
-    fn at(&self, path: &[usize]) -> Option<&Self> {
+    fn subtree(&self, path: &[usize]) -> Option<&Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         match self.parts.get(*first)? {
-            Part::Tree(tree) => tree.at(rest),
+            Part::Tree(tree) => tree.subtree(rest),
             Part::Text(_) => None,
         }
     }
@@ -123,7 +123,7 @@ impl Tree {
     }
 
     /// Smaller trees that could replace this one.
-    fn smaller(&self) -> Vec<Self> {
+    fn smaller_trees(&self) -> Vec<Self> {
         let Some(simplest) = self.kind.simplest() else { return Vec::new() };
         let mut all = Vec::new();
         if self.to_string() != simplest {
@@ -131,7 +131,7 @@ impl Tree {
         }
         let mut paths = Vec::new();
         self.paths(&mut Vec::new(), &mut paths);
-        let below = paths.iter().skip(1).filter_map(|path| self.at(path));
+        let below = paths.iter().skip(1).filter_map(|path| self.subtree(path));
         all.extend(below.filter(|inner| inner.kind == self.kind).take(6).cloned());
         all
     }
@@ -144,7 +144,7 @@ impl Tree {
             best.paths(&mut Vec::new(), &mut paths);
             let mut found = None;
             'search: for path in &paths {
-                for other in best.at(path).into_iter().flat_map(Self::smaller) {
+                for other in best.subtree(path).into_iter().flat_map(Self::smaller_trees) {
                     if most == 0 {
                         return best;
                     }
@@ -165,7 +165,7 @@ impl Tree {
 }
 
 /// All items of a list, with a separator in between.
-pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, between: &str) -> String {
+pub(crate) fn join(items: impl IntoIterator<Item = impl Display>, between: &str) -> String {
     let mut text = String::new();
     for (index, item) in items.into_iter().enumerate() {
         let _ = write!(text, "{}{item}", if index == 0 { "" } else { between });

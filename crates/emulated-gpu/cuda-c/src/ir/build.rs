@@ -125,7 +125,7 @@ impl Builder {
         self.function.integer(ty, number)
     }
 
-    pub(crate) fn truth(&mut self, is: bool) -> Value {
+    pub(crate) fn bool_constant(&mut self, is: bool) -> Value {
         self.function.constant(Ty::Pred, u64::from(is))
     }
 

@@ -91,7 +91,7 @@ pub(crate) struct Dominators {
     pub(crate) preorder: Vec<BlockId>,
     /// The range of `preorder` that each block dominates: its own position, and the position after
     /// the last block that it dominates.
-    within: Vec<(u32, u32)>,
+    dominated_range: Vec<(u32, u32)>,
 }
 
 impl Dominators {
@@ -120,23 +120,23 @@ impl Dominators {
             within[block.0 as usize].0 = place;
             preorder.push(block);
             stack.push((block, true));
-            stack.extend(children.take(block.0).map(|child| (BlockId(child), false)));
+            stack.extend(children.take_list(block.0).map(|child| (BlockId(child), false)));
         }
-        Self { idom, number, preorder, within }
+        Self { idom, number, preorder, dominated_range: within }
     }
 
-    pub(crate) fn idom(&self, block: BlockId) -> BlockId {
+    pub(crate) fn immediate_dominator(&self, block: BlockId) -> BlockId {
         self.idom[block.0 as usize]
     }
 
     /// The position of a block in `preorder`.
     pub(crate) fn place(&self, block: BlockId) -> u32 {
-        self.within[block.0 as usize].0
+        self.dominated_range[block.0 as usize].0
     }
 
     /// Whether `a` dominates `b`. Both must be reachable.
     pub(crate) fn dominates(&self, a: BlockId, b: BlockId) -> bool {
-        let (start, end) = self.within[a.0 as usize];
+        let (start, end) = self.dominated_range[a.0 as usize];
         a == b || (start..end).contains(&self.place(b))
     }
 }
@@ -185,7 +185,7 @@ fn immediate_dominators(graph: &Graph) -> Vec<BlockId> {
         }
         buckets.push(semi[w as usize], w);
         ancestor[w as usize] = parent;
-        for v in buckets.take(parent) {
+        for v in buckets.take_list(parent) {
             let least = best(v, &mut ancestor, &mut label, &semi);
             idom[v as usize] = if semi[least as usize] < semi[v as usize] { least } else { parent };
         }
@@ -220,7 +220,7 @@ impl LinkedLists {
     }
 
     /// Empties a list and returns its numbers, the last one first.
-    fn take(&mut self, list: u32) -> impl Iterator<Item = u32> {
+    fn take_list(&mut self, list: u32) -> impl Iterator<Item = u32> {
         let mut next = std::mem::replace(&mut self.last[list as usize], u32::MAX);
         std::iter::from_fn(move || {
             let number = next;

@@ -57,7 +57,7 @@ impl Memory {
         }
     }
 
-    /// The type of the register that holds it.
+    /// The type of the register that holds a value of this type.
     pub(crate) fn ty(self) -> Ty {
         match self {
             Self::U8 | Self::S8 | Self::U16 | Self::S16 | Self::B32 => Ty::I32,
@@ -233,10 +233,9 @@ impl Template {
             && self.text.matches(&operand).count() == 1
     }
 
-    /// Returns, separately from the text, the results that are written before all arguments have
-    /// been read. `asm` marks them by `@move {result}, {operand};` at the start of the text.
-    /// Returns each with the operand, if any, that must be copied to it before the text runs; and
-    /// the rest of the text.
+    /// Splits the marks `@move {result}, {operand};` from the start of an `asm` text. Each names a
+    /// result that is written before all arguments have been read, and the operand, if any, that
+    /// must be copied to it before the text runs. Returns the marks and the rest of the text.
     pub(crate) fn moves(&self) -> (Vec<(usize, Option<usize>)>, &str) {
         let (mut moves, mut rest) = (Vec::new(), self.text.as_str());
         while let Some(after) = rest.strip_prefix("@move {") {
@@ -264,8 +263,8 @@ pub(crate) enum Passed {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Callee {
     pub(crate) name: Rc<str>,
-    pub(crate) takes: Vec<Passed>,
-    pub(crate) gives: Option<Passed>,
+    pub(crate) parameters: Vec<Passed>,
+    pub(crate) result: Option<Passed>,
 }
 
 /// The side effects of an instruction.

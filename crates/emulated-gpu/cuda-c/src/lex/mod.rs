@@ -65,17 +65,17 @@ pub(crate) const MAX_TOKENS: usize = 2_000_000;
 struct Lexer<'a> {
     text: &'a str,
     file: u32,
-    at: usize,
+    position: usize,
 }
 
 /// All tokens of a text, the last of which is [`TokenKind::End`].
 pub(crate) fn lex(text: &str, file: u32, problems: &mut Problems) -> Vec<Token> {
-    let mut lexer = Lexer { text, file, at: 0 };
+    let mut lexer = Lexer { text, file, position: 0 };
     let mut tokens = Vec::new();
     let (mut first, mut spaced) = (true, false);
     loop {
         lexer.skip_continuations();
-        let start = lexer.at;
+        let start = lexer.position;
         let Some(character) = lexer.peek() else { break };
         if character == '\n' {
             lexer.bump();
@@ -89,11 +89,11 @@ pub(crate) fn lex(text: &str, file: u32, problems: &mut Problems) -> Vec<Token> 
         }
         if lexer.rest().starts_with("/*") {
             match lexer.rest()[2..].find("*/") {
-                Some(end) => lexer.at += end + 4,
+                Some(end) => lexer.position += end + 4,
                 None => {
                     let span = lexer.span(start, start + 2);
                     problems.push(Problem::new(span, "this comment has no end").help("write `*/`"));
-                    lexer.at = text.len();
+                    lexer.position = text.len();
                 }
             }
             spaced = true;
@@ -105,7 +105,7 @@ pub(crate) fn lex(text: &str, file: u32, problems: &mut Problems) -> Vec<Token> 
             break;
         }
         let (kind, own) = lexer.token(character, problems);
-        let span = lexer.span(start, lexer.at);
+        let span = lexer.span(start, lexer.position);
         tokens.push(Token { kind, text: own.into(), span, first, spaced, hidden: None });
         (first, spaced) = (false, false);
     }
@@ -122,7 +122,7 @@ pub(crate) fn too_many_tokens(span: Span) -> Problem {
 
 impl Lexer<'_> {
     fn rest(&self) -> &str {
-        &self.text[self.at..]
+        &self.text[self.position..]
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
@@ -133,9 +133,9 @@ impl Lexer<'_> {
     fn skip_continuations(&mut self) {
         loop {
             if self.rest().starts_with("\\\n") {
-                self.at += 2;
+                self.position += 2;
             } else if self.rest().starts_with("\\\r\n") {
-                self.at += 3;
+                self.position += 3;
             } else {
                 return;
             }
@@ -148,7 +148,7 @@ impl Lexer<'_> {
 
     fn bump(&mut self) -> Option<char> {
         let character = self.peek()?;
-        self.at += character.len_utf8();
+        self.position += character.len_utf8();
         Some(character)
     }
 
@@ -171,7 +171,7 @@ impl Lexer<'_> {
 
     /// Appends characters to `own` while `belongs` accepts them; its arguments are the last
     /// character and the next one.
-    fn take(&mut self, own: &mut String, mut belongs: impl FnMut(char, char) -> bool) {
+    fn take_while(&mut self, own: &mut String, mut belongs: impl FnMut(char, char) -> bool) {
         loop {
             self.skip_continuations();
             let last = own.chars().next_back().unwrap_or(' ');
@@ -187,12 +187,12 @@ impl Lexer<'_> {
         let mut own = String::new();
         let after = self.rest().chars().nth(1).unwrap_or(' ');
         if character.is_alphabetic() || character == '_' || character == '$' {
-            self.take(&mut own, |_, c| c.is_alphanumeric() || c == '_' || c == '$');
+            self.take_while(&mut own, |_, c| c.is_alphanumeric() || c == '_' || c == '$');
             return (TokenKind::Word, own);
         }
         if character.is_ascii_digit() || character == '.' && after.is_ascii_digit() {
             let hexadecimal = character == '0' && (after == 'x' || after == 'X');
-            self.take(&mut own, |last, c| {
+            self.take_while(&mut own, |last, c| {
                 let exponent = if hexadecimal { "pP" } else { "eE" };
                 c.is_alphanumeric()
                     || matches!(c, '.' | '_' | '\'')
@@ -201,10 +201,10 @@ impl Lexer<'_> {
             return (TokenKind::Number, own);
         }
         if character == '"' || character == '\'' {
-            return self.quoted(character, problems);
+            return self.quoted_literal(character, problems);
         }
         if let Some(found) = PUNCTUATION.iter().find(|text| self.rest().starts_with(**text)) {
-            self.at += found.len();
+            self.position += found.len();
             return (TokenKind::Punctuation, (*found).to_owned());
         }
         self.bump();
@@ -214,8 +214,8 @@ impl Lexer<'_> {
         (kind, own)
     }
 
-    fn quoted(&mut self, quote: char, problems: &mut Problems) -> (TokenKind, String) {
-        let start = self.at;
+    fn quoted_literal(&mut self, quote: char, problems: &mut Problems) -> (TokenKind, String) {
+        let start = self.position;
         let mut own = String::new();
         own.extend(self.bump());
         loop {
@@ -223,7 +223,7 @@ impl Lexer<'_> {
             match self.peek() {
                 None | Some('\n') => {
                     let what = if quote == '"' { "string" } else { "character" };
-                    let span = self.span(start, self.at);
+                    let span = self.span(start, self.position);
                     problems.push(
                         Problem::new(span, format!("this {what} has no end on its line"))
                             .help(format!("close it with `{quote}`")),

@@ -159,7 +159,7 @@ impl Lowerer<'_> {
                 (None, []) => self.clear(&place.ty, address),
                 (None, [one]) => {
                     let typed = self.rvalue(one)?;
-                    self.put(&place, typed, one.span)?;
+                    self.store_converted(&place, typed, one.span)?;
                 }
                 (None, arguments) => {
                     let elements = arguments.iter().map(|one| (None, one.clone())).collect();

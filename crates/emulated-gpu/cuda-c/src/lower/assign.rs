@@ -51,7 +51,7 @@ impl Lowerer<'_> {
             let place = self.place(left, "`=`")?;
             self.check_writable(&place.ty, left.span)?;
             self.check_widened(&place.ty.ty, right, &typed);
-            self.put(&place, typed, right.span)?;
+            self.store_converted(&place, typed, right.span)?;
             return Ok(place);
         };
         let place = self.place(left, "an assignment")?;
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
                 let arguments = vec![own.clone(), typed.clone()];
                 if let Some(result) = self.overloaded(&name, arguments, &[left, right], span)? {
                     if !name.ends_with('=') {
-                        self.put(&place, result, span)?;
+                        self.store_converted(&place, result, span)?;
                     }
                     return Ok(place);
                 }
@@ -88,7 +88,12 @@ impl Lowerer<'_> {
     }
 
     /// Converts a value to the type of a place, and stores it there.
-    pub(super) fn put(&mut self, place: &Lvalue, typed: Typed, span: Span) -> Lowered<()> {
+    pub(super) fn store_converted(
+        &mut self,
+        place: &Lvalue,
+        typed: Typed,
+        span: Span,
+    ) -> Lowered<()> {
         if typed.ty == Type::Void {
             return self.error(span, "nothing is returned here that could be assigned", "");
         }

@@ -35,7 +35,7 @@ impl Lowerer<'_> {
         if !scope.is_empty() {
             self.require_arch(format_args!("`{name}`"), 60, span)?;
         }
-        self.count(name, arguments, if rest == "CAS" { 3 } else { 2 }, span)?;
+        self.check_argument_count(name, arguments, if rest == "CAS" { 3 } else { 2 }, span)?;
         let pointer = self.rvalue(&arguments[0])?;
         let to = match &pointer.ty {
             Type::Pointer(to) => (**to).clone(),

@@ -40,10 +40,10 @@ pub(super) fn names<'a>() -> impl Iterator<Item = &'a str> {
 pub(super) fn is_known(name: &str) -> bool {
     let scope = name.strip_suffix("_block").or_else(|| name.strip_suffix("_system"));
     let name = scope.filter(|name| name.starts_with("atomic")).unwrap_or(name);
-    names().any(|known| known == name) || is_make(name)
+    names().any(|known| known == name) || is_make_function(name)
 }
 
-fn is_make(name: &str) -> bool {
+fn is_make_function(name: &str) -> bool {
     name.strip_prefix("make_").is_some_and(|made| header_types().any(|name| name == made))
 }
 
@@ -147,8 +147,8 @@ impl Lowerer<'_> {
         if let Some(row) = rows().find(|row| row.0 == name) {
             return self.table_function(row, arguments, span).map(Some);
         }
-        if is_make(name) {
-            return self.make(&name[5..], arguments, span).map(Some);
+        if is_make_function(name) {
+            return self.call_make_function(&name[5..], arguments, span).map(Some);
         }
         for kind in [Self::memory_call, Self::simple_function, Self::shuffle, Self::atomic] {
             if let Some(found) = kind(self, name, arguments, span)? {
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
     }
 
     /// The conversion cost of calling a built-in function with these arguments, measured as in
-    /// `fitting`: the lowest cost of its overloads, or `None` if none accepts the arguments.
+    /// `viable_candidates`: the lowest cost of its overloads, or `None` if none accepts the arguments.
     pub(super) fn cost_of_built_in(&self, name: &str, given: &[Operand]) -> Option<u32> {
         let types: Vec<Type> = given.iter().map(decayed).collect();
         let sum = |wanted: &[Type]| {
@@ -179,7 +179,7 @@ impl Lowerer<'_> {
             let wanted: Vec<Type> = row.1.bytes().skip(1).map(type_of_letter).collect();
             return sum(&wanted);
         }
-        if is_make(name) {
+        if is_make_function(name) {
             let own = self.structs.get(&name[5..])?;
             let wanted: Vec<Type> = own.fields.iter().map(|field| field.ty.ty.clone()).collect();
             return sum(&wanted);
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
         (lanes && types.get(1).is_some_and(|ty| ty.scalar().is_some())).then_some(0)
     }
 
-    pub(super) fn count(
+    pub(super) fn check_argument_count(
         &mut self,
         name: &str,
         arguments: &[Expr],
@@ -242,7 +242,7 @@ impl Lowerer<'_> {
         if all {
             values.push(self.builder.integer(Ty::I32, -1));
         } else {
-            self.count(name, arguments, types.len() - 1, span)?;
+            self.check_argument_count(name, arguments, types.len() - 1, span)?;
         }
         for (argument, code) in arguments.iter().zip(&types.as_bytes()[1..]) {
             values.push(self.argument(argument, &type_of_letter(*code))?);
@@ -268,7 +268,7 @@ impl Lowerer<'_> {
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Typed> {
-        self.count(name, arguments, if operator.is_some() { 2 } else { 3 }, span)?;
+        self.check_argument_count(name, arguments, if operator.is_some() { 2 } else { 3 }, span)?;
         let floats = arguments.iter().map(|one| {
             let half = self.number(one, Scalar::Half)?;
             Ok(self.half_to_float(half))
@@ -281,11 +281,11 @@ impl Lowerer<'_> {
         Ok(Typed { ty: Type::Scalar(Scalar::Half), value: self.float_to_half(float) })
     }
 
-    fn make(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+    fn call_make_function(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         let Some(own) = self.structs.get(name).cloned() else {
             return self.error(span, format!("there is no type `{name}`"), "");
         };
-        self.count(&format!("make_{name}"), arguments, own.fields.len(), span)?;
+        self.check_argument_count(&format!("make_{name}"), arguments, own.fields.len(), span)?;
         let mut values = Vec::new();
         for (argument, field) in arguments.iter().zip(&own.fields) {
             values.push(self.argument(argument, &field.ty.ty)?);

@@ -35,7 +35,9 @@ impl Lowerer<'_> {
             if self.lookup(name).is_some() {
                 return self.call_value(callee, arguments, span);
             }
-            if let Some(found) = self.sibling(name, template.as_deref(), arguments, span)? {
+            if let Some(found) =
+                self.call_sibling_method(name, template.as_deref(), arguments, span)?
+            {
                 return Ok(found);
             }
         }
@@ -53,7 +55,7 @@ impl Lowerer<'_> {
         }
         let given = self.operands(arguments)?;
         if built_in {
-            let fitting = self.fitting(&own, &[], &given, None, span)?;
+            let fitting = self.viable_candidates(&own, &[], &given, None, span)?;
             let best = fitting.first().filter(|(_, chosen)| chosen.function.body.is_some());
             let best = best.map_or(u32::MAX, |(cost, _)| *cost);
             if self.cost_of_built_in(name, &given).is_some_and(|cost| 4 * cost < best) {
@@ -123,7 +125,8 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Option<u32>> {
         let Some(candidates) = self.functions.get(name).cloned() else { return Ok(None) };
-        let fitting = self.fitting(&candidates, &[], &as_operands(arguments), None, span)?;
+        let fitting =
+            self.viable_candidates(&candidates, &[], &as_operands(arguments), None, span)?;
         Ok(fitting.first().map(|(cost, _)| cost / 4))
     }
 
@@ -154,7 +157,9 @@ impl Lowerer<'_> {
         if self.is_out_of_line(chosen, own) {
             return self.call_out_of_line(chosen, given, written, this, span);
         }
-        self.deeper(span, |lowerer| lowerer.inline_call_inner(chosen, given, written, this, span))
+        self.one_level_deeper(span, |lowerer| {
+            lowerer.inline_call_inner(chosen, given, written, this, span)
+        })
     }
 
     fn inline_call_inner(
@@ -177,8 +182,9 @@ impl Lowerer<'_> {
         if library {
             self.library_call = Some(span);
         }
-        let result = self
-            .outside(bound, |lowerer| lowerer.bind_and_lower(chosen, given, written, own, span));
+        let result = self.in_outer_scope(bound, |lowerer| {
+            lowerer.bind_and_lower(chosen, given, written, own, span)
+        });
         if library {
             self.library_call = None;
         }
@@ -234,7 +240,9 @@ impl Lowerer<'_> {
                 },
             };
             let place = match operand {
-                Operand::Lvalue(place) if reference && Self::binds(&place.ty.ty, &ty.ty) => {
+                Operand::Lvalue(place)
+                    if reference && Self::reference_can_bind(&place.ty.ty, &ty.ty) =>
+                {
                     if place.ty.is_const && !ty.is_const {
                         let help = "make the parameter a `const` reference";
                         return self.error(
@@ -257,7 +265,7 @@ impl Lowerer<'_> {
                     let typed = self.read(operand);
                     let address = self.temporary(&ty.ty);
                     let place = Lvalue { ty: ty.clone().mutable(), address };
-                    self.put(&place, typed, place_of)?;
+                    self.store_converted(&place, typed, place_of)?;
                     Lvalue { ty, address }
                 }
             };

@@ -77,7 +77,7 @@ impl Lowerer<'_> {
                     ty,
                     value,
                 );
-                self.narrow(wide, to)
+                self.truncate_and_extend(wide, to)
             }
             (false, false) => {
                 let value = if from.size() < 8 && to.size() == 8 {
@@ -92,13 +92,13 @@ impl Lowerer<'_> {
                 } else {
                     value
                 };
-                self.narrow(value, to)
+                self.truncate_and_extend(value, to)
             }
         }
     }
 
     /// Truncates a 32-bit register to an integer of 8 or 16 bits, and extends it again.
-    fn narrow(&mut self, value: Value, to: Scalar) -> Value {
+    fn truncate_and_extend(&mut self, value: Value, to: Scalar) -> Value {
         let bits = (to.size() * 8) as u8;
         if bits >= 32 {
             return value;
@@ -122,11 +122,11 @@ impl Lowerer<'_> {
     /// The value of an expression as a condition (a predicate).
     pub(super) fn condition(&mut self, expr: &Expr) -> Lowered<Value> {
         let typed = self.rvalue(expr)?;
-        self.truth(&typed, expr.span)
+        self.to_condition(&typed, expr.span)
     }
 
     /// Converts a value to a condition (a predicate).
-    pub(super) fn truth(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
+    pub(super) fn to_condition(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
         match &typed.ty {
             Type::Enum(name, _) if self.scoped_enums.contains(name) => {
                 let message = format!("a `{name}` is an `enum class`, which isn't a condition");
@@ -137,7 +137,7 @@ impl Lowerer<'_> {
                 let zero = self.builder.integer(Ty::I64, 0);
                 Ok(self.builder.compare(Compare::Ne, CompareKind::Signed, typed.value, zero))
             }
-            Type::Null => Ok(self.builder.truth(false)),
+            Type::Null => Ok(self.builder.bool_constant(false)),
             Type::Struct(_)
                 if self.conversion(&typed.ty, &Type::Scalar(Scalar::Bool)).is_some() =>
             {
@@ -181,10 +181,10 @@ impl Lowerer<'_> {
     }
 
     /// Whether a reference to `to` may be bound to a place of type `from`.
-    pub(super) fn binds(from: &Type, to: &Type) -> bool {
+    pub(super) fn reference_can_bind(from: &Type, to: &Type) -> bool {
         match (from, to) {
             (Type::Array(a, n), Type::Array(b, m)) => {
-                n == m && (!a.is_const || b.is_const) && Self::binds(&a.ty, &b.ty)
+                n == m && (!a.is_const || b.is_const) && Self::reference_can_bind(&a.ty, &b.ty)
             }
             _ => from == to,
         }
@@ -232,7 +232,9 @@ impl Lowerer<'_> {
                 Type::Scalar(from) | Type::Enum(_, from),
                 Type::Scalar(into) | Type::Enum(_, into),
             ) => Ok(self.scalar_to_scalar(typed.value, *from, *into)),
-            (Type::Pointer(_) | Type::Null, Type::Scalar(Scalar::Bool)) => self.truth(&typed, span),
+            (Type::Pointer(_) | Type::Null, Type::Scalar(Scalar::Bool)) => {
+                self.to_condition(&typed, span)
+            }
             (Type::Pointer(_) | Type::Null, Type::Pointer(_)) => Ok(typed.value),
             (Type::Pointer(_) | Type::Null, Type::Scalar(into)) if into.is_integer() => {
                 Ok(self.scalar_to_scalar(typed.value, Scalar::UnsignedLong, *into))

@@ -158,7 +158,7 @@ impl Lowerer<'_> {
                     (Op::Call(callee), Some(args)) => {
                         let name = callee.name.clone();
                         let plain = |passed: &Passed| matches!(passed, Passed::Value(_));
-                        if !callee.takes.iter().chain(&callee.gives).all(plain) {
+                        if !callee.parameters.iter().chain(&callee.result).all(plain) {
                             return None;
                         }
                         let own = |lowerer: &Self| {

@@ -84,7 +84,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn operand(&mut self, expr: &Expr) -> Lowered<Operand> {
-        self.deeper(expr.span, |lowerer| lowerer.operand_inner(expr))
+        self.one_level_deeper(expr.span, |lowerer| lowerer.operand_inner(expr))
     }
 
     fn operand_inner(&mut self, expr: &Expr) -> Lowered<Operand> {
@@ -101,7 +101,9 @@ impl Lowerer<'_> {
                 };
                 Ok(Operand::Value(self.typed_constant(Type::Scalar(scalar), bits)))
             }
-            ExprKind::Bool(is) => value(Type::Scalar(Scalar::Bool), self.builder.truth(*is)),
+            ExprKind::Bool(is) => {
+                value(Type::Scalar(Scalar::Bool), self.builder.bool_constant(*is))
+            }
             ExprKind::Null => value(Type::Null, self.builder.integer(Ty::I64, 0)),
             ExprKind::String(bytes) => Ok(Operand::Lvalue(self.string(bytes))),
             ExprKind::Name(name, None) => self.variable(name, expr.span),
@@ -130,7 +132,9 @@ impl Lowerer<'_> {
                 self.member(base, name, *arrow, expr.span)
             }
             ExprKind::Call(callee, arguments) => self.call(callee, arguments, expr.span),
-            ExprKind::Cast(style, ty, operand) => self.written_cast(*style, ty, operand, expr.span),
+            ExprKind::Cast(style, ty, operand) => {
+                self.explicit_cast(*style, ty, operand, expr.span)
+            }
             ExprKind::Construct(ty, arguments) => {
                 self.construct(ty, arguments, expr.span).map(Operand::Value)
             }
@@ -169,8 +173,9 @@ impl Lowerer<'_> {
     fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Operand> {
         if let Some(name) = name.strip_prefix("::") {
             // `::name` is a variable outside of all functions, even if a local one hides it.
-            return self
-                .outside(HashMap::default(), |lowerer| lowerer.variable(&name.into(), span));
+            return self.in_outer_scope(HashMap::default(), |lowerer| {
+                lowerer.variable(&name.into(), span)
+            });
         }
         if let Some(symbol) = self.lookup(name).cloned() {
             return match self.operand_of(symbol) {
@@ -241,7 +246,7 @@ impl Lowerer<'_> {
         Lvalue { ty, address }
     }
 
-    fn written_cast(
+    fn explicit_cast(
         &mut self,
         style: CastStyle,
         ty: &crate::syntax::TypeExpr,

@@ -49,7 +49,7 @@ impl Lowerer<'_> {
         function: &Rc<Function>,
         template: HashMap<Rc<str>, Symbol>,
     ) -> Option<String> {
-        self.outside(template, |lowerer| lowerer.lower_kernel(function))
+        self.in_outer_scope(template, |lowerer| lowerer.lower_kernel(function))
     }
 
     fn lower_kernel(&mut self, function: &Rc<Function>) -> Option<String> {

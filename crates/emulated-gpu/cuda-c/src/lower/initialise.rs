@@ -156,7 +156,7 @@ impl Lowerer<'_> {
         }
         let address = self.temporary(&typed.ty);
         let mut place = Lvalue { ty: typed.ty.clone().into(), address };
-        self.put(&place, typed, init.span)?;
+        self.store_converted(&place, typed, init.span)?;
         place.ty.is_const = is_const;
         self.bind(&variable.name, Symbol::Variable(place));
         Ok(())
@@ -170,7 +170,9 @@ impl Lowerer<'_> {
         init: &Expr,
     ) -> Lowered<()> {
         match self.operand(init)? {
-            super::expression::Operand::Lvalue(place) if Self::binds(&place.ty.ty, &ty.ty) => {
+            super::expression::Operand::Lvalue(place)
+                if Self::reference_can_bind(&place.ty.ty, &ty.ty) =>
+            {
                 if place.ty.is_const && !ty.is_const {
                     let help = "make the reference `const` too";
                     return self.error(init.span, "this is `const`, and the reference isn't", help);
@@ -181,7 +183,7 @@ impl Lowerer<'_> {
                 let typed = self.read(other);
                 let address = self.temporary(&ty.ty);
                 let place = Lvalue { ty: ty.ty.clone().into(), address };
-                self.put(&place, typed, init.span)?;
+                self.store_converted(&place, typed, init.span)?;
                 self.bind(name, Symbol::Variable(Lvalue { ty, address }));
             }
             _ => {
@@ -287,7 +289,7 @@ impl Lowerer<'_> {
             (ExprKind::Construct(ty, arguments), _) => {
                 // `T x(a, b)`, or `T x = T(a, b)`.
                 let typed = self.construct(ty, arguments, init.span)?;
-                self.put(&place, typed, init.span)
+                self.store_converted(&place, typed, init.span)
             }
             (_, Type::Array(..)) => {
                 self.error(init.span, "an array needs a list of values", "write `= {a, b, …}`")
@@ -295,7 +297,7 @@ impl Lowerer<'_> {
             _ => {
                 let typed = self.rvalue(init)?;
                 self.check_widened(&place.ty.ty, init, &typed);
-                self.put(&place, typed, init.span)
+                self.store_converted(&place, typed, init.span)
             }
         }
     }

@@ -43,7 +43,7 @@ impl Lowerer<'_> {
                 continue;
             };
             let own = |lowerer: &mut Self| lowerer.types_of(&function.parameters);
-            if given.is_none() || self.outside(template.clone(), own)? == types {
+            if given.is_none() || self.in_outer_scope(template.clone(), own)? == types {
                 fitting.push(SelectedFunction { function: function.clone(), template });
             }
         }

@@ -30,7 +30,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Option<Typed>> {
         use BinaryOp::{FMax, FMin, MaxS, MaxU, MinS, MinU};
         let Some((count, wanted)) = simple_function(name) else { return Ok(None) };
-        self.count(name, arguments, count, span)?;
+        self.check_argument_count(name, arguments, count, span)?;
         let typed = arguments.iter().map(|one| self.rvalue(one)).collect::<Lowered<Vec<_>>>()?;
         let mut common = wanted;
         for (one, argument) in typed.iter().zip(arguments) {

@@ -19,7 +19,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Option<Typed>> {
         match name {
             "__ldg" | "__ldca" | "__ldcg" | "__ldcs" | "__ldlu" | "__ldcv" => {
-                self.count(name, arguments, 1, span)?;
+                self.check_argument_count(name, arguments, 1, span)?;
                 let place = self.pointed_to(name, &arguments[0])?;
                 if let Type::Struct(_) = place.ty.ty {
                     let address = self.temporary(&place.ty.ty);
@@ -29,11 +29,11 @@ impl Lowerer<'_> {
                 Ok(Some(self.read(Operand::Lvalue(place))))
             }
             "__stwb" | "__stcg" | "__stcs" | "__stwt" => {
-                self.count(name, arguments, 2, span)?;
+                self.check_argument_count(name, arguments, 2, span)?;
                 let place = self.pointed_to(name, &arguments[0])?;
                 self.check_writable(&place.ty, arguments[0].span)?;
                 let typed = self.rvalue(&arguments[1])?;
-                self.put(&place, typed, arguments[1].span)?;
+                self.store_converted(&place, typed, arguments[1].span)?;
                 Ok(Some(self.void()))
             }
             "memcpy" | "memmove" | "memset" => self.copy_bytes(name, arguments, span).map(Some),
@@ -53,7 +53,7 @@ impl Lowerer<'_> {
 
     /// `memcpy(to, from, 16)`, `memset(to, 0, 16)`
     fn copy_bytes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
-        self.count(name, arguments, 3, span)?;
+        self.check_argument_count(name, arguments, 3, span)?;
         let sets = name == "memset";
         let to = self.pointed_to(name, &arguments[0])?;
         self.check_writable(&to.ty, arguments[0].span)?;

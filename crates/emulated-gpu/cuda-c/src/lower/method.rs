@@ -109,14 +109,14 @@ impl Lowerer<'_> {
     }
 
     /// Calls a member function of the same struct without `this->`.
-    pub(super) fn sibling(
+    pub(super) fn call_sibling_method(
         &mut self,
         name: &Rc<str>,
         explicit: Option<&[TemplateArgument]>,
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Option<Operand>> {
-        let Some((this, to)) = self.this() else { return Ok(None) };
+        let Some((this, to)) = self.this_object() else { return Ok(None) };
         if methods_named(&to.ty, name).is_empty() {
             let Some(member) = self.member_of_this(name, span)? else { return Ok(None) };
             return self.call_operator(member, arguments, span).map(Some);
@@ -267,13 +267,13 @@ impl Lowerer<'_> {
         if let [only] = given.as_slice() {
             let typed = self.read(only.clone());
             if typed.ty == ty.ty {
-                return self.put(&Lvalue { ty, address: place.address }, typed, span);
+                return self.store_converted(&Lvalue { ty, address: place.address }, typed, span);
             }
             // A conversion operator is used before a constructor.
             if self.conversion_to(&typed.ty, &ty.ty).is_some() {
                 let value = self.converted(typed, &ty.ty, span)?;
                 let typed = Typed { ty: ty.ty.clone(), value };
-                return self.put(&Lvalue { ty, address: place.address }, typed, span);
+                return self.store_converted(&Lvalue { ty, address: place.address }, typed, span);
             }
         }
         let name = own.name.clone();

@@ -303,7 +303,11 @@ impl Lowerer<'_> {
         self.builder.span = self.library_call.unwrap_or(span);
     }
 
-    fn deeper<T>(&mut self, span: Span, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+    fn one_level_deeper<T>(
+        &mut self,
+        span: Span,
+        inner: impl FnOnce(&mut Self) -> Lowered<T>,
+    ) -> Lowered<T> {
         if self.depth >= MAX_NESTING {
             return self.error(
                 span,

@@ -16,7 +16,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Typed> {
         let typed = self.rvalue(operand)?;
         if operator == Unary::Not {
-            let truth = self.truth(&typed, operand.span)?;
+            let truth = self.to_condition(&typed, operand.span)?;
             let value = self.builder.unary(UnaryOp::Not, truth);
             return Ok(Typed { ty: Type::Scalar(Scalar::Bool), value });
         }
@@ -335,7 +335,7 @@ impl Lowerer<'_> {
         let (more, join) = (self.builder.new_block(), self.builder.new_block());
         let result = self.builder.function.block_param(join, Ty::Pred);
         let is_and = operator == Binary::LogicalAnd;
-        let known = self.builder.truth(!is_and);
+        let known = self.builder.bool_constant(!is_and);
         let over = Target { block: join, args: vec![known] };
         let into = Target { block: more, args: Vec::new() };
         let (yes, no) = if is_and { (into, over) } else { (over, into) };
@@ -347,8 +347,8 @@ impl Lowerer<'_> {
         // If both operands are constant, so is the result, for constant expressions.
         let function = &self.builder.function;
         let value = match (function.constant_of(a), function.constant_of(b)) {
-            (Some(a), Some(b)) if is_and => self.builder.truth(a == 1 && b == 1),
-            (Some(a), Some(b)) => self.builder.truth(a == 1 || b == 1),
+            (Some(a), Some(b)) if is_and => self.builder.bool_constant(a == 1 && b == 1),
+            (Some(a), Some(b)) => self.builder.bool_constant(a == 1 || b == 1),
             _ => result,
         };
         Ok(Typed { ty: Type::Scalar(Scalar::Bool), value })

@@ -118,10 +118,11 @@ impl Lowerer<'_> {
         let function = chosen.function.clone();
         let mut values: Vec<Value> = this.iter().map(|(address, _)| *address).collect();
         let mut takes: Vec<Passed> = this.iter().map(|_| Passed::Value(Ty::I64)).collect();
-        let (places, (result, reference)) = self.outside(chosen.template.clone(), |lowerer| {
-            let places = lowerer.bind_arguments(&function, given, written, span)?;
-            Ok((places, lowerer.resolve(&function.result, function.span)?))
-        })?;
+        let (places, (result, reference)) =
+            self.in_outer_scope(chosen.template.clone(), |lowerer| {
+                let places = lowerer.bind_arguments(&function, given, written, span)?;
+                Ok((places, lowerer.resolve(&function.result, function.span)?))
+            })?;
         for (_, place, is_reference) in places {
             let passed = self.passing_of(&place.ty.ty, is_reference);
             let in_memory = is_reference || matches!(passed, Passed::Struct { .. });
@@ -133,12 +134,13 @@ impl Lowerer<'_> {
         }
         self.set_place(span);
         if result.ty == Type::Void {
-            let callee = Callee { name, takes, gives: None };
+            let callee = Callee { name, parameters: takes, result: None };
             self.builder.op(Op::Call(callee.into()), Ty::None, values);
             return Ok(Operand::Value(self.void()));
         }
         let gives = self.passing_of(&result.ty, reference);
-        let callee = Op::Call(Callee { name, takes, gives: Some(gives.clone()) }.into());
+        let callee =
+            Op::Call(Callee { name, parameters: takes, result: Some(gives.clone()) }.into());
         if reference {
             let address = self.builder.op(callee, Ty::I64, values);
             return Ok(Operand::Lvalue(Lvalue { ty: result, address }));
@@ -185,7 +187,7 @@ impl Lowerer<'_> {
             let around = std::mem::replace(&mut self.builder, own);
             let (frames, depth) =
                 (std::mem::take(&mut self.frames), std::mem::take(&mut self.depth));
-            let result = self.outside(chosen.template.clone(), |lowerer| {
+            let result = self.in_outer_scope(chosen.template.clone(), |lowerer| {
                 lowerer.body_out_of_line(&chosen, this)
             });
             (self.frames, self.depth) = (frames, depth);

@@ -47,7 +47,7 @@ impl Lowerer<'_> {
         own: Option<&QualifiedType>,
         span: Span,
     ) -> Lowered<SelectedFunction> {
-        let best = self.fitting(candidates, explicit, given, own, span)?;
+        let best = self.viable_candidates(candidates, explicit, given, own, span)?;
         let ambiguous = best.len() > 1 && best[0].0 == best[1].0;
         match best.into_iter().next() {
             Some(_) if ambiguous => {
@@ -57,13 +57,13 @@ impl Lowerer<'_> {
                 self.error(span, message, "cast the arguments to the types of one of them")
             }
             Some((_, chosen)) => self.specialisation(chosen, candidates, span),
-            None => self.none_fits(name, candidates, given, span),
+            None => self.no_viable_candidate(name, candidates, given, span),
         }
     }
 
     /// The candidates that accept the arguments, with their conversion costs, the cheapest first. A
     /// cost below 4 means that nothing is converted.
-    pub(super) fn fitting(
+    pub(super) fn viable_candidates(
         &mut self,
         candidates: &[Rc<Function>],
         explicit: &[TemplateArgument],
@@ -128,7 +128,7 @@ impl Lowerer<'_> {
         Ok(chosen)
     }
 
-    fn none_fits<T>(
+    fn no_viable_candidate<T>(
         &mut self,
         name: &str,
         candidates: &[Rc<Function>],
@@ -156,7 +156,7 @@ impl Lowerer<'_> {
 
     /// The total cost of converting the arguments; `None` if one can't be converted.
     fn total_cost(&mut self, chosen: &SelectedFunction, given: &[Operand]) -> Lowered<Option<u32>> {
-        self.outside(chosen.template.clone(), |lowerer| {
+        self.in_outer_scope(chosen.template.clone(), |lowerer| {
             let mut total = 0;
             for (parameter, operand) in chosen.function.parameters.iter().zip(given) {
                 let (ty, reference) = lowerer.resolve(&parameter.ty, parameter.span)?;
@@ -172,7 +172,10 @@ impl Lowerer<'_> {
     /// The cost of converting an argument to the type of its parameter.
     fn argument_cost(&self, operand: &Operand, ty: &QualifiedType, reference: bool) -> Option<u32> {
         let is_place = matches!(operand, Operand::Lvalue(_));
-        if reference && Self::binds(&type_of(operand), &ty.ty) && (is_place || ty.is_const) {
+        if reference
+            && Self::reference_can_bind(&type_of(operand), &ty.ty)
+            && (is_place || ty.is_const)
+        {
             return Some(0);
         }
         if reference && !ty.is_const {
@@ -217,7 +220,7 @@ impl Lowerer<'_> {
             }
             let Some(default) = &parameter.default else { return Ok(None) };
             // A default may refer to earlier parameters.
-            let symbol = self.outside(found.clone(), |lowerer| {
+            let symbol = self.in_outer_scope(found.clone(), |lowerer| {
                 lowerer.template_argument(parameter, default, span)
             })?;
             found.insert(parameter.name.clone(), symbol);

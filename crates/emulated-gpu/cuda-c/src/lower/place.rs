@@ -162,7 +162,7 @@ impl Lowerer<'_> {
     }
 
     /// The variable `this`, and the type of the object; `None` outside of member functions.
-    pub(super) fn this(&self) -> Option<(Lvalue, QualifiedType)> {
+    pub(super) fn this_object(&self) -> Option<(Lvalue, QualifiedType)> {
         let Some(Symbol::Variable(this)) = self.lookup("this") else { return None };
         let Type::Pointer(to) = &this.ty.ty else { return None };
         Some((this.clone(), self.completed(to)))
@@ -183,7 +183,7 @@ impl Lowerer<'_> {
         name: &Rc<str>,
         span: Span,
     ) -> Lowered<Option<Operand>> {
-        let Some((this, to)) = self.this() else { return Ok(None) };
+        let Some((this, to)) = self.this_object() else { return Ok(None) };
         let Type::Struct(own) = &to.ty else { return Ok(None) };
         if own.member(name).is_none() {
             return Ok(None);

@@ -105,7 +105,7 @@ impl Lowerer<'_> {
 
     /// Lowers the call that `assert` makes if its condition is false.
     pub(super) fn assert_fail(&mut self, arguments: &[Expr], span: Span) -> Lowered<Typed> {
-        self.count("__assert_fail", arguments, 3, span)?;
+        self.check_argument_count("__assert_fail", arguments, 3, span)?;
         let mut values = Vec::new();
         for argument in arguments {
             let typed = self.rvalue(argument)?;
@@ -123,7 +123,7 @@ impl Lowerer<'_> {
     fn call_driver(&mut self, name: &str, result: Ty, values: Vec<Value>) -> Value {
         let takes = values.iter().map(|value| Passed::Value(self.builder.ty(*value))).collect();
         let gives = (result != Ty::None).then_some(Passed::Value(result));
-        let callee = Callee { name: name.into(), takes, gives };
+        let callee = Callee { name: name.into(), parameters: takes, result: gives };
         self.builder.op(Op::Call(callee.into()), result, values)
     }
 }

@@ -104,7 +104,7 @@ impl Lowerer<'_> {
     fn match_lanes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.require_arch(format_args!("`{name}`"), 70, span)?;
         let all = name == "__match_all_sync";
-        self.count(name, arguments, if all { 3 } else { 2 }, span)?;
+        self.check_argument_count(name, arguments, if all { 3 } else { 2 }, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
         let value = self.rvalue(&arguments[1])?;
         let wide = value.ty.size() == 8;
@@ -148,7 +148,7 @@ impl Lowerer<'_> {
 
     fn reduce_lanes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.require_arch(format_args!("`{name}`"), 80, span)?;
-        self.count(name, arguments, 2, span)?;
+        self.check_argument_count(name, arguments, 2, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
         let typed = self.rvalue(&arguments[1])?;
         let unsigned = typed.ty.scalar() == Some(Scalar::UnsignedInt);

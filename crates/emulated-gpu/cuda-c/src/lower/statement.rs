@@ -25,7 +25,7 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn statement(&mut self, statement: &Statement) -> Lowered<()> {
-        self.deeper(statement.span, |lowerer| lowerer.statement_inner(statement))
+        self.one_level_deeper(statement.span, |lowerer| lowerer.statement_inner(statement))
     }
 
     fn statement_inner(&mut self, statement: &Statement) -> Lowered<()> {
@@ -75,11 +75,11 @@ impl Lowerer<'_> {
             StatementKind::Case(case) => self.case(case, statement.span),
             StatementKind::Break => {
                 let to = self.frames.last().and_then(|frame| frame.breaks.last().copied());
-                self.leave(to, statement.span, "break")
+                self.break_or_continue(to, statement.span, "break")
             }
             StatementKind::Continue => {
                 let to = self.frames.last().and_then(|frame| frame.continues.last().copied());
-                self.leave(to, statement.span, "continue")
+                self.break_or_continue(to, statement.span, "continue")
             }
             StatementKind::Return(value) => self.lower_return(value.as_ref(), statement.span),
             StatementKind::Goto(label) => {
@@ -129,7 +129,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn leave(&mut self, to: Option<BlockId>, span: Span, word: &str) -> Lowered<()> {
+    fn break_or_continue(&mut self, to: Option<BlockId>, span: Span, word: &str) -> Lowered<()> {
         let Some(to) = to else {
             return self.error(
                 span,

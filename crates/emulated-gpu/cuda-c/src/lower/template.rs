@@ -45,7 +45,11 @@ impl Lowerer<'_> {
     }
 
     /// Runs `inner` with only the names outside of functions visible, plus `bound`.
-    pub(super) fn outside<T>(&mut self, bound: Bindings, inner: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn in_outer_scope<T>(
+        &mut self,
+        bound: Bindings,
+        inner: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let caller = self.scopes.split_off(1);
         self.scopes.push(bound);
         let result = inner(self);
@@ -78,8 +82,8 @@ impl Lowerer<'_> {
                 format!("the template `{name}` is declared, but not defined for these arguments");
             return self.error(span, message, "define it before it is used");
         };
-        let own = self.deeper(span, |lowerer| {
-            lowerer.outside(bound, |lowerer| {
+        let own = self.one_level_deeper(span, |lowerer| {
+            lowerer.in_outer_scope(bound, |lowerer| {
                 lowerer.define_struct(&declaration, Some((name.clone(), given)))
             })
         })?;
@@ -107,7 +111,7 @@ impl Lowerer<'_> {
         for (index, parameter) in parameters.iter().enumerate() {
             let symbol = match (arguments.get(index), &parameter.default) {
                 (Some(argument), _) => self.template_argument(parameter, argument, span)?,
-                (None, Some(default)) => self.outside(bound.clone(), |lowerer| {
+                (None, Some(default)) => self.in_outer_scope(bound.clone(), |lowerer| {
                     lowerer.template_argument(parameter, default, span)
                 })?,
                 (None, None) => {
@@ -136,7 +140,7 @@ impl Lowerer<'_> {
         let mut fitting: Vec<(Rc<StructTemplate>, Bindings)> = Vec::new();
         for template in all {
             let Some(patterns) = &template.arguments else { continue };
-            if let Some(bound) = self.fits(template, patterns, given, span)? {
+            if let Some(bound) = self.match_specialisation(template, patterns, given, span)? {
                 fitting.push((template.clone(), bound));
             }
         }
@@ -155,7 +159,7 @@ impl Lowerer<'_> {
     }
 
     /// Deduces the parameters of a partial specialisation; `None` if it is for other arguments.
-    fn fits(
+    fn match_specialisation(
         &mut self,
         template: &Rc<StructTemplate>,
         patterns: &[TemplateArgument],
@@ -170,7 +174,7 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         // The patterns must equal the arguments when the deduced parameters are inserted.
-        let same = self.outside(found.clone(), |lowerer| {
+        let same = self.in_outer_scope(found.clone(), |lowerer| {
             for (pattern, value) in patterns.iter().zip(given) {
                 let same = match (pattern, value) {
                     (TemplateArgument::Type(ty), TemplateValue::Type(own)) => {

@@ -76,7 +76,7 @@ impl Lowerer<'_> {
             TypeExpr::Auto => {
                 return self.error(span, "`auto` needs an initial value here", "write the type");
             }
-            TypeExpr::Named(name, place) => (self.named(name, *place)?, false),
+            TypeExpr::Named(name, place) => (self.resolve_named(name, *place)?, false),
             TypeExpr::Applied(name, arguments, place) => {
                 (self.instantiate(name, arguments, *place)?.into(), false)
             }
@@ -122,7 +122,7 @@ impl Lowerer<'_> {
         Ok(bits)
     }
 
-    fn named(&mut self, name: &Rc<str>, span: Span) -> Lowered<QualifiedType> {
+    fn resolve_named(&mut self, name: &Rc<str>, span: Span) -> Lowered<QualifiedType> {
         if let Some(Symbol::Alias(ty)) = self.lookup(name) {
             return Ok(ty.clone());
         }

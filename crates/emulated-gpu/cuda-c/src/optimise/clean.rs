@@ -4,7 +4,7 @@
 use super::rewrite::Replacements;
 use crate::ir::{BlockId, Function, Graph, Target, Terminator, UnaryOp};
 
-/// Returns whether anything changed.
+/// Simplifies the control flow graph, and returns whether anything changed.
 pub(super) fn run(function: &mut Function) -> bool {
     let mut any = false;
     for _ in 0..20 {

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-use super::rewrite::homes;
+use super::rewrite::defining_blocks;
 use crate::ir::{Access, BlockId, Function, Inst, Memory, NaturalLoop, Op, Terminator, Ty, Value};
 
 /// A value that is stored in memory.
@@ -14,7 +14,7 @@ struct DemotedValue {
 
 /// Demotes the values that are computed in a loop and used after it.
 pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
-    let homes = homes(function);
+    let homes = defining_blocks(function);
     let inside = |value: Value| own.blocks.contains(&homes[value.0 as usize]);
     let mut outside: Vec<Value> = Vec::new();
     let mut seen: HashSet<Value> = HashSet::default();

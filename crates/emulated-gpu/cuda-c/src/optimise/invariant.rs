@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet as HashSet;
 
 use super::Budget;
-use super::rewrite::homes;
+use super::rewrite::defining_blocks;
 use crate::ir::{
     BlockId, Dominators, Effect, Function, Graph, NaturalLoop, Op, Target, Terminator, Value,
     natural_loops,
@@ -77,7 +77,7 @@ fn hoist(
     own: &NaturalLoop,
     before: BlockId,
 ) {
-    let homes = homes(function);
+    let homes = defining_blocks(function);
     let acts = own.blocks.iter().any(|id| {
         function
             .block(*id)

@@ -48,21 +48,21 @@ impl Budget {
     fn visit(&mut self, function: &Function, loops: &[NaturalLoop]) -> bool {
         // The graph, the dominators and the loops take more time per block than per value.
         let blocks: usize = loops.iter().map(|own| 4 * own.blocks.len()).sum();
-        spend(&mut self.visits, function.values.len() + 16 * function.blocks.len() + blocks)
+        spend_budget(&mut self.visits, function.values.len() + 16 * function.blocks.len() + blocks)
     }
 
     /// Takes the cost of unrolling a loop, for which the function is analysed several times.
     fn unroll(&mut self, function: &Function) -> bool {
-        spend(&mut self.visits, 8 * (function.values.len() + 16 * function.blocks.len()))
+        spend_budget(&mut self.visits, 8 * (function.values.len() + 16 * function.blocks.len()))
     }
 
     /// Takes the cost of copying `count` instructions.
     fn copy(&mut self, count: usize) -> bool {
-        spend(&mut self.copies, count)
+        spend_budget(&mut self.copies, count)
     }
 }
 
-fn spend(budget: &mut usize, count: usize) -> bool {
+fn spend_budget(budget: &mut usize, count: usize) -> bool {
     let left = budget.checked_sub(count);
     *budget = left.unwrap_or(0);
     left.is_some()

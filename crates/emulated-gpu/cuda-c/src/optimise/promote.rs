@@ -125,9 +125,11 @@ fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
             let mut at = pred;
             // If a block has been visited on the path from another predecessor, so has the rest of
             // the path.
-            while at != dominators.idom(block) && frontiers[at.0 as usize].last() != Some(&block) {
+            while at != dominators.immediate_dominator(block)
+                && frontiers[at.0 as usize].last() != Some(&block)
+            {
                 frontiers[at.0 as usize].push(block);
-                at = dominators.idom(at);
+                at = dominators.immediate_dominator(at);
             }
         }
     }

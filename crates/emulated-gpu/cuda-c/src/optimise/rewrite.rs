@@ -57,7 +57,7 @@ impl Replacements {
 }
 
 /// The block in which each value is defined; the entry for constants.
-pub(super) fn homes(function: &Function) -> Vec<BlockId> {
+pub(super) fn defining_blocks(function: &Function) -> Vec<BlockId> {
     let mut homes = vec![Function::ENTRY; function.values.len()];
     for id in function.ids() {
         let block = function.block(id);

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::Budget;
 use super::invariant::{each_loop, preheader};
-use super::rewrite::homes;
+use super::rewrite::defining_blocks;
 use crate::ir::{
     BinaryOp, BlockId, Compare, CompareKind, Convert, Dominators, Function, Graph, NaturalLoop, Op,
     Terminator, Ty, Value,
@@ -39,7 +39,7 @@ struct LoopReduction<'a> {
 fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: &NaturalLoop) {
     let latch = own.latches[0];
     let before = preheader(function, graph, own);
-    let homes = homes(function);
+    let homes = defining_blocks(function);
     let span = function.block(own.header).span;
     let mut reduction = LoopReduction {
         function,
@@ -71,7 +71,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
             };
             let base = reduction.without_constant(address);
             let is_counter = reduction.counters.contains_key(&base);
-            if !is_counter && reduction.inside(base) && seen.insert(base) {
+            if !is_counter && reduction.is_in_loop(base) && seen.insert(base) {
                 found.push(base);
             }
         }
@@ -99,7 +99,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
 }
 
 impl LoopReduction<'_> {
-    fn inside(&self, value: Value) -> bool {
+    fn is_in_loop(&self, value: Value) -> bool {
         !matches!(self.function.inst(value).op, Op::Const(_))
             && self.homes.get(value.0 as usize).is_some_and(|home| self.own.blocks.contains(home))
     }
@@ -131,7 +131,7 @@ impl LoopReduction<'_> {
         for (index, &param) in params.iter().enumerate() {
             let inst = self.function.inst(again[index]).clone();
             let adds = matches!(inst.op, Op::Binary(BinaryOp::Add, _) | Op::PtrAdd);
-            if adds && inst.args[0] == param && !self.inside(inst.args[1]) {
+            if adds && inst.args[0] == param && !self.is_in_loop(inst.args[1]) {
                 self.counters.insert(param, (first[index], inst.args[1]));
                 if let Terminator::Branch { condition, yes, .. } = &self.function.block(latch).end {
                     // `next < limit` is an unsigned comparison, and the step is 1: the counter
@@ -161,7 +161,7 @@ impl LoopReduction<'_> {
     /// The distance by which a value grows in each iteration, computed before the loop; `None` if
     /// it isn't always the same.
     fn stride(&mut self, value: Value, depth: u32) -> Option<Value> {
-        if !self.inside(value) {
+        if !self.is_in_loop(value) {
             let ty = self.function.inst(value).ty;
             return Some(self.function.constant(ty, 0));
         }
@@ -190,10 +190,10 @@ impl LoopReduction<'_> {
             }
             Op::Binary(BinaryOp::Mul, _) => {
                 let (mut a, mut b) = (inst.args[0], inst.args[1]);
-                if self.inside(b) {
+                if self.is_in_loop(b) {
                     std::mem::swap(&mut a, &mut b);
                 }
-                if self.inside(b) {
+                if self.is_in_loop(b) {
                     return None;
                 }
                 let stride = self.stride(a, depth)?;
@@ -221,7 +221,7 @@ impl LoopReduction<'_> {
 
     /// Whether no operation that leads from the counter to this value can overflow.
     fn exact(&mut self, value: Value, depth: u32) -> bool {
-        if !self.inside(value) {
+        if !self.is_in_loop(value) {
             return true;
         }
         if depth > 24 {
@@ -265,7 +265,7 @@ impl LoopReduction<'_> {
         made: &mut HashMap<Value, Value>,
         depth: u32,
     ) -> Option<Value> {
-        if !self.inside(value) {
+        if !self.is_in_loop(value) {
             return Some(value);
         }
         if let Some((start, _)) = self.counters.get(&value) {

@@ -190,7 +190,7 @@ fn evaluate(
 }
 
 /// The copy of a value in the copy of a loop; the value itself if it is computed outside the loop.
-pub(super) fn mapped(values: &HashMap<Value, Value>, value: Value) -> Value {
+pub(super) fn copy_of(values: &HashMap<Value, Value>, value: Value) -> Value {
     values.get(&value).copied().unwrap_or(value)
 }
 
@@ -222,7 +222,7 @@ pub(super) fn copy(
         for value in function.block(id).insts.clone() {
             let mut inst = function.inst(value).clone();
             for arg in &mut inst.args {
-                *arg = mapped(values, *arg);
+                *arg = copy_of(values, *arg);
             }
             let same = function.value(inst);
             function.block_mut(new).insts.push(same);
@@ -233,7 +233,7 @@ pub(super) fn copy(
         let new = blocks[&id];
         let mut end = function.block(id).end.clone();
         for value in end.values_mut() {
-            *value = mapped(values, *value);
+            *value = copy_of(values, *value);
         }
         for target in end.targets_mut() {
             if target.block != own.header {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::Budget;
 use super::demote::demote;
 use super::invariant::preheader;
-use super::unroll::mapped;
+use super::unroll::copy_of;
 use crate::ir::{
     BinaryOp, BlockId, Compare, CompareKind, Dominators, Effect, Function, Graph, Inst,
     NaturalLoop, Op, Target, Terminator, Ty, Unrolling, Value, natural_loops,
@@ -64,7 +64,7 @@ struct Counter {
     compare: Compare,
 }
 
-fn counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
+fn find_counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
     let block = function.block(own.header);
     let Terminator::Branch { condition, yes, no } = &block.end else { return None };
     if yes.block != own.header || no.block == own.header {
@@ -87,7 +87,7 @@ fn counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
 }
 
 fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
-    let Some(found) = counter(function, own) else { return false };
+    let Some(found) = find_counter(function, own) else { return false };
     debug_assert_eq!(found.step, 1);
     split_exit(function, own.header);
     demote(function, own);
@@ -130,7 +130,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
         let mut values: HashMap<Value, Value> =
             params.iter().copied().zip(now.iter().copied()).collect();
         copy_insts(function, own.header, main, &mut values);
-        now = again.args.iter().map(|value| mapped(&values, *value)).collect();
+        now = again.args.iter().map(|value| copy_of(&values, *value)).collect();
     }
     let many = function.constant(ty, by.wrapping_neg());
     let left_now = function.push(main, Op::binary(BinaryOp::Add), ty, vec![left, many], span);
@@ -164,7 +164,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     let single_next =
         function.push(single, Op::binary(BinaryOp::Add), ty, vec![single_left, minus], span);
     let on = function.push(single, different.clone(), Ty::Pred, vec![single_next, zero], span);
-    let mut back: Vec<Value> = again.args.iter().map(|value| mapped(&values, *value)).collect();
+    let mut back: Vec<Value> = again.args.iter().map(|value| copy_of(&values, *value)).collect();
     back.push(single_next);
     function.block_mut(single).end = Terminator::Branch {
         condition: on,
@@ -211,7 +211,7 @@ fn copy_insts(
 ) {
     for value in function.block(from).insts.clone() {
         let Inst { op, ty, args, span } = function.inst(value).clone();
-        let args = args.iter().map(|arg| mapped(values, *arg)).collect();
+        let args = args.iter().map(|arg| copy_of(values, *arg)).collect();
         let same = if op.effect() == Effect::None {
             function.push(to, op, ty, args, span)
         } else {

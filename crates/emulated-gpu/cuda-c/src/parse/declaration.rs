@@ -41,7 +41,7 @@ impl Parser<'_> {
             self.bump();
         }
         let (name, span) = if self.peek().kind == TokenKind::Word {
-            let defines = self.ahead(1).is("{") || self.ahead(1).is(":");
+            let defines = self.peek_ahead(1).is("{") || self.peek_ahead(1).is(":");
             if defines { self.word("the enum's name")? } else { self.path("the enum's name")? }
         } else {
             (self.unnamed("enum"), self.span())
@@ -75,7 +75,7 @@ impl Parser<'_> {
 
     /// A list in braces: `{a, b}`, `{.x = a}`.
     pub(super) fn list(&mut self) -> Parsed<Expr> {
-        self.deeper(|parser| {
+        self.one_level_deeper(|parser| {
             let start = parser.span();
             parser.expect("{", "before the list")?;
             let elements = parser.separated("}", |parser| {
@@ -87,7 +87,7 @@ impl Parser<'_> {
                 Ok((name, parser.initialiser()?))
             })?;
             parser.expect("}", "after the list")?;
-            parser.expr(ExprKind::List(elements), start.to(parser.last()))
+            parser.expr(ExprKind::List(elements), start.until(parser.last()))
         })
     }
 
@@ -169,7 +169,7 @@ impl Parser<'_> {
             } else if self.is("(") {
                 let start = self.bump().span;
                 let arguments = self.arguments(")")?;
-                let span = start.to(self.last());
+                let span = start.until(self.last());
                 Some(self.expr(ExprKind::Construct(declarator.ty.clone(), arguments), span)?)
             } else {
                 None
@@ -202,9 +202,9 @@ impl Parser<'_> {
             let problem = Problem::new(self.span(), "this function has no name");
             return self.fail(problem.help("write its name before the parameters"));
         }
-        self.inside += 1;
+        self.enclosing_bodies += 1;
         let result = self.function_inner(specifiers, declarator, template, specialises);
-        self.inside -= 1;
+        self.enclosing_bodies -= 1;
         result
     }
 
@@ -254,7 +254,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Parameter>> {
-        if self.is("void") && self.ahead(1).is(")") {
+        if self.is("void") && self.peek_ahead(1).is(")") {
             self.bump();
         }
         let parameters = self.separated(")", |parser| {
@@ -275,7 +275,7 @@ impl Parser<'_> {
             };
             parser.declare(&declarator.name, Name::Value);
             let (name, restrict) = (declarator.name, declarator.restrict);
-            let span = if name.is_empty() { start.to(parser.last()) } else { declarator.span };
+            let span = if name.is_empty() { start.until(parser.last()) } else { declarator.span };
             Ok(Parameter { ty, name, restrict, default, span })
         })?;
         self.expect(")", "after the parameters")?;

@@ -20,7 +20,7 @@ pub(super) struct Declarator {
 
 impl Parser<'_> {
     pub(super) fn declarator(&mut self, base: &TypeExpr) -> Parsed<Declarator> {
-        self.deeper(|parser| parser.declarator_inner(base))
+        self.one_level_deeper(|parser| parser.declarator_inner(base))
     }
 
     fn declarator_inner(&mut self, base: &TypeExpr) -> Parsed<Declarator> {
@@ -57,8 +57,8 @@ impl Parser<'_> {
         }
         // In `(*name)[4]`, the part in parentheses applies to the type that `[4]` completes, so the
         // text after the parentheses is read first.
-        if self.is("(") && (self.ahead(1).is("*") || self.ahead(1).is("&")) {
-            let inner = self.at + 1;
+        if self.is("(") && (self.peek_ahead(1).is("*") || self.peek_ahead(1).is("&")) {
+            let inner = self.position + 1;
             self.skip_brackets()?;
             if self.is("(") {
                 let problem = Problem::new(self.span(), "pointers to functions aren't supported");
@@ -66,10 +66,10 @@ impl Parser<'_> {
                     .fail(problem.help("write a template over the function, or a `switch`"));
             }
             let around = self.lengths(ty)?;
-            let after = std::mem::replace(&mut self.at, inner);
+            let after = std::mem::replace(&mut self.position, inner);
             let found = self.declarator(&around)?;
             self.expect(")", "after the name")?;
-            self.at = after;
+            self.position = after;
             return Ok(found);
         }
         if self.is("[") && matches!(base, TypeExpr::Auto) {
@@ -103,7 +103,7 @@ impl Parser<'_> {
         if token.is("(") || token.is("[") {
             text.push_str(&self.bump().text);
         }
-        Ok((text.into(), start.to(self.last())))
+        Ok((text.into(), start.until(self.last())))
     }
 
     /// The lengths `[2][3]` after a name. The last one is the innermost.

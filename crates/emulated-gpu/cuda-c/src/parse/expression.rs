@@ -40,26 +40,26 @@ impl Parser<'_> {
         let mut left = self.assignment()?;
         while self.accept(",") {
             let right = self.assignment()?;
-            let span = left.span.to(right.span);
+            let span = left.span.until(right.span);
             left = self.expr(ExprKind::Comma(Box::new(left), Box::new(right)), span)?;
         }
         Ok(left)
     }
 
     pub(super) fn assignment(&mut self) -> Parsed<Expr> {
-        self.deeper(|parser| {
+        self.one_level_deeper(|parser| {
             let left = parser.conditional()?;
             let found = ASSIGNMENTS.iter().find(|(text, _)| parser.is(text));
             let Some((_, operator)) = found else { return Ok(left) };
             parser.bump();
             let right = if parser.is("{") { parser.list()? } else { parser.assignment()? };
-            let span = left.span.to(right.span);
+            let span = left.span.until(right.span);
             parser.expr(ExprKind::Assign(*operator, Box::new(left), Box::new(right)), span)
         })
     }
 
     pub(super) fn conditional(&mut self) -> Parsed<Expr> {
-        self.deeper(|parser| {
+        self.one_level_deeper(|parser| {
             let condition = parser.binary(0)?;
             if !parser.accept("?") {
                 return Ok(condition);
@@ -67,7 +67,7 @@ impl Parser<'_> {
             let yes = parser.expression()?;
             parser.expect(":", "after the first of the two values")?;
             let no = parser.assignment()?;
-            let span = condition.span.to(no.span);
+            let span = condition.span.until(no.span);
             let kind = ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
             parser.expr(kind, span)
         })
@@ -84,14 +84,14 @@ impl Parser<'_> {
         while let Some(operator) = operators.iter().find(|operator| self.is(operator.text())) {
             self.bump();
             let right = self.binary(level + 1)?;
-            let span = left.span.to(right.span);
+            let span = left.span.until(right.span);
             left = self.expr(ExprKind::Binary(*operator, Box::new(left), Box::new(right)), span)?;
         }
         Ok(left)
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
-        self.deeper(Self::unary_inner)
+        self.one_level_deeper(Self::unary_inner)
     }
 
     fn unary_inner(&mut self) -> Parsed<Expr> {
@@ -111,7 +111,7 @@ impl Parser<'_> {
         if let Some(operator) = operator {
             self.bump();
             let operand = self.unary()?;
-            let span = token.span.to(operand.span);
+            let span = token.span.until(operand.span);
             return self.expr(ExprKind::Unary(operator, Box::new(operand)), span);
         }
         if self.is("sizeof") || self.is("alignof") {
@@ -121,7 +121,7 @@ impl Parser<'_> {
                 if self.begins_type() {
                     let ty = self.type_name()?;
                     self.expect(")", "after the type")?;
-                    let span = token.span.to(self.last());
+                    let span = token.span.until(self.last());
                     let sizeof = token.is("sizeof");
                     let kind =
                         if sizeof { ExprKind::SizeofType(ty) } else { ExprKind::AlignofType(ty) };
@@ -130,15 +130,15 @@ impl Parser<'_> {
                 let inner = self.expression()?;
                 self.expect(")", "after the expression")?;
                 let inner = self.postfix(inner)?;
-                let span = token.span.to(self.last());
+                let span = token.span.until(self.last());
                 return self.expr(ExprKind::SizeofValue(Box::new(inner)), span);
             }
             let inner = self.unary()?;
-            let span = token.span.to(inner.span);
+            let span = token.span.until(inner.span);
             return self.expr(ExprKind::SizeofValue(Box::new(inner)), span);
         }
         if self.is("(") {
-            let at = self.at;
+            let at = self.position;
             self.bump();
             if self.begins_plain_type() {
                 let ty = self.type_name()?;
@@ -148,10 +148,10 @@ impl Parser<'_> {
                     return self.fail(problem.help("write `T{…}` without the brackets"));
                 }
                 let operand = self.unary()?;
-                let span = token.span.to(operand.span);
+                let span = token.span.until(operand.span);
                 return self.expr(ExprKind::Cast(CastStyle::Value, ty, Box::new(operand)), span);
             }
-            self.at = at;
+            self.position = at;
         }
         if self.is("new") {
             let problem = Problem::new(token.span, "`new` and `delete` aren't supported");
@@ -190,7 +190,7 @@ impl Parser<'_> {
             } else {
                 return Ok(left);
             };
-            let span = start.to(self.last());
+            let span = start.until(self.last());
             left = self.expr(kind, span)?;
         }
     }
@@ -219,13 +219,13 @@ impl Parser<'_> {
                     let part = self.bump();
                     text.extend_from_slice(&self.bytes(&part)?);
                 }
-                return self.expr(ExprKind::String(text.into()), token.span.to(self.last()));
+                return self.expr(ExprKind::String(text.into()), token.span.until(self.last()));
             }
             TokenKind::Punctuation if token.is("(") => {
                 self.bump();
                 let inner = self.expression()?;
                 self.expect(")", "after the expression")?;
-                let span = token.span.to(self.last());
+                let span = token.span.until(self.last());
                 return Ok(Expr { span, ..inner });
             }
             TokenKind::Punctuation if token.is("[") => {
@@ -236,7 +236,7 @@ impl Parser<'_> {
             TokenKind::Punctuation if token.is("::") => return self.word_expression(),
             _ => {}
         }
-        let message = format!("expected an expression, found {}", self.found());
+        let message = format!("expected an expression, found {}", self.describe_next());
         self.fail(Problem::new(token.span, message))
     }
 
@@ -263,7 +263,7 @@ impl Parser<'_> {
                 let inner = self.bracketed("after the type of the cast", "after the value")?;
                 let value = &*token.text == "static_cast";
                 let style = if value { CastStyle::Value } else { CastStyle::Reinterpret };
-                let span = token.span.to(self.last());
+                let span = token.span.until(self.last());
                 return self.expr(ExprKind::Cast(style, ty, Box::new(inner)), span);
             }
             _ => {}
@@ -278,7 +278,7 @@ impl Parser<'_> {
                 let message = format!("`{}` is a type; a value is expected", token.text);
                 return self.fail(Problem::new(token.span, message));
             };
-            let span = token.span.to(self.last());
+            let span = token.span.until(self.last());
             return self.expr(ExprKind::Construct(ty, arguments), span);
         }
         if super::specifiers::is_keyword(&token.text) {
@@ -317,10 +317,10 @@ impl Parser<'_> {
             self.expect("::", "after the type")?;
             let (name, _) = self.word("a name")?;
             if !self.is("::") {
-                let span = span.to(self.last());
+                let span = span.until(self.last());
                 return self.expr(ExprKind::Scoped(ty, name), span);
             }
-            ty = TypeExpr::Inner(Box::new(ty), name, span.to(self.last()));
+            ty = TypeExpr::Inner(Box::new(ty), name, span.until(self.last()));
         }
     }
 }

@@ -35,16 +35,16 @@ impl Parser<'_> {
     pub(super) fn items_until(&mut self, end: &str) {
         let (depth, namespace) = (self.depth, self.namespace.clone());
         while !self.ended() && !self.is(end) && !self.problems.too_many() {
-            let before = self.at;
+            let before = self.position;
             if self.accept(";") {
                 continue;
             }
             if self.item().is_err() {
                 self.scopes.truncate(1);
-                (self.depth, self.inside) = (depth, 0);
+                (self.depth, self.enclosing_bodies) = (depth, 0);
                 self.namespace.clone_from(&namespace);
                 self.recover();
-                if self.at == before {
+                if self.position == before {
                     self.bump();
                 }
             }
@@ -57,10 +57,13 @@ impl Parser<'_> {
             self.bump();
             return Ok(());
         }
-        if self.is("extern") && self.ahead(1).kind == TokenKind::String && self.ahead(2).is("{") {
+        if self.is("extern")
+            && self.peek_ahead(1).kind == TokenKind::String
+            && self.peek_ahead(2).is("{")
+        {
             return self.linkage();
         }
-        if self.is("namespace") || self.is("inline") && self.ahead(1).is("namespace") {
+        if self.is("namespace") || self.is("inline") && self.peek_ahead(1).is("namespace") {
             self.accept("inline");
             return self.namespace_item();
         }
@@ -69,10 +72,10 @@ impl Parser<'_> {
             self.items.push(Item::Statement(Statement { kind, span }));
             return Ok(());
         }
-        if self.is("template") && !self.ahead(1).is("<") {
+        if self.is("template") && !self.peek_ahead(1).is("<") {
             return self.instance();
         }
-        if self.is("extern") && self.ahead(1).is("template") {
+        if self.is("extern") && self.peek_ahead(1).is("template") {
             // `extern template` declares an instantiation in another file, so nothing is
             // instantiated here.
             self.skip_item();
@@ -159,11 +162,11 @@ impl Parser<'_> {
 
     /// Whether the brackets here contain the initial value of a variable, rather than parameters.
     fn begins_value(&mut self) -> bool {
-        self.at += 1;
+        self.position += 1;
         let parameter = self.begins_type()
             || self.peek().kind == TokenKind::Word && !self.is("true") && !self.is("false")
             || [")", "...", "["].iter().any(|text| self.is(text));
-        self.at -= 1;
+        self.position -= 1;
         !parameter
     }
 

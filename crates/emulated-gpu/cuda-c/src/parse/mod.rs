@@ -48,7 +48,7 @@ type Parsed<T> = Result<T, Stop>;
 
 pub(crate) struct Parser<'a> {
     tokens: Vec<Token>,
-    at: usize,
+    position: usize,
     depth: usize,
     scopes: Vec<HashMap<Rc<str>, Name>>,
     problems: &'a mut Problems,
@@ -56,7 +56,7 @@ pub(crate) struct Parser<'a> {
     unnamed: u32,
     items: Vec<Item>,
     /// The number of enclosing functions and structs.
-    inside: u32,
+    enclosing_bodies: u32,
     /// The enclosing namespaces, as `a::b::`.
     namespace: String,
     /// All namespaces, in the same form.
@@ -93,13 +93,13 @@ pub(crate) fn parse(
     let scope = header_types().map(|name| (Rc::from(name), Name::Type)).collect();
     let mut parser = Parser {
         tokens,
-        at: 0,
+        position: 0,
         depth: 0,
         scopes: vec![scope],
         problems,
         unnamed: 0,
         items: Vec::new(),
-        inside: 0,
+        enclosing_bodies: 0,
         namespace: String::new(),
         namespaces: HashSet::default(),
         aliases: HashMap::default(),
@@ -109,7 +109,7 @@ pub(crate) fn parse(
     parser.replace_word_operators();
     parser.items();
     for tokens in names {
-        (parser.tokens, parser.at) = (tokens, 0);
+        (parser.tokens, parser.position) = (tokens, 0);
         let _: Parsed<()> = parser.name_expression();
     }
     parser.items
@@ -125,11 +125,11 @@ impl Parser<'_> {
     }
 
     fn peek(&self) -> &Token {
-        &self.tokens[self.at.min(self.tokens.len() - 1)]
+        &self.tokens[self.position.min(self.tokens.len() - 1)]
     }
 
-    fn ahead(&self, count: usize) -> &Token {
-        &self.tokens[(self.at + count).min(self.tokens.len() - 1)]
+    fn peek_ahead(&self, count: usize) -> &Token {
+        &self.tokens[(self.position + count).min(self.tokens.len() - 1)]
     }
 
     fn span(&self) -> Span {
@@ -138,13 +138,13 @@ impl Parser<'_> {
 
     /// The place of the previous token.
     fn last(&self) -> Span {
-        self.tokens[self.at.saturating_sub(1).min(self.tokens.len() - 1)].span
+        self.tokens[self.position.saturating_sub(1).min(self.tokens.len() - 1)].span
     }
 
     fn bump(&mut self) -> Token {
         let token = self.peek().clone();
-        if self.at + 1 < self.tokens.len() {
-            self.at += 1;
+        if self.position + 1 < self.tokens.len() {
+            self.position += 1;
         }
         token
     }
@@ -177,7 +177,7 @@ impl Parser<'_> {
         // Point to the end of the previous token, because the expected text is missing there.
         let last = self.last();
         let place = Span { start: last.end.saturating_sub(1), ..last };
-        let message = format!("expected `{text}` {after}, found {}", self.found());
+        let message = format!("expected `{text}` {after}, found {}", self.describe_next());
         let label = format!("`{text}` is missing after this");
         self.fail(Problem::new(place, message).label(label))
     }
@@ -207,14 +207,14 @@ impl Parser<'_> {
     }
 
     /// The next token, for messages.
-    fn found(&self) -> String {
+    fn describe_next(&self) -> String {
         if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) }
     }
 
     /// A `>` that closes template arguments, also as a part of `>>`.
     fn expect_greater(&mut self) -> Parsed<()> {
         if self.is(">>") || self.is(">>>") {
-            let token = &mut self.tokens[self.at];
+            let token = &mut self.tokens[self.position];
             let rest: Rc<str> = Rc::from(&token.text[1..]);
             token.text = rest;
             token.span.start += 1;
@@ -231,7 +231,7 @@ impl Parser<'_> {
         }
         let help = specifiers::is_keyword(&token.text)
             .then(|| format!("`{}` is a keyword; use another name", token.text));
-        let message = format!("expected {what}, found {}", self.found());
+        let message = format!("expected {what}, found {}", self.describe_next());
         let problem = Problem::new(token.span, message);
         self.fail(problem.maybe_help(help))
     }
@@ -249,7 +249,7 @@ impl Parser<'_> {
         result
     }
 
-    fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn one_level_deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_NESTING {
             let problem =
                 Problem::new(self.span(), format!("this nests more than {MAX_NESTING} deep"));

@@ -31,18 +31,18 @@ impl Parser<'_> {
             (at, path) = (1, Some(Rc::from("")));
         }
         loop {
-            let token = self.ahead(at);
+            let token = self.peek_ahead(at);
             if token.kind != TokenKind::Word {
                 return None;
             }
-            if !self.ahead(at + 1).is("::") {
+            if !self.peek_ahead(at + 1).is("::") {
                 break;
             }
             let Some(inner) = self.namespace_of(path.as_deref(), &token.text) else { break };
             path = Some(inner);
             at += 2;
         }
-        let word = &self.ahead(at).text;
+        let word = &self.peek_ahead(at).text;
         let (name, is) = match path {
             None => self.find(word),
             Some(path) => {
@@ -116,13 +116,13 @@ impl Parser<'_> {
             self.bump();
         }
         self.word(what)?;
-        Ok((name, start.to(self.last())))
+        Ok((name, start.until(self.last())))
     }
 
     /// Declares a name in the current scope (a namespace, a function or a struct), and returns its
     /// full path.
     pub(super) fn declare_here(&mut self, name: &Rc<str>, is: Name) -> Rc<str> {
-        if self.inside > 0 {
+        if self.enclosing_bodies > 0 {
             self.declare(name, is);
             return name.clone();
         }
@@ -138,7 +138,7 @@ impl Parser<'_> {
     fn after_arguments(&self, start: usize) -> Option<usize> {
         let (mut at, mut depth, mut brackets) = (start, 0i32, 0i32);
         loop {
-            let token = self.ahead(at);
+            let token = self.peek_ahead(at);
             match &*token.text {
                 _ if token.kind == TokenKind::End => return None,
                 ";" | "{" | "}" if token.kind == TokenKind::Punctuation => return None,
@@ -162,16 +162,16 @@ impl Parser<'_> {
         let name = self.qualified_name()?;
         let mut at = match name.is? {
             Name::Type => name.tokens,
-            Name::TypeTemplate if self.ahead(name.tokens).is("<") => {
+            Name::TypeTemplate if self.peek_ahead(name.tokens).is("<") => {
                 self.after_arguments(name.tokens)?
             }
             Name::TypeTemplate => name.tokens,
             Name::Template | Name::Value => return None,
         };
         // In `T::name x`, `T::name` is a type; otherwise it is a value.
-        while self.ahead(at).is("::") {
-            if self.ahead(at + 1).kind != TokenKind::Word
-                || self.ahead(at + 2).kind != TokenKind::Word
+        while self.peek_ahead(at).is("::") {
+            if self.peek_ahead(at + 1).kind != TokenKind::Word
+                || self.peek_ahead(at + 2).kind != TokenKind::Word
             {
                 return None;
             }
@@ -186,17 +186,17 @@ impl Parser<'_> {
 
     /// The token after the type name that begins here.
     pub(super) fn after_type(&self) -> &Token {
-        self.ahead(self.type_tokens().unwrap_or(1))
+        self.peek_ahead(self.type_tokens().unwrap_or(1))
     }
 
     /// Whether a type is followed by `(*name)[`, which is a declaration.
     pub(super) fn declares_in_brackets(&self) -> bool {
         let at = self.type_tokens().unwrap_or(1);
-        self.ahead(at).is("(")
-            && (self.ahead(at + 1).is("*") || self.ahead(at + 1).is("&"))
-            && self.ahead(at + 2).kind == TokenKind::Word
-            && self.ahead(at + 3).is(")")
-            && self.ahead(at + 4).is("[")
+        self.peek_ahead(at).is("(")
+            && (self.peek_ahead(at + 1).is("*") || self.peek_ahead(at + 1).is("&"))
+            && self.peek_ahead(at + 2).kind == TokenKind::Word
+            && self.peek_ahead(at + 3).is(")")
+            && self.peek_ahead(at + 4).is("[")
     }
 
     /// A type name with its template arguments. If `is_type` (after `typename`), `T::name` is
@@ -206,21 +206,21 @@ impl Parser<'_> {
         let (name, span) = self.path("the name of a type")?;
         let mut ty = if is == Some(Name::TypeTemplate) && self.is("<") {
             let arguments = self.template_arguments()?;
-            TypeExpr::Applied(name, arguments.into(), span.to(self.last()))
+            TypeExpr::Applied(name, arguments.into(), span.until(self.last()))
         } else {
             TypeExpr::Named(name, span)
         };
-        while self.is("::") && (is_type || self.ahead(2).kind == TokenKind::Word) {
+        while self.is("::") && (is_type || self.peek_ahead(2).kind == TokenKind::Word) {
             self.bump();
             let (inner, _) = self.word("the name of a type")?;
-            ty = TypeExpr::Inner(Box::new(ty), inner, span.to(self.last()));
+            ty = TypeExpr::Inner(Box::new(ty), inner, span.until(self.last()));
         }
         Ok(ty)
     }
 
     /// `namespace a { … }`, `namespace a = b;`
     pub(super) fn namespace_item(&mut self) -> Parsed<()> {
-        if self.ahead(2).is("=") {
+        if self.peek_ahead(2).is("=") {
             return self.namespace_alias();
         }
         self.bump();
@@ -233,7 +233,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        let result = self.deeper(|parser| {
+        let result = self.one_level_deeper(|parser| {
             parser.expect("{", "after the name of the namespace")?;
             parser.items_until("}");
             parser.expect("}", "at the end of the namespace")
@@ -285,7 +285,7 @@ impl Parser<'_> {
             }
             return Ok(StatementKind::Empty);
         }
-        if self.ahead(1).is("::") || self.is("::") {
+        if self.peek_ahead(1).is("::") || self.is("::") {
             let (full, _) = self.path("a name")?;
             self.expect(";", "after the name")?;
             if let Some(at) = full.rfind("::") {

@@ -160,7 +160,7 @@ impl Parser<'_> {
                 "typename" => is_type = true,
                 "extern" => {
                     attributes.is_extern = true;
-                    if self.ahead(1).kind == TokenKind::String {
+                    if self.peek_ahead(1).kind == TokenKind::String {
                         self.bump();
                         attributes.extern_c = &*self.peek().text == "\"C\"";
                     }
@@ -208,7 +208,7 @@ impl Parser<'_> {
         let ty = match ty {
             Some(ty) => ty,
             None if !words.is_empty() => {
-                TypeExpr::Scalar(self.scalar(&words, start.to(self.last()))?)
+                TypeExpr::Scalar(self.scalar(&words, start.until(self.last()))?)
             }
             None => return self.no_type(start),
         };
@@ -251,8 +251,8 @@ impl Parser<'_> {
                 }
                 self.expect(")", "after the attributes")?;
                 self.expect(")", "after the attributes")?;
-            } else if self.is("[") && self.ahead(1).is("[") {
-                while !(self.ended() || self.is("]") && self.ahead(1).is("]")) {
+            } else if self.is("[") && self.peek_ahead(1).is("[") {
+                while !(self.ended() || self.is("]") && self.peek_ahead(1).is("]")) {
                     self.bump();
                 }
                 self.bump();
@@ -269,7 +269,7 @@ impl Parser<'_> {
         let start = self.span();
         let align = if self.begins_plain_type() {
             let ty = self.type_name()?;
-            self.expr(ExprKind::AlignofType(ty), start.to(self.last()))?
+            self.expr(ExprKind::AlignofType(ty), start.until(self.last()))?
         } else {
             self.assignment()?
         };
@@ -290,8 +290,8 @@ impl Parser<'_> {
             let problem = problem.did_you_mean(&token.text, types.chain(TYPE_WORDS));
             return self.fail(problem);
         }
-        let place = if self.at == 0 { start } else { self.span() };
-        self.fail(Problem::new(place, format!("expected a type, found {}", self.found())))
+        let place = if self.position == 0 { start } else { self.span() };
+        self.fail(Problem::new(place, format!("expected a type, found {}", self.describe_next())))
     }
 
     /// The arithmetic type of some words in any order.

@@ -20,7 +20,7 @@ impl Parser<'_> {
                     let problem = Problem::new(open, "this `{` is never closed");
                     return parser.fail(problem.help("write `}` where the block ends"));
                 }
-                let (before, depth, scopes) = (parser.at, parser.depth, parser.scopes.len());
+                let (before, depth, scopes) = (parser.position, parser.depth, parser.scopes.len());
                 match parser.statement() {
                     Ok(statement) => statements.push(statement),
                     Err(stop) => {
@@ -30,7 +30,7 @@ impl Parser<'_> {
                         parser.depth = depth;
                         parser.scopes.truncate(scopes);
                         parser.recover();
-                        if parser.at == before && !parser.is("}") {
+                        if parser.position == before && !parser.is("}") {
                             parser.bump();
                         }
                     }
@@ -43,7 +43,7 @@ impl Parser<'_> {
 
     pub(super) fn statement(&mut self) -> Parsed<Statement> {
         let span = self.span();
-        let kind = self.deeper(Self::statement_kind)?;
+        let kind = self.one_level_deeper(Self::statement_kind)?;
         Ok(Statement { kind, span })
     }
 
@@ -120,8 +120,8 @@ impl Parser<'_> {
             }
             _ => {}
         }
-        let after = self.ahead(1);
-        if token.kind == TokenKind::Word && after.is(":") && !self.ahead(2).is(":") {
+        let after = self.peek_ahead(1);
+        if token.kind == TokenKind::Word && after.is(":") && !self.peek_ahead(2).is(":") {
             let (label, _) = self.word("a label")?;
             self.bump();
             return Ok(StatementKind::Label(label));
@@ -150,7 +150,7 @@ impl Parser<'_> {
 
     /// Skips attributes before a statement, such as `[[fallthrough]]`.
     fn skip_attributes(&mut self) -> Parsed<()> {
-        let attribute = self.is("[") && self.ahead(1).is("[");
+        let attribute = self.is("[") && self.peek_ahead(1).is("[");
         if attribute { self.layout(&mut Layout::default()) } else { Ok(()) }
     }
 
@@ -163,10 +163,10 @@ impl Parser<'_> {
             self.expect(")", "after the text of _Pragma")?;
             let text = text.trim_matches('"').replacen('(', " (", 1);
             if text.starts_with("unroll") || text.starts_with("nounroll") {
-                self.at -= 1;
+                self.position -= 1;
                 let closing = self.peek().clone();
-                let (kind, span) = (TokenKind::Pragma, start.to(closing.span));
-                self.tokens[self.at] = Token { kind, text: text.into(), span, ..closing };
+                let (kind, span) = (TokenKind::Pragma, start.until(closing.span));
+                self.tokens[self.position] = Token { kind, text: text.into(), span, ..closing };
             }
         }
         Ok(())
@@ -182,7 +182,7 @@ impl Parser<'_> {
         } else {
             // The count is a constant expression.
             let lexed = crate::lex::lex(count, token.span.file, self.problems);
-            let rest = self.tokens.split_off(self.at);
+            let rest = self.tokens.split_off(self.position);
             let after = rest.len();
             let only = lexed.len() - 1;
             self.tokens.extend(
@@ -193,7 +193,7 @@ impl Parser<'_> {
             );
             self.tokens.extend(rest);
             let count = self.expression()?;
-            self.at = self.tokens.len() - after;
+            self.position = self.tokens.len() - after;
             Unroll::By(Rc::new(count))
         };
         if !self.is("for") && !self.is("while") && !self.is("do") {
@@ -263,7 +263,7 @@ impl Parser<'_> {
     /// The `:` of `for (T name : range)`, if the loop header that begins here has one.
     fn range_colon(&self) -> Option<Span> {
         let (mut depth, mut choices) = (0, 0);
-        for token in &self.tokens[self.at..] {
+        for token in &self.tokens[self.position..] {
             match &*token.text {
                 _ if token.kind != TokenKind::Punctuation => {}
                 "(" | "[" | "{" => depth += 1,

@@ -34,7 +34,7 @@ impl Parser<'_> {
     pub(super) fn structure(&mut self) -> Parsed<TypeExpr> {
         let head = self.head()?;
         let (name, span) = if self.peek().kind == TokenKind::Word {
-            if !self.ahead(1).is("{") && !self.ahead(1).is(":") {
+            if !self.peek_ahead(1).is("{") && !self.peek_ahead(1).is(":") {
                 // The struct may have been declared in another namespace.
                 let known = self.qualified_name().is_some_and(|name| name.is == Some(Name::Type));
                 if known {
@@ -108,14 +108,14 @@ impl Parser<'_> {
             span,
         };
         self.expect("{", "before the members")?;
-        self.inside += 1;
+        self.enclosing_bodies += 1;
         let result = self.scoped(|parser| {
             while !parser.is("}") && !parser.ended() {
                 if parser.accept(";") {
                     continue;
                 }
                 if ["public", "private", "protected"].iter().any(|word| parser.is(word))
-                    && parser.ahead(1).is(":")
+                    && parser.peek_ahead(1).is(":")
                 {
                     parser.bump();
                     parser.bump();
@@ -125,7 +125,7 @@ impl Parser<'_> {
             }
             parser.expect("}", "after the members")
         });
-        self.inside -= 1;
+        self.enclosing_bodies -= 1;
         result.map(|()| own)
     }
 
@@ -167,7 +167,7 @@ impl Parser<'_> {
         own: &mut StructDeclaration,
         template: Vec<TemplateParameter>,
     ) -> Parsed<()> {
-        let before = self.at;
+        let before = self.position;
         let words =
             ["__device__", "__host__", "__forceinline__", "inline", "constexpr", "explicit"];
         let mut is_explicit = false;
@@ -183,10 +183,13 @@ impl Parser<'_> {
             let problem = Problem::new(span, "destructors aren't supported");
             return self.fail(problem.help("a kernel has nothing to free: delete it"));
         }
-        if self.peek().text == *plain && self.ahead(1).is("(") {
+        if self.peek().text == *plain && self.peek_ahead(1).is("(") {
             return self.constructor(own, template, is_explicit);
         }
-        if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == TokenKind::Word {
+        if self.is("operator")
+            && !self.peek_ahead(1).is("(")
+            && self.peek_ahead(1).kind == TokenKind::Word
+        {
             if !template.is_empty() {
                 let problem = Problem::new(self.span(), "conversion templates aren't supported");
                 let help = "write one `operator T()` for each type";
@@ -194,7 +197,7 @@ impl Parser<'_> {
             }
             return self.conversion(own, is_explicit);
         }
-        self.at = before;
+        self.position = before;
         while self.accept("explicit") {}
         let span = self.span();
         let specifiers = self.specifiers()?;
@@ -277,7 +280,7 @@ impl Parser<'_> {
         specifiers.attributes.is_explicit = is_explicit;
         let mut declarator = self.declarator(&specifiers.ty)?;
         declarator.name = Rc::from("operator");
-        declarator.span = span.to(self.last());
+        declarator.span = span.until(self.last());
         let function = self.function(specifiers, declarator, Vec::new())?;
         own.conversions.push(function);
         Ok(())
@@ -288,7 +291,7 @@ impl Parser<'_> {
     fn default_or_delete(&self) -> Option<bool> {
         let (mut at, mut depth) = (0, 0);
         loop {
-            let token = self.ahead(at);
+            let token = self.peek_ahead(at);
             if token.kind == TokenKind::End {
                 return None;
             }
@@ -298,11 +301,11 @@ impl Parser<'_> {
                 break;
             }
         }
-        while self.ahead(at).kind == TokenKind::Word {
+        while self.peek_ahead(at).kind == TokenKind::Word {
             at += 1;
         }
-        let word = self.ahead(at + 1);
-        (self.ahead(at).is("=") && (word.is("default") || word.is("delete")))
+        let word = self.peek_ahead(at + 1);
+        (self.peek_ahead(at).is("=") && (word.is("default") || word.is("delete")))
             .then(|| word.is("default"))
     }
 
@@ -324,10 +327,10 @@ impl Parser<'_> {
     ) -> Parsed<()> {
         let (_, span) = self.word("the struct's name")?;
         if let Some(default) = self.default_or_delete() {
-            own.has_default |= default && self.ahead(1).is(")");
+            own.has_default |= default && self.peek_ahead(1).is(")");
             return self.skip_default();
         }
-        self.inside += 1;
+        self.enclosing_bodies += 1;
         let result = self.scoped(|parser| {
             parser.expect("(", "before the parameters")?;
             let parameters = parser.parameters()?;
@@ -346,7 +349,7 @@ impl Parser<'_> {
                     } else {
                         parser.expect("(", "after the member's name")?;
                         let values = parser.arguments(")")?;
-                        let span = start.to(parser.last());
+                        let span = start.until(parser.last());
                         let list = values.into_iter().map(|value| (None, value)).collect();
                         parser.expr(ExprKind::List(list), span)?
                     };
@@ -373,7 +376,7 @@ impl Parser<'_> {
             }));
             Ok(())
         });
-        self.inside -= 1;
+        self.enclosing_bodies -= 1;
         result
     }
 }

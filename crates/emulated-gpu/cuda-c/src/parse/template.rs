@@ -19,12 +19,12 @@ impl Parser<'_> {
     }
 
     fn template_parameter(&mut self) -> Parsed<TemplateParameter> {
-        if self.is("template") || self.ahead(1).is("...") {
+        if self.is("template") || self.peek_ahead(1).is("...") {
             let problem = Problem::new(self.span(), "this kind of template isn't supported");
             return self.fail(problem.help("template parameters are types and integers"));
         }
         let is_type = (self.is("typename") || self.is("class"))
-            && !(self.ahead(1).kind == TokenKind::Word && self.ahead(2).is("::"));
+            && !(self.peek_ahead(1).kind == TokenKind::Word && self.peek_ahead(2).is("::"));
         if is_type {
             self.bump();
             let name = self.parameter_name()?;

@@ -28,7 +28,7 @@ fn hides(hidden: Option<&Rc<HideSet>>, name: &str) -> bool {
         if &*node.name == name {
             return true;
         }
-        hidden = node.more.as_ref();
+        hidden = node.outer.as_ref();
     }
     false
 }
@@ -43,7 +43,7 @@ impl Preprocessor<'_> {
             if self.stopped {
                 return output;
             }
-            self.usage.compared += count(token.hidden.as_ref());
+            self.usage.name_comparisons += count(token.hidden.as_ref());
             if token.kind != TokenKind::Word || hides(token.hidden.as_ref(), &token.text) {
                 output.push(token);
                 continue;
@@ -87,7 +87,7 @@ impl Preprocessor<'_> {
             () if self.usage.pasted > MAX_PASTED_BYTES => {
                 format!("`#` and `##` make tokens of more than {MAX_PASTED_BYTES} bytes")
             }
-            () if self.usage.compared > MAX_COMPARED => {
+            () if self.usage.name_comparisons > MAX_COMPARED => {
                 "macros use each other too deeply and too often".to_owned()
             }
             () if self.usage.depth > MAX_NESTING => {
@@ -167,7 +167,7 @@ impl Preprocessor<'_> {
     fn substitute(&mut self, own: &Macro, arguments: &[Vec<Token>], name: &Token) -> Vec<Token> {
         let hidden = Some(Rc::new(HideSet {
             name: name.text.clone(),
-            more: name.hidden.clone(),
+            outer: name.hidden.clone(),
             count: count(name.hidden.as_ref()) + 1,
         }));
         let parameters = own.parameters.as_deref().unwrap_or_default();
@@ -235,7 +235,7 @@ impl Preprocessor<'_> {
             at += 1;
         }
         for token in &mut output {
-            self.usage.compared += count(token.hidden.as_ref()) * count(hidden.as_ref());
+            self.usage.name_comparisons += count(token.hidden.as_ref()) * count(hidden.as_ref());
             self.check_limits(name.span);
             if self.stopped {
                 break;
@@ -293,9 +293,9 @@ fn merge(first: Option<&Rc<HideSet>>, second: Option<&Rc<HideSet>>) -> Option<Rc
     while let Some(own) = node {
         if !hides(result.as_ref(), &own.name) {
             let count = count(result.as_ref()) + 1;
-            result = Some(Rc::new(HideSet { name: own.name.clone(), more: result, count }));
+            result = Some(Rc::new(HideSet { name: own.name.clone(), outer: result, count }));
         }
-        node = own.more.as_ref();
+        node = own.outer.as_ref();
     }
     result
 }

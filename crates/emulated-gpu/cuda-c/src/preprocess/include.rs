@@ -42,7 +42,7 @@ impl Preprocessor<'_> {
             let problem = Problem::new(span, "`#include` needs a file");
             return self.error(problem.help("write `#include \"file.cuh\"`"));
         };
-        let place = rest[0].span.to(rest[rest.len() - 1].span);
+        let place = rest[0].span.until(rest[rest.len() - 1].span);
         if self.depth >= MAX_NESTING {
             let problem =
                 Problem::new(place, format!("includes are nested more than {MAX_NESTING} deep"));

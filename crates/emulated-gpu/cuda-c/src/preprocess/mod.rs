@@ -21,7 +21,7 @@ use crate::source::{Sources, Span};
 #[derive(Debug)]
 pub(crate) struct HideSet {
     name: Rc<str>,
-    more: Option<Rc<HideSet>>,
+    outer: Option<Rc<HideSet>>,
     /// The length of the list.
     count: u64,
 }
@@ -45,11 +45,11 @@ struct Condition {
     /// Whether the current branch is active.
     on: bool,
     /// Whether a branch has been active.
-    taken: bool,
+    was_active: bool,
     /// Whether the enclosing branch is active.
     outer: bool,
     /// Whether `#else` has been read.
-    last: bool,
+    has_else: bool,
     span: Span,
 }
 
@@ -81,7 +81,7 @@ struct Usage {
     /// Bytes of tokens that `#` and `##` made.
     pasted: usize,
     /// Comparisons of a name with the macros that its token came from.
-    compared: u64,
+    name_comparisons: u64,
     /// Nested arguments that are being expanded.
     depth: usize,
 }
@@ -196,7 +196,13 @@ impl Preprocessor<'_> {
                     word => defined == (word == "ifdef"),
                 };
                 let (outer, last, span) = (on, false, name.span);
-                conditions.push(Condition { on: holds, taken: holds, outer, last, span });
+                conditions.push(Condition {
+                    on: holds,
+                    was_active: holds,
+                    outer,
+                    has_else: last,
+                    span,
+                });
             }
             "elif" | "else" => {
                 let Some(mut condition) = conditions.pop() else {
@@ -204,15 +210,15 @@ impl Preprocessor<'_> {
                     let help = "begin the condition with `#if`, or delete this line";
                     return self.error(Problem::new(name.span, message).help(help));
                 };
-                if condition.last {
+                if condition.has_else {
                     let message = format!("`#{}` after `#else`", name.text);
                     let problem = Problem::new(name.span, message);
                     self.error(problem.help("`#else` is the last branch: delete one of them"));
                 }
-                condition.last |= &*name.text == "else";
-                let open = condition.outer && !condition.taken;
+                condition.has_else |= &*name.text == "else";
+                let open = condition.outer && !condition.was_active;
                 condition.on = open && (&*name.text == "else" || self.holds(rest, name.span));
-                condition.taken |= condition.on;
+                condition.was_active |= condition.on;
                 conditions.push(condition);
             }
             "endif" => {
@@ -291,7 +297,7 @@ impl Preprocessor<'_> {
             return;
         }
         let expanded = self.expand(rest[1..].to_vec());
-        let span = hash.to(rest[rest.len() - 1].span);
+        let span = hash.until(rest[rest.len() - 1].span);
         let words: Vec<&str> = expanded.iter().map(|token| &*token.text).collect();
         let text: Rc<str> = format!("{} {}", first.text, words.join(" ")).into();
         let kind = TokenKind::Pragma;

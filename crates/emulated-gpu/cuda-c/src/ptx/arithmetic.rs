@@ -50,7 +50,7 @@ pub(super) fn unary(line: &mut Line<'_, impl Names>, op: UnaryOp) -> String {
         UnaryOp::FSqrt => format!("sqrt.rn.{}", float(ty)),
     };
     let a = line.in_register(0);
-    format!("{name} \t{}, {a};", line.to())
+    format!("{name} \t{}, {a};", line.result_register())
 }
 
 pub(super) fn comparison(
@@ -79,7 +79,7 @@ pub(super) fn comparison(
 pub(super) fn conversion(line: &mut Line<'_, impl Names>, convert: Convert) -> String {
     let ty = line.inst.ty;
     let from = line.function.inst(line.inst.args[0]).ty;
-    let (a, to) = (line.in_register(0), line.to());
+    let (a, to) = (line.in_register(0), line.result_register());
     let sign = |signed: bool| if signed { "s" } else { "u" };
     match convert {
         Convert::SignExtend(bits) => format!("cvt.s{}.s{bits} \t{to}, {a};", ty.bits()),

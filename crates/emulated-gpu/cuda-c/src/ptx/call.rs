@@ -55,7 +55,7 @@ pub(super) fn call(line: &mut Line<'_, impl Names>, callee: &Callee) {
     let (names, value) = (&mut *line.names, line.value);
     names.line("{");
     let mut list = Vec::new();
-    for (index, (passed, register)) in callee.takes.iter().zip(&registers).enumerate() {
+    for (index, (passed, register)) in callee.parameters.iter().zip(&registers).enumerate() {
         let name = format!("param{index}");
         names.line(&format!("{};", declaration(passed, &name)));
         match passed {
@@ -69,7 +69,7 @@ pub(super) fn call(line: &mut Line<'_, impl Names>, callee: &Callee) {
         list.push(name);
     }
     let (name, list) = (&callee.name, list.join(", "));
-    match &callee.gives {
+    match &callee.result {
         None => names.line(&format!("call {name}, ({list});")),
         Some(passed) => {
             names.line(&format!("{};", declaration(passed, "retval0")));

@@ -88,7 +88,7 @@ pub(super) struct Line<'write, N> {
 
 impl<N: Names> Line<'_, N> {
     /// The register of the result.
-    pub(super) fn to(&mut self) -> String {
+    pub(super) fn result_register(&mut self) -> String {
         self.names.register(self.value)
     }
 
@@ -97,7 +97,7 @@ impl<N: Names> Line<'_, N> {
         operand(self.function, self.names, self.inst.args[index])
     }
 
-    /// An argument, in a register.
+    /// The register of an argument. A constant is first copied to one.
     pub(super) fn in_register(&mut self, index: usize) -> String {
         in_register(self.function, self.names, self.inst.args[index])
     }
@@ -110,7 +110,7 @@ impl<N: Names> Line<'_, N> {
     /// An instruction with two operands.
     pub(super) fn two_operands(&mut self, name: &str) -> String {
         let (a, b) = (self.operand(0), self.operand(1));
-        format!("{name} \t{}, {a}, {b};", self.to())
+        format!("{name} \t{}, {a}, {b};", self.result_register())
     }
 
     /// The space and the address of an access.
@@ -127,12 +127,12 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
         Op::Const(_) | Op::BlockParam | Op::Output(_) => return,
         Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_) => {
             let symbol = line.names.symbol(value).unwrap_or_default();
-            format!("mov.u64 \t{}, {symbol};", line.to())
+            format!("mov.u64 \t{}, {symbol};", line.result_register())
         }
         Op::Param(index) => {
             let suffix =
                 function.params[*index as usize].memory.map_or("b8", |memory| memory.suffix());
-            let to = line.to();
+            let to = line.result_register();
             format!("ld.param.{suffix} \t{to}, [{}_param_{index}];", function.name)
         }
         Op::Binary(op, _) => binary(line, *op),
@@ -144,11 +144,11 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
                 ty => format!("b{}", ty.bits()),
             };
             let (a, b, condition) = (line.operand(1), line.operand(2), line.in_register(0));
-            format!("selp.{suffix} \t{}, {a}, {b}, {condition};", line.to())
+            format!("selp.{suffix} \t{}, {a}, {b}, {condition};", line.result_register())
         }
         Op::Fma => {
             let args: Vec<String> = (0..inst.args.len()).map(|index| line.operand(index)).collect();
-            format!("fma.rn.{} \t{}, {};", float(inst.ty), line.to(), args.join(", "))
+            format!("fma.rn.{} \t{}, {};", float(inst.ty), line.result_register(), args.join(", "))
         }
         Op::Convert(convert) => conversion(line, *convert),
         Op::PtrAdd => line.two_operands("add.s64"),
@@ -158,7 +158,7 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
             let read_only =
                 space == ".global" && access.lanes != 0 && is_read_only(function, inst.args[0]);
             let cache = if read_only { ".nc" } else { "" };
-            let to = line.to();
+            let to = line.result_register();
             format!("ld{volatile}{space}{cache}.{} \t{to}, [{address}];", access.memory.suffix())
         }
         Op::Store(access) => {
@@ -167,17 +167,17 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
             let volatile = volatile(access, space);
             format!("st{volatile}{space}.{} \t[{address}], {from};", access.memory.suffix())
         }
-        Op::Special(name) => format!("mov.u32 \t{}, {name};", line.to()),
+        Op::Special(name) => format!("mov.u32 \t{}, {name};", line.result_register()),
         Op::Template(own) => return template(line, own),
         Op::Call(callee) => return super::call::call(line, callee),
         Op::Result(passed) => return super::call::result(line, passed),
         Op::ToGeneric(space) => {
             let from = line.operand(0);
-            format!("cvta{}.u64 \t{}, {from};", space.name(), line.to())
+            format!("cvta{}.u64 \t{}, {from};", space.name(), line.result_register())
         }
         Op::ToSpace(space) => {
             let from = line.operand(0);
-            format!("cvta.to{}.u64 \t{}, {from};", space.name(), line.to())
+            format!("cvta.to{}.u64 \t{}, {from};", space.name(), line.result_register())
         }
     };
     line.names.line(&text);
@@ -237,7 +237,7 @@ fn takes_constants(own: &Template) -> bool {
 fn template(line: &mut Line<'_, impl Names>, own: &Template) {
     let mut operands: Vec<String> = Vec::new();
     if !own.results.is_empty() {
-        operands.push(line.to());
+        operands.push(line.result_register());
     }
     for index in 1..own.results.len() {
         // The further results are separate values.

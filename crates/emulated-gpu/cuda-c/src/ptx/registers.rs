@@ -17,12 +17,12 @@ pub(super) struct Allocation {
     /// For each value, the value whose register it shares.
     pub(super) leader: Vec<Value>,
     /// Copies at the end of blocks that only have one successor, before the jump.
-    pub(super) at_end: HashMap<BlockId, Vec<Copy>>,
+    pub(super) copies_at_end: HashMap<BlockId, Vec<Copy>>,
     /// Copies at the beginning of blocks that only have one predecessor.
-    pub(super) at_start: HashMap<BlockId, Vec<Copy>>,
+    pub(super) copies_at_start: HashMap<BlockId, Vec<Copy>>,
     /// Copies for an edge that needs a separate block. The key is the block with the branch, and
     /// whether the edge leads to `yes`.
-    pub(super) between: HashMap<(BlockId, bool), Vec<Copy>>,
+    pub(super) edge_copies: HashMap<(BlockId, bool), Vec<Copy>>,
     /// The order of the blocks in the text.
     pub(super) order: Vec<BlockId>,
 }
@@ -44,7 +44,7 @@ struct Liveness {
     defined: Vec<Option<(BlockId, usize)>>,
     /// Pairs of an `asm` result and an `asm` argument that must not share a register, because the
     /// result is written before all arguments have been read.
-    early: HashSet<(Value, Value)>,
+    early_conflicts: HashSet<(Value, Value)>,
 }
 
 pub(super) fn allocate(function: &Function) -> Allocation {
@@ -76,9 +76,9 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     }
     let mut allocation = Allocation {
         leader: (0..function.values.len() as u32).map(|value| classes.find(Value(value))).collect(),
-        at_end: HashMap::default(),
-        at_start: HashMap::default(),
-        between: HashMap::default(),
+        copies_at_end: HashMap::default(),
+        copies_at_start: HashMap::default(),
+        edge_copies: HashMap::default(),
         order: graph.order.clone(),
     };
     for &id in &graph.order {
@@ -96,11 +96,11 @@ pub(super) fn allocate(function: &Function) -> Allocation {
                 continue;
             }
             if single {
-                allocation.at_end.insert(id, copies);
+                allocation.copies_at_end.insert(id, copies);
             } else if graph.preds(target.block).len() == 1 {
-                allocation.at_start.insert(target.block, copies);
+                allocation.copies_at_start.insert(target.block, copies);
             } else {
-                allocation.between.insert((id, index == 0), copies);
+                allocation.edge_copies.insert((id, index == 0), copies);
             }
         }
     }
@@ -155,7 +155,7 @@ fn liveness(function: &Function, graph: &Graph) -> Option<Liveness> {
             open.extend(graph.preds(block));
         }
     }
-    Some(Liveness { live_in, successors, last_use, defined, early })
+    Some(Liveness { live_in, successors, last_use, defined, early_conflicts: early })
 }
 
 /// Adds the results of `asm` that must not share a register with its other operands: those that are
@@ -206,7 +206,8 @@ impl Liveness {
     }
 
     fn interfere(&self, a: Value, b: Value) -> bool {
-        let early = self.early.contains(&(a, b)) || self.early.contains(&(b, a));
+        let early =
+            self.early_conflicts.contains(&(a, b)) || self.early_conflicts.contains(&(b, a));
         a != b && (early || self.live_after(b, a) || self.live_after(a, b))
     }
 }

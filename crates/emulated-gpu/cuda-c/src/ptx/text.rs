@@ -164,7 +164,7 @@ pub(super) fn kernel(
         counts: HashMap::default(),
         used_slots: HashSet::default(),
         spare: Vec::new(),
-        outputs: outputs(function),
+        outputs: template_outputs(function),
         fmad: options.fmad,
     };
     write_body(&mut writer, index, files, sources, options);
@@ -225,7 +225,7 @@ fn write_head(
     }
 }
 
-fn outputs(function: &Function) -> HashMap<(Value, u32), Value> {
+fn template_outputs(function: &Function) -> HashMap<(Value, u32), Value> {
     let mut outputs = HashMap::default();
     for (number, inst) in function.values.iter().enumerate().rev() {
         if let Op::Output(index) = inst.op {
@@ -290,7 +290,7 @@ fn write_body(
         if targets.contains(&id) {
             let _ = writeln!(writer.body, "\n$L__BB{index}_{}:", id.0);
         }
-        if let Some(copies) = writer.allocation.at_start.get(&id) {
+        if let Some(copies) = writer.allocation.copies_at_start.get(&id) {
             writer.copies(copies);
         }
         let mut skip = 0;
@@ -317,12 +317,12 @@ fn write_body(
                 None => instruction::write(function, writer, value),
             }
         }
-        if let Some(copies) = writer.allocation.at_end.get(&id) {
+        if let Some(copies) = writer.allocation.copies_at_end.get(&id) {
             writer.copies(copies);
         }
         let next = order.get(place + 1).copied();
         locate(writer, block.span);
-        end(writer, index, id, next, &mut edge_blocks);
+        write_terminator(writer, index, id, next, &mut edge_blocks);
     }
     for (label, copies, to) in edge_blocks {
         let _ = writeln!(writer.body, "\n{label}:");
@@ -331,7 +331,7 @@ fn write_body(
     }
 }
 
-fn end(
+fn write_terminator(
     writer: &mut Writer<'_>,
     index: usize,
     id: BlockId,
@@ -350,7 +350,8 @@ fn end(
         Terminator::Branch { condition, yes, no } => {
             let condition = writer.register(condition);
             let mut goal =
-                |first: bool, block: BlockId| match writer.allocation.between.get(&(id, first)) {
+                |first: bool, block: BlockId| match writer.allocation.edge_copies.get(&(id, first))
+                {
                     Some(copies) => {
                         let name =
                             format!("$L__BB{index}_{}{}", id.0, if first { "y" } else { "n" });
@@ -380,7 +381,7 @@ fn jump_targets(function: &Function, allocation: &Allocation) -> HashSet<BlockId
         let end = &function.block(id).end;
         for (index, target) in end.targets().enumerate() {
             let between = matches!(end, Terminator::Branch { .. })
-                && allocation.between.contains_key(&(id, index == 0));
+                && allocation.edge_copies.contains_key(&(id, index == 0));
             if next != Some(target.block) || between {
                 found.insert(target.block);
             }

@@ -18,27 +18,27 @@ fn check(source: &str, threads: u32, expected: &[u32]) {
 }
 
 /// Checks a kernel that runs in one thread. `before` is the source text before the kernel.
-fn one(before: &str, body: &str, expected: &[u32]) {
+fn check_one_thread(before: &str, body: &str, expected: &[u32]) {
     let source = format!("{before}\nextern \"C\" __global__ void k(unsigned *x) {{ {body} }}");
     check(&source, 1, expected);
 }
 
 #[test]
 fn functions_with_the_name_of_a_built_in_one() {
-    one(
+    check_one_thread(
         "__device__ float atomicMax(float *a, float v) { return __int_as_float(atomicMax((int *)a, __float_as_int(v))); }",
         "float *f = (float *)x; f[0] = 1.5f; x[1] = (unsigned)(2 * atomicMax(f, 3.5f)); x[0] = (unsigned)(2 * f[0]);
          x[2] = atomicMax(x + 3, 90u); x[4] = atomicMax((int *)x + 3, 95); x[4] += x[3];",
         &[7, 3, 40, 95, 185],
     );
-    one(
+    check_one_thread(
         "__device__ float4 make_float4(float s) { return make_float4(s, s, s, s); }
          __device__ float3 make_float3(float4 a) { return make_float3(a.x, a.y, a.z); }",
         "float4 a = make_float4(2.f), b = make_float4(1, 2, 3, 4); float3 c = make_float3(b);
          x[0] = a.w; x[1] = b.w; x[2] = c.z; x[3] = make_float4(7).y;",
         &[2, 4, 3, 7],
     );
-    one(
+    check_one_thread(
         "struct V { float a, b; }; __device__ V max(V p, V q) { return p.a > q.a ? p : q; }
          __device__ int min(int a, int b, int c) { return min(min(a, b), c); }",
         "V p = {1, 2}, q = {3, 4}; x[0] = max(p, q).b; x[1] = max(x[2], x[3]); x[2] = (unsigned)max(1.5f, 2.5f);
@@ -47,7 +47,7 @@ fn functions_with_the_name_of_a_built_in_one() {
     );
     // A function with the same parameter types hides the built-in function. A template is only used
     // if it fits better.
-    one(
+    check_one_thread(
         "template <class T> __device__ T max(T a, T b) { return a > b ? a + 100 : b + 100; }
          __device__ float fminf(float a, float b) { return a < b ? a : b + 7; }
          __device__ float expf(float a) { return a + 1; }
@@ -56,7 +56,7 @@ fn functions_with_the_name_of_a_built_in_one() {
          float f = x[7]; x[4] = expf(f); x[5] = rsqrt(f); x[6] = (unsigned)(expf(f) * 10 + powf(3.f, 2.f));",
         &[30, 120, 102, 10, 81, 160, 819],
     );
-    one(
+    check_one_thread(
         "struct V { float a, b; };
          __device__ V __ldg(const V *p) { V r; r.a = __ldg(&p->a); r.b = __ldg(&p->b); return r; }
          __device__ float2 atomicAdd(float2 *a, float2 v) { float2 r; r.x = atomicAdd(&a->x, v.x); r.y = atomicAdd(&a->y, v.y); return r; }
@@ -77,7 +77,7 @@ fn functions_with_the_name_of_a_built_in_one() {
     );
     // In a struct or a namespace, a function hides all outer functions with its name. `::` finds
     // the outermost ones.
-    one(
+    check_one_thread(
         "namespace my { __device__ float max(float a, float b) { return a + b; } __device__ float f(float a) { return max(a, 1.f); } }
          struct S { float v; __device__ float max(float o) const { return fmaxf(v, o) + 1; } __device__ float min() { return ::min(v, 1.f); }
                     __device__ float both() { return max(2.f) + min(); } };
@@ -137,8 +137,8 @@ fn addresses_in_a_memory_space() {
 }
 
 #[test]
-fn operands_of_asm() {
-    one(
+fn asm_has_results_inputs_and_constants() {
+    check_one_thread(
         "template <int N> __device__ void add(unsigned *x) { asm volatile(\"add.u32 %0, %0, %1;\" : \"+r\"(*x) : \"n\"(N * 2)); }",
         "asm volatile(\"add.s32 %0, %0, %1;\" : \"+r\"(x[0]) : \"n\"(-5)); add<3>(x + 1);
          asm(\"mad.lo.u32 %0, %1, %2, %3;\" : \"=r\"(x[2]) : \"r\"(x[3]), \"n\"(sizeof(float4)), \"r\"(x[4]));
@@ -146,7 +146,7 @@ fn operands_of_asm() {
         &[5, 26, 690, 40, 50, 69],
     );
     // An early-clobber result shares no register with an input.
-    one(
+    check_one_thread(
         "",
         "unsigned v = x[0], w = 0;
          for (unsigned i = 0; i < 4; i++) {
@@ -170,7 +170,7 @@ fn operands_of_asm() {
          x[3] = v;",
         &[14, 498, 36, 587],
     );
-    one(
+    check_one_thread(
         "",
         "unsigned a; asm volatile(\"mov.u32 %0, 3;\" : \"=r\"(a)::\"memory\"); x[0] = a;
          asm volatile(\"mov.u32 %0, 4;\" : \"=r\"(a) :: \"memory\"); x[1] = a; asm volatile(\"mov.u32 %0, 5;\" : \"=r\"(a) ::); x[2] = a;
@@ -185,7 +185,7 @@ fn operands_of_asm() {
 
 #[test]
 fn types_without_a_name() {
-    one(
+    check_one_thread(
         "typedef struct Node { int a; struct Node *next; } Node, *NodePointer; typedef struct { float x; } P, *PP;",
         "struct { int a, b; } v = {1, 2}, w; w = v; union { float f; unsigned u; }; f = 1.5f; enum { A = 3, B };
          enum class E : int { X = 4 } e = E::X; const struct { int a, b; } c = {5, 6}, d = {7, 8};
@@ -194,7 +194,7 @@ fn types_without_a_name() {
          x[6] = p->next->a + r->x; for (struct { int i, j; } s = {0, 1}; s.i < 2; s.i++) x[7] += s.j;",
         &[3, 0x3fc0_0000, 34, 4, 67, 3, 11, 82],
     );
-    one(
+    check_one_thread(
         "struct U { int tag; union { struct { float x, y; }; float v[2]; unsigned u; }; enum { K = 3 } kind; };
          struct W { union { float f; unsigned u; }; __device__ W(float a) : f(a) {} };
          struct V { union { struct { float x, y, z; }; float d[3]; }; __device__ float &operator[](int i) { return d[i]; } __device__ float sum() const { return x + y + z; } };
@@ -211,7 +211,7 @@ fn types_without_a_name() {
 
 #[test]
 fn conversion_operators() {
-    one(
+    check_one_thread(
         "struct S { unsigned *p; __device__ operator unsigned *() const { return p; } };
          template <class T> struct Two { T *p; __device__ operator T *() { return p; } __device__ operator const T *() const { return p; } };
          struct B { int n; __device__ explicit operator bool() const { return n != 0; } };
@@ -228,7 +228,7 @@ fn conversion_operators() {
 
 #[test]
 fn constant_array_elements_and_members() {
-    one(
+    check_one_thread(
         "constexpr int T[3] = {2, 3, 5}; constexpr int Q[2][2] = {{1, 2}, {3, 4}}; struct P { int x, y; }; constexpr P p = {3, 4};
          constexpr P r[2] = {{1, 2}, {5, 6}}; struct S { static constexpr int T[3] = {2, 4, 8}; }; constexpr char text[] = \"abc\";
          __constant__ constexpr int K[2] = {6, 7}; __device__ constexpr float F[2] = {1.5f, 2.5f};
@@ -245,7 +245,7 @@ fn constant_array_elements_and_members() {
 
 #[test]
 fn alignment_and_packing_attributes() {
-    one(
+    check_one_thread(
         "struct __attribute__((aligned(16))) A { float x, y, z; }; struct alignas(8) B { float x; };
          struct C { float x, y, z; } __attribute__((aligned(16))); typedef struct { char c; int i; } __attribute__((packed)) D;
          struct E { char c; __align__(16) float x; alignas(8) char d; float e __attribute__((aligned(32))); };
@@ -258,7 +258,7 @@ fn alignment_and_packing_attributes() {
          __shared__ char first; __shared__ float s[32] __attribute__((aligned(128))); x[7] = (size_t)s % 128; first = 1;",
         &[1608, 1208, 2_416_064, 1632, 210_616, 16, 0, 0],
     );
-    one(
+    check_one_thread(
         "template <int N> struct S { static_assert(N > 0, \"positive\"); static constexpr int M = N * 2; static_assert(M % 2 == 0); int v[N]; };
          union U { static_assert(sizeof(float) == 4, \"\"); float f; int i; };
          struct V { float x, y; V() = default; V(const V &) = default; V &operator=(const V &) = default; V(V &&) = default; V &operator=(V &&) = default;
@@ -299,7 +299,7 @@ fn shuffles_and_atomics_of_halves() {
 
 /// 32,764 bytes are the limit of a kernel's parameters; the address comes after the struct.
 #[test]
-fn large_parameters() {
+fn parameters_may_have_32764_bytes() {
     let source = "struct S { unsigned v[8188]; };
         extern \"C\" __global__ void k(S s, unsigned *x) { x[0] = s.v[0]; x[1] = s.v[8187]; x[2] = s.v[x[3]]; }";
     let bytes = (0..8188u32).flat_map(|v| (v * 3).to_le_bytes()).collect();
@@ -366,7 +366,7 @@ fn mathematical_constants() {
 
 #[test]
 fn member_function_templates() {
-    one(
+    check_one_thread(
         "template <int N> struct Mat { float d[N][N]; __device__ float &operator()(int i, int j) { return d[i][j]; }
              template <int M> __device__ float tr() const { float s = 0; for (int i = 0; i < M; i++) s += d[i][i]; return s; }
              template <class T> __device__ T as(int i) const { return (T)d[i][0]; } };",
@@ -378,7 +378,7 @@ fn member_function_templates() {
 
 #[test]
 fn attributes_pragmas_and_characters() {
-    one(
+    check_one_thread(
         "[[nodiscard]] __device__ float f([[maybe_unused]] float a) { return 1; }
          #define CLASS 'S'
          #if CLASS == 'S' && ('\\n' == 10) && ('\\x41' == 'A') && (L'a' == 97) && ('\\377' < 0) && 'ab' == 24930 && u8'a' == 97

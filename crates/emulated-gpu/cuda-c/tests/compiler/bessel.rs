@@ -17,7 +17,7 @@ fn doubles(call: &str, x: &[f64]) -> Vec<f64> {
 }
 
 /// Values from 0 to `end`; those of the lower half are closer together.
-fn steps(end: f64) -> Vec<f64> {
+fn sample_points(end: f64) -> Vec<f64> {
     (0..256).map(|i| end * f64::from(i) / 256.0 * if i < 128 { 0.1 } else { 1.0 }).collect()
 }
 
@@ -37,7 +37,7 @@ fn check(call: &str, x: &[f64], most: f64, absolute: f64, exact: impl Fn(f64) ->
 /// absolute bound.
 #[test]
 fn bessel_functions_of_the_first_and_second_kind() {
-    for (x, absolute) in [(steps(8.0), 2e-16), (steps(1000.0), 2e-15)] {
+    for (x, absolute) in [(sample_points(8.0), 2e-16), (sample_points(1000.0), 2e-15)] {
         check("j0(x)", &x, 8.0, absolute, libm::j0);
         check("j1(-x)", &x, 8.0, absolute, |x| -libm::j1(x));
         check("y0(x)", &x, 8.0, absolute, libm::y0);
@@ -68,7 +68,7 @@ fn modified_bessel_functions() {
         }
         sum
     };
-    for x in [steps(8.0), steps(300.0)] {
+    for x in [sample_points(8.0), sample_points(300.0)] {
         check("cyl_bessel_i0(x)", &x, 40.0, 0.0, |x| series(x, 0));
         check("cyl_bessel_i1(-x)", &x, 40.0, 0.0, |x| -series(x, 1));
     }

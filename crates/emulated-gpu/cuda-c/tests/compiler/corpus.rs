@@ -35,7 +35,7 @@ use crate::reference::nvrtc;
 struct Launch {
     kernel: String,
     /// The allowed difference of float32 results in units in the last place; `None` for equal bits.
-    within: Option<u32>,
+    tolerance_ulps: Option<u32>,
     shape: ([u32; 3], [u32; 3], u32),
     arguments: Vec<Argument>,
 }
@@ -54,7 +54,7 @@ fn numbers(text: &str) -> Vec<u32> {
     inner.split(',').map(|number| number.trim().parse().expect(text)).collect()
 }
 
-fn three(text: &str) -> [u32; 3] {
+fn three_numbers(text: &str) -> [u32; 3] {
     let mut all = [1; 3];
     for (size, number) in all.iter_mut().zip(numbers(text)) {
         *size = number;
@@ -131,8 +131,8 @@ fn launches(source: &str) -> Vec<Launch> {
             let shared = shape.get(2).map_or(0, |text| text.trim().parse().expect(line));
             Launch {
                 kernel: kernel.into(),
-                within,
-                shape: (three(shape[0]), three(shape[1]), shared),
+                tolerance_ulps: within,
+                shape: (three_numbers(shape[0]), three_numbers(shape[1]), shared),
                 arguments: (1..)
                     .zip(arguments.split_whitespace())
                     .map(|(seed, text)| argument(text, seed))
@@ -168,7 +168,7 @@ fn distance(a: f32, b: f32) -> u32 {
 fn compare(path: &Path, launch: &Launch, own: &[Vec<u8>], theirs: &[Vec<u8>]) {
     let place = format!("{}: {}", path.display(), launch.kernel);
     for (at, (own, theirs)) in own.iter().zip(theirs).enumerate() {
-        let Some(within) = launch.within else {
+        let Some(within) = launch.tolerance_ulps else {
             let byte = own.iter().zip(theirs).position(|(a, b)| a != b);
             assert_eq!(byte, None, "{place}, memory {at}: a byte differs");
             continue;

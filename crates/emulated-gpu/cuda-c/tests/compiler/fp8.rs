@@ -61,7 +61,7 @@ fn inputs(fraction: u32, bias: i32) -> [u32; 2048] {
 }
 
 /// The number that a byte represents.
-fn value(byte: u32, fraction: u32, bias: i32) -> f64 {
+fn byte_value(byte: u32, fraction: u32, bias: i32) -> f64 {
     let (exponent, rest) = ((byte & 0x7f) >> fraction, byte & ((1 << fraction) - 1));
     let unit = 2f64.powi(1 - bias - fraction as i32);
     let size = match exponent {
@@ -82,11 +82,11 @@ fn conversions_round_to_the_nearest_number() {
                 assert_eq!(*found, 0x7f, "{kind}: {input:#x}");
                 continue;
             }
-            let away = |byte: u32| (value(byte, fraction, bias) - x.abs()).abs();
+            let away = |byte: u32| (byte_value(byte, fraction, bias) - x.abs()).abs();
             // A tie rounds to even.
             let order = |byte: &u32| (away(*byte), byte & 1);
             let nearest = (0..=most).min_by(|a, b| order(a).partial_cmp(&order(b)).unwrap());
-            let beyond = x.abs() > value(most, fraction, bias);
+            let beyond = x.abs() > byte_value(most, fraction, bias);
             let nearest = if beyond { Some(most) } else { nearest };
             assert_eq!(Some(found & 0x7f), nearest, "{kind}: {x}");
             assert_eq!(found & 0x80 != 0, x.is_sign_negative(), "{kind}: {x}");
@@ -99,7 +99,7 @@ fn conversions_from_bytes_are_exact() {
     for (kind, fraction, bias, most) in KINDS {
         let found = &results(kind, &[0; 2048], &["(float)a"])[0];
         for byte in (0..256u32).filter(|byte| byte & 0x7f <= most) {
-            let expected = value(byte, fraction, bias) as f32;
+            let expected = byte_value(byte, fraction, bias) as f32;
             assert_eq!(found[byte as usize], expected.to_bits(), "{kind}: {byte:#x}");
         }
     }

@@ -37,7 +37,7 @@ fn group(values: &[u32], i: usize, size: usize) -> &[u32] {
 }
 
 #[test]
-fn tiles() {
+fn tiles_of_a_warp_exchange_values() {
     check("cg::reduce(warp, v, cg::plus<int>())", |v, i| group(v, i, 32).iter().sum());
     check("cg::reduce(tile, v, cg::greater<int>{})", |v, i| *group(v, i, 8).iter().max().unwrap());
     check("cg::reduce(part, v, cg::less<int>{})", |v, i| *group(v, i, 4).iter().min().unwrap());
@@ -67,7 +67,7 @@ fn tiles() {
 }
 
 #[test]
-fn active_lanes() {
+fn groups_of_active_lanes_have_their_members() {
     let before = "__device__ int some(int v) {
         if (v % 3 != 0) return -1;
         cg::coalesced_group active = cg::coalesced_threads();

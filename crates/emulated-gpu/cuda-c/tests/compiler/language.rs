@@ -59,7 +59,7 @@ fn promotions_and_conversions() {
 }
 
 #[test]
-fn macros_and_conditions() {
+fn macros_and_conditions_are_preprocessed() {
     check(
         "#define SQUARE(x) ((x) * (x))\n#define JOIN(a, b) a##b\n#define TEXT(x) #x\n#define MANY(f, ...) f(__VA_ARGS__)\n\
          #define TWO 2\n#if TWO * 2 == 4 && defined(TWO) && !defined(NO)\n#define YES 1\n#elif 1\n#define YES 2\n#else\n\
@@ -127,7 +127,7 @@ fn structs_vectors_unions_and_operators() {
 }
 
 #[test]
-fn every_statement() {
+fn every_statement_has_its_effect() {
     let source = "
         extern \"C\" __global__ void k(int *out) {
             int n = threadIdx.x, s = 0;
@@ -251,7 +251,7 @@ fn warps_votes_and_atomics() {
 }
 
 #[test]
-fn inline_ptx() {
+fn asm_reads_and_writes_its_operands() {
     let source = "
         extern \"C\" __global__ void k(int *out) {
             int a = threadIdx.x, b, c = 5;

@@ -39,7 +39,7 @@ fn direct_and_indirect_recursion() {
 }
 
 #[test]
-fn parameters_and_results() {
+fn functions_out_of_line_pass_parameters_and_results() {
     let narrow = "__device__ unsigned char f(unsigned char a, short b, bool c) {
         if (b <= 0) return a;
         return f(a + 100, b - 1, !c) + (c ? 1 : 0);

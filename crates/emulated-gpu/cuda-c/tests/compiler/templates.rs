@@ -31,7 +31,7 @@ template <typename V> __device__ typename V::type first(const V &v) { return v[0
 __device__ Vector<int, 3> counted(int from) { Vector<int, 3> v; for (int i = 0; i < 3; ++i) v[i] = from + i; return v; }";
 
 #[test]
-fn struct_templates() {
+fn struct_templates_are_instantiated() {
     check(
         VECTOR,
         &[
@@ -51,7 +51,7 @@ fn struct_templates() {
 }
 
 #[test]
-fn specialisations() {
+fn templates_can_be_specialised() {
     check(
         "template <typename T> struct Code { static constexpr int value = 1; };
          template <> struct Code<int> { static constexpr int value = 2; };
@@ -80,7 +80,7 @@ fn specialisations() {
 }
 
 #[test]
-fn member_functions() {
+fn member_functions_can_be_called() {
     check(
         "struct Pair {
              int a, b;
@@ -122,7 +122,7 @@ fn member_functions() {
 }
 
 #[test]
-fn namespaces() {
+fn names_are_found_in_namespaces() {
     check(
         "namespace one { namespace two {
              __device__ int f() { return 1; }
@@ -149,7 +149,7 @@ fn namespaces() {
 
 /// Kernels get the names that NVRTC gives them.
 #[test]
-fn names_of_kernels() {
+fn kernels_have_the_mangled_names_of_nvrtc() {
     let text = text_of(
         "template <typename T, int N> struct Vector { T v[N]; };
          namespace own { namespace inner { struct Pair { int a; }; }
