@@ -45,7 +45,7 @@ pub fn run(bytes: &[u8]) {
     let threads = usize::from(first & 3).max(1);
     let api = api();
     let objects = Objects::default();
-    api.retain();
+    api.retain_context();
     prepare(api, first, &objects);
     let calls: Vec<&[u8]> = calls.chunks(CALL).take(MAX_CALLS).collect();
     std::thread::scope(|scope| {
@@ -59,7 +59,7 @@ pub fn run(bytes: &[u8]) {
 
 /// Executes the calls of one thread.
 fn sequence(api: &Api, first: u8, objects: &Objects, calls: Vec<&[u8]>) {
-    api.enter();
+    api.make_context_current();
     let mut arena = Arena::default();
     prepare_thread(api, first, objects, &mut arena);
     for call in calls {
@@ -71,7 +71,7 @@ fn sequence(api: &Api, first: u8, objects: &Objects, calls: Vec<&[u8]>) {
     }
     // The remaining descriptors belong to this thread.
     for kind in [ObjectKind::Descriptor, ObjectKind::Layout, ObjectKind::Preference] {
-        api.destroy(kind, arena.private.drain(kind));
+        api.destroy(kind, arena.thread_objects.drain(kind));
     }
-    api.leave();
+    api.leave_contexts();
 }

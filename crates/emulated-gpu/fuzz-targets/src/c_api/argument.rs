@@ -8,56 +8,56 @@ use emulated_gpu_test_support::files;
 
 /// A source of choices: the bytes of a case and, after their end, pseudo-random numbers derived from them.
 pub(super) struct Bytes<'a> {
-    rest: &'a [u8],
+    remaining: &'a [u8],
     state: u64,
 }
 
 impl<'a> Bytes<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         let hash = |state: u64, &byte: &u8| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-        Self { rest: bytes, state: bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash) }
+        Self { remaining: bytes, state: bytes.iter().fold(0xcbf2_9ce4_8422_2325, hash) }
     }
 
     pub(super) fn next(&mut self) -> u8 {
-        if let Some((&byte, rest)) = self.rest.split_first() {
-            self.rest = rest;
+        if let Some((&byte, rest)) = self.remaining.split_first() {
+            self.remaining = rest;
             return byte;
         }
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.state >> 56) as u8
     }
 
-    /// An element of `list`.
-    pub(super) fn one(&mut self, list: &[u64]) -> u64 {
+    /// Chooses one of `list`.
+    pub(super) fn one_of(&mut self, list: &[u64]) -> u64 {
         list[usize::from(self.next()) % list.len()]
     }
 }
 
 /// The size in bytes of a host buffer that copies read and write. No allocation, and no memory that is mapped
 /// in one piece, is larger than the part after the middle.
-const BUFFER: usize = 16 << 20;
+const BUFFER_BYTES: usize = 16 << 20;
 /// The granularity of physical memory in bytes.
-pub(super) const PIECE: u64 = 2 << 20;
+pub(super) const PIECE_BYTES: u64 = 2 << 20;
 /// The size of a reserved address range in bytes: two pieces for mappings, and one that is never mapped, so that the
 /// memory of two reservations is never adjacent.
-pub(super) const SPAN: u64 = 3 * PIECE;
+pub(super) const RESERVATION_BYTES: u64 = 3 * PIECE_BYTES;
 /// The size of a thread's arena in bytes.
-const ARENA: usize = 1 << 16;
+const ARENA_BYTES: usize = 1 << 16;
 /// The size of the memory for a result, in bytes.
-pub(super) const OUT: usize = 2048;
+pub(super) const RESULT_BYTES: usize = 2048;
 
 /// The middle of the buffer. The buffer is never freed, because copies and kernels may access it late.
 pub(super) fn buffer() -> u64 {
     static START: OnceLock<usize> = OnceLock::new();
-    let make = || Box::leak(vec![1_u64; BUFFER / 8].into_boxed_slice()).as_mut_ptr() as usize;
-    (*START.get_or_init(make) + BUFFER / 2) as u64
+    let make = || Box::leak(vec![1_u64; BUFFER_BYTES / 8].into_boxed_slice()).as_mut_ptr() as usize;
+    (*START.get_or_init(make) + BUFFER_BYTES / 2) as u64
 }
 
 /// Memory for the arguments of one call, and the descriptors of one thread.
 pub(super) struct Arena {
     memory: Box<[u64]>,
     used: usize,
-    pub(super) private: Objects,
+    pub(super) thread_objects: Objects,
     addresses: usize,
     algorithms: Box<[u64]>,
 }
@@ -65,9 +65,9 @@ pub(super) struct Arena {
 impl Default for Arena {
     fn default() -> Self {
         Self {
-            memory: vec![0; ARENA / 8].into(),
+            memory: vec![0; ARENA_BYTES / 8].into(),
             used: 0,
-            private: Objects::default(),
+            thread_objects: Objects::default(),
             addresses: 0,
             algorithms: vec![0; 64].into(),
         }
@@ -110,7 +110,7 @@ impl Arena {
     /// Stores a device address in the host buffer, so that copies to the device can create arrays of pointers
     /// there.
     #[allow(unsafe_code, reason = "the buffer is raw memory that several threads use")]
-    pub(super) fn remember(&mut self, address: u64) {
+    pub(super) fn store_in_host_buffer(&mut self, address: u64) {
         let place = buffer() as usize + 8 * (self.addresses % 8);
         self.addresses += 1;
         // SAFETY: the buffer is larger than this offset. It is raw memory that other threads and kernels may
@@ -121,7 +121,7 @@ impl Arena {
 
 /// Invalid numbers of different kinds. Those that may be used as host addresses are not mapped in any process,
 /// not even under AddressSanitizer, whose shadow memory is readable.
-const HOSTILE: [u64; 10] = [
+const INVALID_NUMBERS: [u64; 10] = [
     // In the gap of AddressSanitizer's shadow memory, from 0x8fff_7000 to 0x0200_8fff_6fff.
     1 << 40,
     (1 << 46) + 8,
@@ -143,7 +143,7 @@ const IMAGES: [&str; 3] = [
 
 /// An argument.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Word {
+pub(super) enum ArgumentKind {
     /// A handle of an object that exists, was destroyed, or never existed.
     Handle(ObjectKind),
     /// Memory for a new handle.
@@ -166,8 +166,12 @@ pub(super) fn handle(kind: ObjectKind, bytes: &mut Bytes<'_>, objects: &Objects)
 }
 
 /// A device address: in an allocation, at its boundaries, next to it, or far from any.
-pub(super) fn device(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
-    at(bytes, objects, &[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX])
+pub(super) fn device_address(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+    address_near_object(
+        bytes,
+        objects,
+        &[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX],
+    )
 }
 
 /// A device address for functions that also accept host addresses. If the address space is limited, the driver
@@ -180,40 +184,40 @@ pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
         addresses.is_none_or(|line| !line.contains("unlimited"))
     });
     if *IS_LIMITED {
-        return at(bytes, objects, &[0, 0, 0, 0, 4, 8, 256, 1, u64::MAX]);
+        return address_near_object(bytes, objects, &[0, 0, 0, 0, 4, 8, 256, 1, u64::MAX]);
     }
-    device(bytes, objects)
+    device_address(bytes, objects)
 }
 
 /// A host or device address.
-pub(super) fn pointer(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
+pub(super) fn any_address(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     match bytes.next() {
         0..=99 => buffer(),
         _ => unified(bytes, objects),
     }
 }
 
-fn at(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {
+fn address_near_object(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {
     let address = match bytes.next() {
         0 => return 0,
-        1 => return bytes.one(&HOSTILE),
+        1 => return bytes.one_of(&INVALID_NUMBERS),
         which => objects.choose(ObjectKind::Device, which - 2).unwrap_or(0),
     };
-    address.wrapping_add(bytes.one(offsets))
+    address.wrapping_add(bytes.one_of(offsets))
 }
 
-/// A size in bytes, but none between 64 KiB and 4 TiB.
+/// A size in bytes: at most 64 KiB, or more than any memory. Sizes in between could be allocated, and take long.
 pub(super) fn size(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.next() {
-        255 => bytes.one(&HOSTILE),
-        254 => bytes.one(&[0, 1, 4095, 4096, 4097, 65_536]),
+        255 => bytes.one_of(&INVALID_NUMBERS),
+        254 => bytes.one_of(&[0, 1, 4095, 4096, 4097, 65_536]),
         large @ 192.. => u64::from(large - 191) * 1024,
         small => u64::from(small),
     }
 }
 
-/// A dimension, a stride or a count.
-pub(super) fn dim(bytes: &mut Bytes<'_>) -> u64 {
+/// A dimension, a stride or a count; some are negative or too large.
+pub(super) fn dimension(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.next() {
         hostile @ 240.. => {
             let list =
@@ -227,7 +231,7 @@ pub(super) fn dim(bytes: &mut Bytes<'_>) -> u64 {
 /// A 32-bit number.
 pub(super) fn int(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.next() {
-        255 => bytes.one(&[u64::from(u32::MAX), 1 << 31, i32::MAX as u64, 1 << 16, 4096, 1000]),
+        255 => bytes.one_of(&[u64::from(u32::MAX), 1 << 31, i32::MAX as u64, 1 << 16, 4096, 1000]),
         small @ 128.. => u64::from(small % 4),
         small => u64::from(small),
     }
@@ -235,7 +239,7 @@ pub(super) fn int(bytes: &mut Bytes<'_>) -> u64 {
 
 /// A value of `cudaDataType_t`.
 fn data_type(bytes: &mut Bytes<'_>) -> u64 {
-    bytes.one(&[0, 0, 0, 2, 2, 1, 14, 3, 10, 28, 255])
+    bytes.one_of(&[0, 0, 0, 2, 2, 1, 14, 3, 10, 28, 255])
 }
 
 extern "C" fn host_function(_: *mut std::ffi::c_void) {}
@@ -249,10 +253,10 @@ extern "C" fn callback(_: u64, _: u32, _: *mut std::ffi::c_void) {}
 
 /// A host function, or null.
 pub(super) fn host_function_or_null(bytes: &mut Bytes<'_>) -> u64 {
-    bytes.one(&[host_function as *const () as u64, 0])
+    bytes.one_of(&[host_function as *const () as u64, 0])
 }
 
-impl Word {
+impl ArgumentKind {
     /// The argument with this name in the list of functions.
     pub(super) fn read(text: &str) -> Self {
         let kind =
@@ -269,7 +273,7 @@ impl Word {
             "page" => |_, _, _| 4096,
             // Numbers.
             "size" | "limit" => |bytes, _, _| size(bytes),
-            "dim" => |bytes, _, _| dim(bytes),
+            "dim" => |bytes, _, _| dimension(bytes),
             "int" => |bytes, _, _| int(bytes),
             "byte" | "small" => |bytes, _, _| u64::from(bytes.next()),
             "half" => |bytes, _, _| u64::from(u16::from_le_bytes([bytes.next(), bytes.next()])),
@@ -277,49 +281,72 @@ impl Word {
             "digit" => |bytes, _, _| u64::from(bytes.next() % 10),
             // A device: the first, the second (which exists after emulatedGpuSetDevices), or an invalid one.
             "ordinal" => |bytes, _, _| match bytes.next() {
-                wrong @ 224.. => bytes.one(&[u64::from(u32::MAX), 2, u64::from(wrong), 1 << 31]),
+                wrong @ 224.. => bytes.one_of(&[u64::from(u32::MAX), 2, u64::from(wrong), 1 << 31]),
                 second @ 160.. => u64::from(second % 2),
                 _ => 0,
             },
             "attribute" => |bytes, _, _| u64::from(bytes.next() % 26),
-            "version" => |bytes, _, _| bytes.one(&[0, 2000, 3020, 12_000, 13_000, 99_999, 1 << 31]),
-            "width" => |bytes, _, _| bytes.one(&[4, 4, 8, 8, 8, 1, 2, 0, 16, 64, u64::MAX]),
-            "grid" => |bytes, _, _| bytes.one(&[1, 1, 2, 3, 0, 1 << 31, u64::from(u32::MAX)]),
-            "block" => |bytes, _, _| bytes.one(&[1, 32, 33, 64, 0, 1025, u64::from(u32::MAX)]),
-            "shared" => |bytes, _, _| bytes.one(&[0, 0, 64, 48 << 10, 227 << 10, 1 << 31]),
+            "version" => {
+                |bytes, _, _| bytes.one_of(&[0, 2000, 3020, 12_000, 13_000, 99_999, 1 << 31])
+            }
+            "width" => |bytes, _, _| bytes.one_of(&[4, 4, 8, 8, 8, 1, 2, 0, 16, 64, u64::MAX]),
+            "grid" => |bytes, _, _| bytes.one_of(&[1, 1, 2, 3, 0, 1 << 31, u64::from(u32::MAX)]),
+            "block" => |bytes, _, _| bytes.one_of(&[1, 32, 33, 64, 0, 1025, u64::from(u32::MAX)]),
+            "shared" => |bytes, _, _| bytes.one_of(&[0, 0, 64, 48 << 10, 227 << 10, 1 << 31]),
             "type" => |bytes, _, _| data_type(bytes),
-            "compute" => |bytes, _, _| bytes.one(&[68, 68, 64, 70, 74, 77, 72, 0, 999]),
+            "compute" => |bytes, _, _| bytes.one_of(&[68, 68, 64, 70, 74, 77, 72, 0, 999]),
             // Mapped memory.
-            "piece" => |bytes, _, _| bytes.one(&[PIECE, PIECE, PIECE, PIECE, 4096, 0, 1 << 46]),
-            "span" => |bytes, _, _| bytes.one(&[SPAN, SPAN, SPAN, SPAN, 0, u64::MAX]),
-            "spot" => |bytes, objects, _| at(bytes, objects, &[0, 0, 0, PIECE, PIECE, 4096]),
+            "piece" => |bytes, _, _| {
+                bytes.one_of(&[
+                    PIECE_BYTES,
+                    PIECE_BYTES,
+                    PIECE_BYTES,
+                    PIECE_BYTES,
+                    4096,
+                    0,
+                    1 << 46,
+                ])
+            },
+            "span" => |bytes, _, _| {
+                bytes.one_of(&[
+                    RESERVATION_BYTES,
+                    RESERVATION_BYTES,
+                    RESERVATION_BYTES,
+                    RESERVATION_BYTES,
+                    0,
+                    u64::MAX,
+                ])
+            },
+            "spot" => |bytes, objects, _| {
+                address_near_object(bytes, objects, &[0, 0, 0, PIECE_BYTES, PIECE_BYTES, 4096])
+            },
             // Device memory.
-            "device" => |bytes, objects, _| device(bytes, objects),
-            "pointer" => |bytes, objects, _| pointer(bytes, objects),
+            "device" => |bytes, objects, _| device_address(bytes, objects),
+            "pointer" => |bytes, objects, _| any_address(bytes, objects),
             // Host memory.
-            "buffer" => |bytes, _, _| bytes.one(&[buffer(), buffer(), buffer() + 64, 0]),
+            "buffer" => |bytes, _, _| bytes.one_of(&[buffer(), buffer(), buffer() + 64, 0]),
             "out" => |bytes, _, arena| match bytes.next() {
                 0 => 0,
-                _ => arena.zeros(OUT),
+                _ => arena.zeros(RESULT_BYTES),
             },
-            "zeros" => |_, _, arena| arena.zeros(OUT),
+            "zeros" => |_, _, arena| arena.zeros(RESULT_BYTES),
             "room" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 64)]),
             "few" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 5)]),
             "bytes" => |bytes, _, arena| {
-                arena.words(&[bytes.one(&[0, 1, 3, 4, 8, 64, 1023, 1024, OUT as u64])])
+                arena.words(&[bytes.one_of(&[0, 1, 3, 4, 8, 64, 1023, 1024, RESULT_BYTES as u64])])
             },
-            "bytesofvalue" => |bytes, _, arena| arena.words(&[bytes.one(&[0, 1, 3, 4, 8, 64])]),
+            "bytesofvalue" => |bytes, _, arena| arena.words(&[bytes.one_of(&[0, 1, 3, 4, 8, 64])]),
             "mode" => |bytes, _, arena| arena.words(&[u64::from(bytes.next() % 4)]),
             "value" => |bytes, objects, arena| {
                 let value = match bytes.next() {
                     0..=99 => int(bytes),
-                    100..=199 => device(bytes, objects),
+                    100..=199 => device_address(bytes, objects),
                     _ => size(bytes),
                 };
                 arena.words(&[value, 0, 0, 0, 0, 0, 0, 0])
             },
             "ints" => |bytes, _, arena| ints(arena, &[(); 6].map(|()| u64::from(bytes.next() % 3))),
-            "dims" => |bytes, _, arena| ints(arena, &[(); 6].map(|()| dim(bytes))),
+            "dims" => |bytes, _, arena| ints(arena, &[(); 6].map(|()| dimension(bytes))),
             "algorithm" => |bytes, _, arena| match bytes.next() % 5 {
                 0 => 0,
                 which => &raw mut arena.algorithms[8 * usize::from(which)] as u64,
@@ -335,11 +362,11 @@ impl Word {
             "path" => |bytes, _, _| path(bytes),
             "image" => |bytes, _, _| IMAGES[usize::from(bytes.next()) % 3].as_ptr() as u64,
             "goodimage" => |_, _, _| IMAGES[0].as_ptr() as u64,
-            "imagesize" => |bytes, _, _| bytes.one(&[60, 0, 1 << 46, u64::MAX]),
+            "imagesize" => |bytes, _, _| bytes.one_of(&[60, 0, 1 << 46, u64::MAX]),
             // Functions.
             "hostfunction" => |bytes, _, _| host_function_or_null(bytes),
-            "sharedbytes" => |bytes, _, _| bytes.one(&[shared_bytes as *const () as u64, 0]),
-            "callback" => |bytes, _, _| bytes.one(&[callback as *const () as u64, 0]),
+            "sharedbytes" => |bytes, _, _| bytes.one_of(&[shared_bytes as *const () as u64, 0]),
+            "callback" => |bytes, _, _| bytes.one_of(&[callback as *const () as u64, 0]),
             _ => match structures::find(text) {
                 Some(make) => make,
                 None => return Self::Handle(kind(text)),
@@ -353,12 +380,12 @@ impl Word {
             Self::Handle(kind) | Self::Last(kind) if kind.is_thread_private() => {
                 // The library reads the memory behind this pointer, so it must be null or an existing object.
                 let which = bytes.next();
-                if which == 0 { 0 } else { arena.private.choose(kind, which).unwrap_or(0) }
+                if which == 0 { 0 } else { arena.thread_objects.choose(kind, which).unwrap_or(0) }
             }
             Self::Handle(kind) | Self::Last(kind) => handle(kind, bytes, objects),
             Self::New(_) => match bytes.next() {
                 0 => 0,
-                _ => arena.zeros(OUT),
+                _ => arena.zeros(RESULT_BYTES),
             },
             Self::Other(make) => make(bytes, objects, arena),
         }

@@ -3,7 +3,7 @@
 //! Each word is an argument. A kind of object (`stream`, `graph`, …) is a handle of an object that exists, was
 //! destroyed, or never existed; `+stream` is memory for a new handle. `-layout` is a descriptor that the call
 //! destroys: its memory is the client's, so it may not be used afterwards. The other words are those of
-//! [`Word`](super::argument::Word).
+//! [`ArgumentKind`](super::argument::ArgumentKind).
 //!
 //! These functions of the driver are left out:
 //!

@@ -6,7 +6,7 @@ use std::path::Path;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::MAX_CALLS;
-use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
+use super::argument::{Arena, ArgumentKind, Bytes, PIECE_BYTES, RESERVATION_BYTES, buffer};
 use super::choice::Choice;
 use super::functions;
 use super::objects::{ObjectKind, Objects};
@@ -18,7 +18,7 @@ use emulated_gpu_test_support::files;
 /// registers and on the stack, and the caller removes them, so a function with fewer arguments ignores the
 /// rest.
 #[rustfmt::skip]
-type Entry = unsafe extern "C" fn(
+type CFunction = unsafe extern "C" fn(
     u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
     u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
 ) -> u32;
@@ -30,8 +30,8 @@ const MAX_ARGUMENTS: usize = 24;
 /// A function and the kinds of its arguments.
 pub(super) struct Function {
     pub(super) name: String,
-    entry: Entry,
-    words: Vec<Word>,
+    entry: CFunction,
+    arguments: Vec<ArgumentKind>,
 }
 
 /// The libraries.
@@ -71,7 +71,7 @@ impl Api {
         let (choice, reserved) = (Choice::new(&lines), ReservedRanges::default());
         let mut api = Self { libraries, functions: Vec::new(), choice, reserved };
         api.functions = lines.iter().map(|line| api.function(line)).collect();
-        assert_eq!(api.plain("cuInit", &[0]), 0);
+        assert_eq!(api.call_by_name("cuInit", &[0]), 0);
         api
     }
 
@@ -84,12 +84,13 @@ impl Api {
     pub(super) fn function(&self, line: &str) -> Function {
         let mut words = line.split(' ');
         let name = words.next().unwrap_or_default().to_owned();
-        let words: Vec<Word> = words.map(Word::read).collect();
+        let words: Vec<ArgumentKind> = words.map(ArgumentKind::read).collect();
         assert!(words.len() <= MAX_ARGUMENTS, "{line}");
         // SAFETY: all functions only take integers and addresses.
-        let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(&name) }.ok());
+        let found =
+            self.libraries.iter().find_map(|own| unsafe { own.get::<CFunction>(&name) }.ok());
         let entry = *found.unwrap_or_else(|| panic!("no library exports {name}"));
-        Function { name, entry, words }
+        Function { name, entry, arguments: words }
     }
 
     /// Calls a function with arguments that are made from the bytes, and keeps the handles that it returns.
@@ -103,11 +104,11 @@ impl Api {
         arena.clear();
         let mut arguments = [0; MAX_ARGUMENTS];
         let mut made = Vec::new();
-        for (argument, word) in arguments.iter_mut().zip(&function.words) {
+        for (argument, word) in arguments.iter_mut().zip(&function.arguments) {
             *argument = word.value(&mut bytes, objects, arena);
             match *word {
-                Word::New(kind) => made.push((kind, *argument)),
-                Word::Last(kind) => arena.private.remove(kind, *argument),
+                ArgumentKind::New(kind) => made.push((kind, *argument)),
+                ArgumentKind::Last(kind) => arena.thread_objects.remove(kind, *argument),
                 _ => {}
             }
         }
@@ -119,20 +120,20 @@ impl Api {
             }
             for (kind, place) in made {
                 let handle = arena.read(place);
-                let owner = if kind.is_thread_private() { &arena.private } else { objects };
+                let owner = if kind.is_thread_private() { &arena.thread_objects } else { objects };
                 owner.add(kind, handle);
                 if kind == ObjectKind::Device {
-                    arena.remember(handle);
+                    arena.store_in_host_buffer(handle);
                 }
             }
             if function.name.starts_with("cuGraphAdd") {
-                let (name, node) = (&*function.name, arguments[function.words.len() - 1]);
-                for graph in bodies(name, arena, node) {
+                let (name, node) = (&*function.name, arguments[function.arguments.len() - 1]);
+                for graph in conditional_bodies(name, arena, node) {
                     objects.add(ObjectKind::Graph, graph);
                 }
-                if let Some(address) = allocated(name, arena, node) {
+                if let Some(address) = allocated_address(name, arena, node) {
                     objects.add(ObjectKind::Device, address);
-                    arena.remember(address);
+                    arena.store_in_host_buffer(address);
                 }
             }
         }
@@ -140,35 +141,36 @@ impl Api {
     }
 
     /// Calls a function by its name, with these arguments.
-    fn plain(&self, name: &str, arguments: &[u64]) -> u32 {
+    fn call_by_name(&self, name: &str, arguments: &[u64]) -> u32 {
         // SAFETY: as above.
-        let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(name) }.ok());
+        let found =
+            self.libraries.iter().find_map(|own| unsafe { own.get::<CFunction>(name) }.ok());
         let mut all = [0; MAX_ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
         call_entry(*found.unwrap_or_else(|| panic!("no library exports {name}")), &all)
     }
 
-    fn out(&self, name: &str, arguments: &[u64]) -> (u32, u64) {
+    fn call_with_result(&self, name: &str, arguments: &[u64]) -> (u32, u64) {
         let mut value = 0_u64;
         let mut all = vec![&raw mut value as u64];
         all.extend(arguments);
-        let code = self.plain(name, &all);
+        let code = self.call_by_name(name, &all);
         (code, value)
     }
 
     /// Retains the primary context, and makes it current.
-    pub(super) fn retain(&self) {
-        assert_eq!(self.out("cuDevicePrimaryCtxRetain", &[0]).0, 0);
-        self.enter();
+    pub(super) fn retain_context(&self) {
+        assert_eq!(self.call_with_result("cuDevicePrimaryCtxRetain", &[0]).0, 0);
+        self.make_context_current();
     }
 
     /// Makes the primary context current for the calling thread. Another thread may reset or release the
     /// context in between; then the new one is taken.
-    pub(super) fn enter(&self) {
+    pub(super) fn make_context_current(&self) {
         let entered = (0..=MAX_CALLS).any(|_| {
-            let (code, context) = self.out("cuDevicePrimaryCtxRetain", &[0]);
+            let (code, context) = self.call_with_result("cuDevicePrimaryCtxRetain", &[0]);
             assert_eq!(code, 0);
-            match self.plain("cuCtxSetCurrent", &[context]) {
+            match self.call_by_name("cuCtxSetCurrent", &[context]) {
                 0 => true,
                 INVALID_CONTEXT => false,
                 code => panic!("cuCtxSetCurrent of the primary context gave {code}"),
@@ -178,10 +180,10 @@ impl Api {
     }
 
     /// Leaves all contexts of the calling thread, and ends its stream capture.
-    pub(super) fn leave(&self) {
+    pub(super) fn leave_contexts(&self) {
         let mut graph = 0_u64;
-        let _ = self.plain("cuStreamEndCapture", &[2, &raw mut graph as u64]);
-        while self.out("cuCtxPopCurrent_v2", &[]).0 == 0 {}
+        let _ = self.call_by_name("cuStreamEndCapture", &[2, &raw mut graph as u64]);
+        while self.call_with_result("cuCtxPopCurrent_v2", &[]).0 == 0 {}
     }
 
     /// Destroys objects, some of which may no longer exist.
@@ -191,14 +193,14 @@ impl Api {
         }
         let Some(function) = kind.destructor() else { return };
         for handle in handles {
-            let mut code = self.plain(function, &[handle]);
+            let mut code = self.call_by_name(function, &[handle]);
             // Memory must be released as often as its handle was returned.
             while kind == ObjectKind::Memory && code == 0 {
-                code = self.plain(function, &[handle]);
+                code = self.call_by_name(function, &[handle]);
             }
             // The handle may be a surface.
             if kind == ObjectKind::Texture {
-                let _ = self.plain("cuSurfObjectDestroy", &[handle]);
+                let _ = self.call_by_name("cuSurfObjectDestroy", &[handle]);
             }
         }
     }
@@ -207,40 +209,40 @@ impl Api {
     fn release_users(&self, handles: &[u64]) {
         for &handle in handles {
             for count in (0..32).rev().map(|bit| 1 << bit) {
-                let _ = self.plain("cuUserObjectRelease", &[handle, count]);
+                let _ = self.call_by_name("cuUserObjectRelease", &[handle, count]);
             }
         }
     }
 
     /// Destroys all objects, and checks that the driver still works.
     pub(super) fn clean_up(&self, objects: &Objects) {
-        self.enter();
+        self.make_context_current();
         let streams = objects.drain(ObjectKind::Stream);
         for &stream in &streams {
             let mut graph = 0_u64;
-            let _ = self.plain("cuStreamEndCapture", &[stream, &raw mut graph as u64]);
+            let _ = self.call_by_name("cuStreamEndCapture", &[stream, &raw mut graph as u64]);
             objects.add(ObjectKind::Graph, graph);
         }
         let memory = objects.drain(ObjectKind::Device);
         for address in &memory {
-            let _ = self.plain("cuMemFree_v2", &[*address]);
-            let _ = self.plain("cuMemFreeHost", &[*address]);
-            for at in [*address, address.wrapping_add(PIECE)] {
-                let _ = self.plain("cuMemUnmap", &[at, PIECE]);
+            let _ = self.call_by_name("cuMemFree_v2", &[*address]);
+            let _ = self.call_by_name("cuMemFreeHost", &[*address]);
+            for at in [*address, address.wrapping_add(PIECE_BYTES)] {
+                let _ = self.call_by_name("cuMemUnmap", &[at, PIECE_BYTES]);
             }
-            let _ = self.plain("cuMemAddressFree", &[*address, SPAN]);
+            let _ = self.call_by_name("cuMemAddressFree", &[*address, RESERVATION_BYTES]);
         }
-        let _ = self.plain("cuMemHostUnregister", &[buffer()]);
+        let _ = self.call_by_name("cuMemHostUnregister", &[buffer()]);
         self.destroy(ObjectKind::Stream, streams);
         for &kind in ObjectKind::ALL {
             self.destroy(kind, objects.drain(kind));
         }
-        self.leave();
+        self.leave_contexts();
         for device in [0, 1] {
-            assert_eq!(self.plain("cuDevicePrimaryCtxReset_v2", &[device]), 0);
-            while self.plain("cuDevicePrimaryCtxRelease_v2", &[device]) == 0 {}
+            assert_eq!(self.call_by_name("cuDevicePrimaryCtxReset_v2", &[device]), 0);
+            while self.call_by_name("cuDevicePrimaryCtxRelease_v2", &[device]) == 0 {}
         }
-        while self.plain("nvmlShutdown", &[]) == 0 {}
+        while self.call_by_name("nvmlShutdown", &[]) == 0 {}
         self.reserved.release_all();
         self.check_driver_works();
         let _ = files::folder();
@@ -248,41 +250,41 @@ impl Api {
 
     /// Checks that memory of a new context can be written and read.
     fn check_driver_works(&self) {
-        self.enter();
-        let (code, address) = self.out("cuMemAlloc_v2", &[4]);
+        self.make_context_current();
+        let (code, address) = self.call_with_result("cuMemAlloc_v2", &[4]);
         let (written, mut read) = (0x1234_5678_u32, 0_u32);
         let codes = [
             code,
-            self.plain("cuMemcpyHtoD_v2", &[address, &raw const written as u64, 4]),
-            self.plain("cuMemcpyDtoH_v2", &[&raw mut read as u64, address, 4]),
-            self.plain("cuMemFree_v2", &[address]),
-            self.plain("cuCtxSynchronize", &[]),
+            self.call_by_name("cuMemcpyHtoD_v2", &[address, &raw const written as u64, 4]),
+            self.call_by_name("cuMemcpyDtoH_v2", &[&raw mut read as u64, address, 4]),
+            self.call_by_name("cuMemFree_v2", &[address]),
+            self.call_by_name("cuCtxSynchronize", &[]),
         ];
         assert_eq!((codes, read), ([0; 5], written), "a fresh context does not work");
-        self.leave();
-        assert_eq!(self.plain("cuDevicePrimaryCtxRelease_v2", &[0]), 0);
+        self.leave_contexts();
+        assert_eq!(self.call_by_name("cuDevicePrimaryCtxRelease_v2", &[0]), 0);
     }
 }
 
 /// Whether a node is of this type (`CU_GRAPH_NODE_TYPE_…`).
-fn is_of(node_type: u64, function: &str, arena: &Arena, node: u64) -> bool {
+fn has_node_type(node_type: u64, function: &str, arena: &Arena, node: u64) -> bool {
     function.starts_with("cuGraphAddNode") && arena.read(node) == node_type
 }
 
 /// The address that an allocation node returned in its parameters, which are at an address of the arena.
-fn allocated(function: &str, arena: &Arena, node: u64) -> Option<u64> {
+fn allocated_address(function: &str, arena: &Arena, node: u64) -> Option<u64> {
     let parameters = match function {
         "cuGraphAddMemAllocNode" => node,
-        _ if is_of(10, function, arena, node) => node + 16,
+        _ if has_node_type(10, function, arena, node) => node + 16,
         _ => return None,
     };
     Some(arena.read(parameters + 8 * ALLOCATED))
 }
 
 /// The bodies of a conditional node, whose parameters are at an address of the arena.
-fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
+fn conditional_bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     // CU_GRAPH_NODE_TYPE_CONDITIONAL
-    if !is_of(13, function, arena, node) {
+    if !has_node_type(13, function, arena, node) {
         return Vec::new();
     }
     let mut bodies = vec![0_u64; (arena.read(node + 24) >> 32) as usize];
@@ -296,8 +298,8 @@ fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     bodies
 }
 
-fn call_entry(entry: Entry, a: &[u64; MAX_ARGUMENTS]) -> u32 {
-    // SAFETY: each pointer is null or points to enough memory; see `Word`.
+fn call_entry(entry: CFunction, a: &[u64; MAX_ARGUMENTS]) -> u32 {
+    // SAFETY: each pointer is null or points to enough memory; see `ArgumentKind`.
     unsafe {
         entry(
             a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],

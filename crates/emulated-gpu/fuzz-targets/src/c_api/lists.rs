@@ -1,14 +1,14 @@
 //! Arguments that are lists. Each list is as long as the largest value of a `count` argument.
 
-use super::argument::{Arena, Bytes, handle, pointer, size};
+use super::argument::{Arena, Bytes, any_address, handle, size};
 use super::objects::{ObjectKind, Objects};
-use super::structures::{Make, place};
+use super::structures::{ArgumentFunction, location_by_value};
 
 /// The size of the memory for each of several results, in bytes.
 const RESULT_BYTES: usize = 256;
 
 /// The function that makes the list with this name.
-pub(super) fn find(name: &str) -> Option<Make> {
+pub(super) fn find(name: &str) -> Option<ArgumentFunction> {
     Some(match name {
         "nodes" => nodes,
         "edges" => edges,
@@ -33,12 +33,12 @@ fn edges(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() < 64 {
         return 0;
     }
-    let edges = [(); 5].map(|()| bytes.one(&[0, 0, 0, 1, 1 << 16, u64::MAX]));
+    let edges = [(); 5].map(|()| bytes.one_of(&[0, 0, 0, 1, 1 << 16, u64::MAX]));
     arena.words(&edges)
 }
 
 fn pointers(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
-    let pointers = [(); 5].map(|()| pointer(bytes, objects));
+    let pointers = [(); 5].map(|()| any_address(bytes, objects));
     arena.words(&pointers)
 }
 
@@ -52,8 +52,8 @@ fn sizes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
 fn copy_attributes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for _ in 0..5 {
-        let [from, to] = [place(bytes), place(bytes)];
-        words.push(bytes.one(&[1, 1, 2, 3, 0, 4]) | from << 32);
+        let [from, to] = [location_by_value(bytes), location_by_value(bytes)];
+        words.push(bytes.one_of(&[1, 1, 2, 3, 0, 4]) | from << 32);
         words.extend([from >> 32 | to << 32, to >> 32]);
     }
     arena.words(&words)
@@ -83,6 +83,6 @@ fn places(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
 
 /// The sizes of the results that [`places`] points to; some are invalid.
 fn widths(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    let widths = [(); 5].map(|()| bytes.one(&[4, 4, 8, RESULT_BYTES as u64, 0, 1, 3, 16]));
+    let widths = [(); 5].map(|()| bytes.one_of(&[4, 4, 8, RESULT_BYTES as u64, 0, 1, 3, 16]));
     arena.words(&widths)
 }

@@ -10,7 +10,7 @@ use super::objects::Objects;
 type Calls = &'static [(&'static str, &'static [u8])];
 
 /// An object of each kind that most functions need.
-const ALWAYS: Calls = &[
+const BASIC_OBJECTS: Calls = &[
     ("cuStreamCreate +stream zero", &[4]),
     ("cuEventCreate +event zero", &[4]),
     ("cuMemAlloc_v2 +device page", &[4]),
@@ -110,7 +110,7 @@ const PER_THREAD: Calls = &[
     ("cublasLtMatmulPreferenceCreate +preference", &[4]),
 ];
 
-fn make(api: &Api, calls: Calls, objects: &Objects, arena: &mut Arena) {
+fn run_calls(api: &Api, calls: Calls, objects: &Objects, arena: &mut Arena) {
     for (line, bytes) in calls {
         let code = api.call(&api.function(line), Bytes::new(bytes), objects, arena);
         assert_eq!(code, 0, "{line} on a fresh context");
@@ -124,11 +124,11 @@ pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
         return;
     }
     let mut arena = Arena::default();
-    make(api, ALWAYS, objects, &mut arena);
+    run_calls(api, BASIC_OBJECTS, objects, &mut arena);
     for (bit, set) in [(8, MEMORY), (16, GRAPHS), (32, TEXTURES), (64, CONTEXTS), (128, LIBRARIES)]
     {
         if first & bit != 0 {
-            make(api, set, objects, &mut arena);
+            run_calls(api, set, objects, &mut arena);
         }
     }
 }
@@ -136,6 +136,6 @@ pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
 /// Creates the private objects of a thread.
 pub(super) fn prepare_thread(api: &Api, first: u8, objects: &Objects, arena: &mut Arena) {
     if first & 4 == 0 && first & 128 != 0 {
-        make(api, PER_THREAD, objects, arena);
+        run_calls(api, PER_THREAD, objects, arena);
     }
 }

@@ -1,11 +1,11 @@
 //! Arguments that describe the resources of a device, and the structures of NVML.
 
-use super::argument::{Arena, Bytes, OUT};
+use super::argument::{Arena, Bytes, RESULT_BYTES};
 use super::objects::Objects;
-use super::structures::Make;
+use super::structures::ArgumentFunction;
 
 /// The function that makes the structure with this name.
-pub(super) fn find(name: &str) -> Option<Make> {
+pub(super) fn find(name: &str) -> Option<ArgumentFunction> {
     Some(match name {
         "resource" => resource,
         "resources" => resources,
@@ -16,31 +16,31 @@ pub(super) fn find(name: &str) -> Option<Make> {
         "cardidentifier" => card_identifier,
         "details" => details,
         "fields" => fields,
-        "signed" => |bytes, _, _| bytes.one(&[0, 1, 2, 3, 4, u64::from(u32::MAX), 1 << 31]),
+        "signed" => |bytes, _, _| bytes.one_of(&[0, 1, 2, 3, 4, u64::from(u32::MAX), 1 << 31]),
         _ => return None,
     })
 }
 
 /// A value of `CU_DEV_RESOURCE_TYPE_…`.
 fn resource_type(bytes: &mut Bytes<'_>) -> u64 {
-    bytes.one(&[1, 1, 1, 1, 1, 1000, 10_000, 0, 7])
+    bytes.one_of(&[1, 1, 1, 1, 1, 1000, 10_000, 0, 7])
 }
 
 /// A `CUdevResource` with several multiprocessors, starting with number `first`: as the driver returns it, or
 /// with a few wrong fields.
 fn one_resource(bytes: &mut Bytes<'_>, first: u32) -> Vec<u64> {
-    let kind_and_device = resource_type(bytes) | bytes.one(&[0, 0, 0, 0, 0, 1, 1 << 31]) << 32;
-    let many = bytes.one(&[2, 8, 8, 16, 8, 0, 1, 132, 200]);
+    let kind_and_device = resource_type(bytes) | bytes.one_of(&[0, 0, 0, 0, 0, 1, 1 << 31]) << 32;
+    let many = bytes.one_of(&[2, 8, 8, 16, 8, 0, 1, 132, 200]);
     let mut set = [0_u64; 4];
     for number in u64::from(first)..(u64::from(first) + many).min(256) {
         set[number as usize / 64] |= 1 << (number % 64);
     }
-    let split = bytes.one(&[1, 1, 1, 0, 1, 2]);
-    let count = bytes.one(&[many, many, many, many, many, many + 1, u64::from(u32::MAX)]);
-    let together = bytes.one(&[8, 8, 2, 8, 8, 0, 1 << 31]);
+    let split = bytes.one_of(&[1, 1, 1, 0, 1, 2]);
+    let count = bytes.one_of(&[many, many, many, many, many, many + 1, u64::from(u32::MAX)]);
+    let together = bytes.one_of(&[8, 8, 2, 8, 8, 0, 1 << 31]);
     let mut words = vec![kind_and_device, split];
     words.extend(set);
-    words.push(bytes.one(&[0, 0, 0, 0, 0, 1]));
+    words.push(bytes.one_of(&[0, 0, 0, 0, 0, 1]));
     words.extend([0; 5]);
     words.extend([count | 8 << 32, together, 0, 0, 0, 0]);
     words
@@ -68,9 +68,9 @@ fn resources(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
 fn groups(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for _ in 0..5 {
-        let count = bytes.one(&[0, 2, 8, 16, 132, 3, 1 << 31]);
-        let together = bytes.one(&[0, 0, 2, 8, 32, 3, u64::from(u32::MAX)]);
-        let flags = bytes.one(&[0, 0, 0, 1, 2, 8]);
+        let count = bytes.one_of(&[0, 2, 8, 16, 132, 3, 1 << 31]);
+        let together = bytes.one_of(&[0, 0, 2, 8, 32, 3, u64::from(u32::MAX)]);
+        let flags = bytes.one_of(&[0, 0, 0, 1, 2, 8]);
         words.extend([count | together << 32, flags << 32, 0, 0, 0, 0, 0, 0]);
     }
     arena.words(&words)
@@ -79,8 +79,9 @@ fn groups(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
 /// Memory for a structure of NVML that begins with its size and version: a valid or an invalid one.
 fn versioned(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     // Identifiers and details have more input fields than that, and are made by other functions.
-    let version = bytes.one(&[40 | 2 << 24, 64 | 1 << 24, 84 | 1 << 24, 40 | 1 << 24, 0, u64::MAX]);
-    let at = arena.zeros(OUT);
+    let version =
+        bytes.one_of(&[40 | 2 << 24, 64 | 1 << 24, 84 | 1 << 24, 40 | 1 << 24, 0, u64::MAX]);
+    let at = arena.zeros(RESULT_BYTES);
     arena.write(at, version & 0xffff_ffff);
     at
 }
@@ -101,9 +102,9 @@ fn card_text(bytes: &mut Bytes<'_>, _: &Objects, _: &mut Arena) -> u64 {
 
 /// A `nvmlUUID_v1_t`: its version and kind, and the identifier as text or as bytes.
 fn card_identifier(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    let version = bytes.one(&[52 | 1 << 24, 52 | 1 << 24, 52 | 1 << 24, 52 | 2 << 24, 0]);
-    let kind = bytes.one(&[1, 1, 2, 2, 0, 3]);
-    let mut text = [bytes.one(&[0, 0xff]) as u8; 48];
+    let version = bytes.one_of(&[52 | 1 << 24, 52 | 1 << 24, 52 | 1 << 24, 52 | 2 << 24, 0]);
+    let kind = bytes.one_of(&[1, 1, 2, 2, 0, 3]);
+    let mut text = [bytes.one_of(&[0, 0xff]) as u8; 48];
     let value: &[u8] = match bytes.next() % 4 {
         0 => b"emulated-gpu-001",
         1 => b"GPU-",
@@ -120,9 +121,9 @@ fn card_identifier(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
 
 /// A `nvmlProcessDetailList_v1_t`, with memory for as many entries as it states, or null.
 fn details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    let version = bytes.one(&[24 | 1 << 24, 24 | 1 << 24, 24 | 1 << 24, 24 | 2 << 24, 0]);
+    let version = bytes.one_of(&[24 | 1 << 24, 24 | 1 << 24, 24 | 1 << 24, 24 | 2 << 24, 0]);
     let (mode, count) = (u64::from(bytes.next() % 5), u64::from(bytes.next() % 5));
-    let place = if bytes.next() < 64 { 0 } else { arena.zeros(OUT) };
+    let place = if bytes.next() < 64 { 0 } else { arena.zeros(RESULT_BYTES) };
     arena.words(&[version | mode << 32, count, place])
 }
 
@@ -134,7 +135,7 @@ fn fields(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     }
     let mut words = Vec::new();
     for _ in 0..5 {
-        let which = bytes.one(&[91, 91, 0, 1, 160, u64::from(u32::MAX)]);
+        let which = bytes.one_of(&[91, 91, 0, 1, 160, u64::from(u32::MAX)]);
         words.extend([which | u64::from(bytes.next()) << 32, 0, 0, 0, 0]);
     }
     arena.words(&words)
