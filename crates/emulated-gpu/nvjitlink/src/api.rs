@@ -66,13 +66,13 @@ macro_rules! export {
     (@plain $name:ident, $body:ident, $arguments:tt) => {};
 }
 
-fn missing(handle: Handle) -> Status {
+fn status_of_missing_link(handle: Handle) -> Status {
     if handle == 0 { Status::NullInput } else { Status::InvalidInput }
 }
 
 /// Calls `work` with the link of a handle. Other links can be used at the same time.
 fn with_link<T>(handle: Handle, work: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
-    let link = LINKS.get(handle).ok_or_else(|| missing(handle))?;
+    let link = LINKS.get(handle).ok_or_else(|| status_of_missing_link(handle))?;
     let mut link = link.lock().unwrap_or_else(PoisonError::into_inner);
     work(&mut link)
 }
@@ -130,7 +130,7 @@ export! {
     fn nvJitLinkDestroy = destroy(handle: Out<'_, Handle>) always {
         // SAFETY: the caller guarantees that a handle is stored there.
         let number = unsafe { handle.get()? };
-        LINKS.remove(number).ok_or_else(|| missing(number))?;
+        LINKS.remove(number).ok_or_else(|| status_of_missing_link(number))?;
         handle.set(0)
     }
 
@@ -198,24 +198,24 @@ export! {
 
     /// The size of the error log in bytes, including the final zero; 0 if it is empty.
     fn nvJitLinkGetErrorLogSize = error_log_size(handle: Handle, size: Out<'_, usize>) always {
-        size.set(log(handle, Link::errors)?.len())
+        size.set(log(handle, Link::error_log)?.len())
     }
 
     /// The error log.
     fn nvJitLinkGetErrorLog = error_log(handle: Handle, text: Out<'_, u8>) always {
         // SAFETY: the buffer has the size that `nvJitLinkGetErrorLogSize` returns.
-        unsafe { copy(&log(handle, Link::errors)?, text) }
+        unsafe { copy(&log(handle, Link::error_log)?, text) }
     }
 
     /// The size of the info log in bytes, including the final zero; 0 if it is empty.
     fn nvJitLinkGetInfoLogSize = info_log_size(handle: Handle, size: Out<'_, usize>) always {
-        size.set(log(handle, Link::infos)?.len())
+        size.set(log(handle, Link::info_log)?.len())
     }
 
     /// The info log.
     fn nvJitLinkGetInfoLog = info_log(handle: Handle, text: Out<'_, u8>) always {
         // SAFETY: the buffer has the size that `nvJitLinkGetInfoLogSize` returns.
-        unsafe { copy(&log(handle, Link::infos)?, text) }
+        unsafe { copy(&log(handle, Link::info_log)?, text) }
     }
 }
 

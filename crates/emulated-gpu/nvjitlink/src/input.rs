@@ -7,7 +7,7 @@ use device_image::archive;
 use device_image::fatbin::{self, FatbinError};
 use host::input::MAX_TEXT_BYTES;
 
-use crate::options::Options;
+use crate::options::LinkOptions;
 use crate::status::Status;
 
 /// `nvJitLinkInputType`.
@@ -24,7 +24,7 @@ pub(crate) enum InputType {
 }
 
 /// All input types, with their numbers and names.
-const KINDS: [(i32, InputType, &str); 8] = [
+const INPUT_TYPES: [(i32, InputType, &str); 8] = [
     (1, InputType::Cubin, "CUBIN"),
     (2, InputType::Ptx, "PTX"),
     (3, InputType::LtoIr, "LTOIR"),
@@ -79,9 +79,9 @@ pub(crate) fn read(
     kind: i32,
     bytes: &[u8],
     name: &str,
-    options: &Options,
+    options: &LinkOptions,
 ) -> Result<Input, Refusal> {
-    let known = KINDS.iter().find(|(number, ..)| *number == kind);
+    let known = INPUT_TYPES.iter().find(|(number, ..)| *number == kind);
     let Some(&(_, kind, called)) = known else {
         let why = format!("unknown input type {kind}");
         return Err(refuse(Status::IncorrectInputType, name, why));
@@ -114,7 +114,7 @@ pub(crate) fn read(
     }
     let input = match contents {
         Contents::LtoIr => Ok(Input::LtoIr),
-        _ => text(contents, bytes, options).map(|text| Input::Text(text, is_lto)),
+        _ => extract_text(contents, bytes, options).map(|text| Input::Text(text, is_lto)),
     };
     input.map_err(|(status, why)| refuse(status, name, why))
 }
@@ -140,7 +140,11 @@ fn c_text(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, Refusal> {
+fn extract_text(
+    contents: Contents,
+    bytes: &[u8],
+    options: &LinkOptions,
+) -> Result<String, Refusal> {
     let wrong = |status, why: &str| Err((status, why.to_owned()));
     match contents {
         Contents::Ptx => {

@@ -12,19 +12,19 @@ use ptx_emulator::source::Source;
 
 use crate::input::{self, Input, LTO_IR_REFUSED, Refusal};
 use crate::nvidia::{self, Part};
-use crate::options::{self, Options};
+use crate::options::{self, LinkOptions};
 use crate::status::Status;
 
 /// The inputs of a link, and its result.
 #[derive(Debug)]
 pub(crate) struct Link {
     /// The options; `None` if they were invalid.
-    options: Option<Options>,
+    options: Option<LinkOptions>,
     texts: Vec<Source>,
     /// LTO-IR, which NVIDIA's library compiles.
-    parts: Vec<Part>,
+    lto_ir_parts: Vec<Part>,
     /// The number of texts that were passed as LTO-IR.
-    lto: usize,
+    lto_text_count: usize,
     state: State,
     errors: Log,
     infos: Log,
@@ -69,14 +69,14 @@ impl Link {
         let mut link = Self {
             options: None,
             texts: Vec::new(),
-            parts: Vec::new(),
-            lto: 0,
+            lto_ir_parts: Vec::new(),
+            lto_text_count: 0,
             state: State::Open,
             errors: Log::default(),
             infos: Log::default(),
             begun: Instant::now(),
         };
-        let status = match Options::read(written) {
+        let status = match LinkOptions::read(written) {
             Ok(options) => {
                 link.options = Some(options);
                 Ok(())
@@ -95,7 +95,7 @@ impl Link {
     }
 
     /// The options, if the link still accepts calls.
-    fn open(&mut self) -> Result<Options, Status> {
+    fn options_if_open(&mut self) -> Result<LinkOptions, Status> {
         match (&self.options, &self.state) {
             (Some(options), State::Open) => Ok(options.clone()),
             (None, _) => Err(self.refuse((
@@ -128,7 +128,7 @@ impl Link {
     /// # Errors
     /// If it has a type or contents that can't be linked, or its PTX has errors.
     pub(crate) fn add(&mut self, kind: i32, bytes: &[u8], name: &str) -> Result<(), Status> {
-        let options = self.open()?;
+        let options = self.options_if_open()?;
         if bytes.is_empty() {
             let log = format!("error   : {name}: there are no bytes");
             return Err(self.refuse((Status::InvalidInput, log)));
@@ -137,7 +137,7 @@ impl Link {
         match input.map_err(|refusal| self.refuse(refusal))? {
             Input::Text(text, is_lto) => {
                 self.add_text(&options, Source { name: name.to_owned(), text })?;
-                self.lto += usize::from(is_lto);
+                self.lto_text_count += usize::from(is_lto);
             }
             Input::LtoIr => self.add_lto_ir(bytes, name)?,
         }
@@ -148,7 +148,7 @@ impl Link {
     fn add_lto_ir(&mut self, bytes: &[u8], name: &str) -> Result<(), Status> {
         let library = nvidia::library()
             .map_err(|why| self.refuse((Status::Internal, format!("error   : {why}"))))?;
-        let size: usize = self.parts.iter().map(|part| part.bytes.len()).sum();
+        let size: usize = self.lto_ir_parts.iter().map(|part| part.bytes.len()).sum();
         let mut kept = Vec::new();
         let refused = if library.is_none() {
             Some((Status::NvvmCompile, LTO_IR_REFUSED.to_owned()))
@@ -164,12 +164,12 @@ impl Link {
             return Err(self.refuse((status, format!("error   : {name}: {why}"))));
         }
         kept.extend(bytes);
-        self.parts.push(Part { name: name.to_owned(), bytes: kept });
+        self.lto_ir_parts.push(Part { name: name.to_owned(), bytes: kept });
         Ok(())
     }
 
     /// Adds PTX.
-    fn add_text(&mut self, options: &Options, source: Source) -> Result<(), Status> {
+    fn add_text(&mut self, options: &LinkOptions, source: Source) -> Result<(), Status> {
         let (name, text) = (&source.name, &source.text);
         let size: usize = self.texts.iter().map(|source| source.text.len()).sum();
         if (size + text.len()) as u64 > MAX_TEXT_BYTES {
@@ -214,11 +214,11 @@ impl Link {
     /// # Errors
     /// If the inputs don't match the options, or can't be linked together.
     pub(crate) fn complete(&mut self) -> Result<(), Status> {
-        let options = self.open()?;
+        let options = self.options_if_open()?;
         self.state = State::Failed;
-        let refused = if options.ptx && self.lto < self.texts.len() {
+        let refused = if options.ptx && self.lto_text_count < self.texts.len() {
             Some((Status::IncorrectInputType, "error   : with -ptx, all inputs have to be LTO-IR"))
-        } else if options.lto && self.lto == 0 && self.parts.is_empty() {
+        } else if options.lto && self.lto_text_count == 0 && self.lto_ir_parts.is_empty() {
             Some((Status::NvvmCompile, "error   : there is no LTO-IR: leave out -lto, or add some"))
         } else {
             None
@@ -251,8 +251,8 @@ impl Link {
     }
 
     /// Has NVIDIA's library compile the LTO-IR to PTX.
-    fn compile(&mut self, options: &Options) -> Result<(), Status> {
-        let parts = std::mem::take(&mut self.parts);
+    fn compile(&mut self, options: &LinkOptions) -> Result<(), Status> {
+        let parts = std::mem::take(&mut self.lto_ir_parts);
         let library = if parts.is_empty() { None } else { nvidia::library().ok().flatten() };
         let Some(library) = library else { return Ok(()) };
         let text = library.link(&options.written, &parts);
@@ -261,7 +261,7 @@ impl Link {
     }
 
     /// Links all texts to one. The error is a list of lines for the log.
-    fn link_texts(&self, options: &Options) -> Result<String, Vec<String>> {
+    fn link_texts(&self, options: &LinkOptions) -> Result<String, Vec<String>> {
         let lines = |all: Vec<Diagnostic>| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let is_part = options.relocatable || options.ptx;
         let text = match self.texts.as_slice() {
@@ -316,12 +316,12 @@ impl Link {
     }
 
     /// The error log.
-    pub(crate) fn errors(&self) -> &Log {
+    pub(crate) fn error_log(&self) -> &Log {
         &self.errors
     }
 
     /// The info log.
-    pub(crate) fn infos(&self) -> &Log {
+    pub(crate) fn info_log(&self) -> &Log {
         &self.infos
     }
 

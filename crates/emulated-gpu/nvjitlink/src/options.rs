@@ -7,7 +7,7 @@ use crate::status::Status;
 
 /// The options of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct LinkOptions {
     /// All options, as the caller wrote them.
     pub(crate) written: Vec<String>,
     /// `sm_80`, from `-arch`.
@@ -44,7 +44,7 @@ fn contains(options: &str, option: &str) -> bool {
     options.split(' ').any(|known| known == option)
 }
 
-impl Options {
+impl LinkOptions {
     /// Reads the options.
     ///
     /// # Errors
@@ -138,13 +138,13 @@ fn registers(option: &str, value: &str) -> Result<Option<u32>, Refusal> {
 mod tests {
     use super::*;
 
-    fn read(options: &[&str]) -> Result<Options, Refusal> {
-        Options::read(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
+    fn read(options: &[&str]) -> Result<LinkOptions, Refusal> {
+        LinkOptions::read(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
     }
 
-    /// The options without their text.
-    fn parse(options: &[&str]) -> Options {
-        Options { written: Vec::new(), ..read(options).unwrap() }
+    /// The parsed options, without what the caller wrote.
+    fn parse(options: &[&str]) -> LinkOptions {
+        LinkOptions { written: Vec::new(), ..read(options).unwrap() }
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
         }
         let all =
             ["-arch=compute_90a", "-maxrregcount=32", "-lto", "-ptx", "-r", "-time", "-verbose"];
-        let expected = Options {
+        let expected = LinkOptions {
             written: Vec::new(),
             target: "sm_90a".into(),
             architecture: 90,

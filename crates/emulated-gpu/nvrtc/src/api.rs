@@ -7,7 +7,7 @@ use cuda_c::ARCHITECTURES;
 
 use crate::ffi::{In, Out, Result, Status, Text, name, report};
 use crate::nvidia;
-use crate::program::{self, Flow, Outcome, Program};
+use crate::program::{self, CancelCallback, Outcome, Program};
 
 /// `nvrtcProgram`: a number, not an address.
 type Handle = usize;
@@ -30,7 +30,7 @@ unsafe fn strings(from: In<'_, Text<'_>>, count: c_int) -> Result<Vec<CString>> 
 /// # Safety
 /// `to` is null or has room for all bytes of the part.
 unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec<u8>) -> Result {
-    program::with_program(handle, |program| match program.part(part)? {
+    program::with_program(handle, |program| match program.output_part(part)? {
         [] => Err(Status::InvalidProgram),
         // SAFETY: the caller's promise.
         bytes => unsafe { to.set_list(bytes) },
@@ -189,7 +189,7 @@ export! {
 
     /// The size of the image in bytes; 0 if the program was compiled for a virtual architecture.
     fn nvrtcGetCUBINSize(handle: Handle, size: Out<'_, usize>) {
-        program::with_program(handle, |program| size.set(program.part(|made| &made.image)?.len()))
+        program::with_program(handle, |program| size.set(program.output_part(|made| &made.image)?.len()))
     }
 
     /// The image: a fatbin with the PTX.
@@ -200,7 +200,7 @@ export! {
 
     /// The size of the LTO-IR in bytes. Only NVIDIA's compiler makes it.
     fn nvrtcGetLTOIRSize(handle: Handle, size: Out<'_, usize>) {
-        nvidia_only(handle, "LTO IR", |program| size.set(program.part(|made| &made.lto)?.len()))
+        nvidia_only(handle, "LTO IR", |program| size.set(program.output_part(|made| &made.lto)?.len()))
     }
 
     /// The LTO-IR.
@@ -212,7 +212,7 @@ export! {
 
     /// The size of the OptiX IR in bytes. Only NVIDIA's compiler makes it.
     fn nvrtcGetOptiXIRSize(handle: Handle, size: Out<'_, usize>) {
-        nvidia_only(handle, "OptiX IR", |program| size.set(program.part(|made| &made.optix)?.len()))
+        nvidia_only(handle, "OptiX IR", |program| size.set(program.output_part(|made| &made.optix)?.len()))
     }
 
     /// The OptiX IR.
@@ -230,7 +230,7 @@ export! {
     ) {
         let function = function.ok_or(Status::InvalidInput)?;
         program::with_program(handle, |program| {
-            program.flow = Some(Flow { function, data: data as usize });
+            program.cancel_callback = Some(CancelCallback { function, data: data as usize });
             Ok(())
         })
     }

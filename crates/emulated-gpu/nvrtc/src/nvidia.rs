@@ -100,7 +100,7 @@ impl Nvidia {
                 |part: Option<SizeAndCopy>| part.map(|part| theirs.bytes(part)).unwrap_or_default();
             outcome.lto = part(self.lto_size.zip(self.lto));
             outcome.optix = part(self.optix_size.zip(self.optix));
-            outcome.made =
+            outcome.compiled =
                 Some((ptx, program.expressions.iter().map(|name| theirs.lowered(name)).collect()));
         }
         (outcome, status)
@@ -138,7 +138,7 @@ impl<'a> NvidiaProgram<'a> {
             // SAFETY: the program exists, and the name is a C string.
             Status::check(unsafe { (library.add_name)(handle, name.as_ptr()) })?;
         }
-        if let (Some(set), Some(flow)) = (library.set_flow, program.flow) {
+        if let (Some(set), Some(flow)) = (library.set_flow, program.cancel_callback) {
             let (function, data) = (flow.function as *const c_void, flow.data as *mut c_void);
             // SAFETY: the program exists, and the caller passed the function and its data for this.
             Status::check(unsafe { set(handle, function, data) })?;

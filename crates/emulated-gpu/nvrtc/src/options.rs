@@ -9,7 +9,7 @@ const DEFAULT_ARCH: u32 = 52;
 
 /// The options of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct CompileOptions {
     /// The architecture, 80 for `compute_80`.
     pub(crate) arch: u32,
     /// Whether it is a real architecture (`sm_80`), for which an image is requested.
@@ -44,7 +44,7 @@ fn contains(options: &str, option: &str) -> bool {
     options.split(' ').any(|known| known == option)
 }
 
-impl Options {
+impl CompileOptions {
     /// Reads the options in any of the forms that NVRTC accepts.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Options {
         let mut rest =
             written.iter().map(|option| option.as_ref().trim()).filter(|one| !one.is_empty());
         while let Some(option) = rest.next() {
-            let (name, given) = split(option);
+            let (name, given) = name_and_value(option);
             let mut value = || match given {
                 Some(value) => Ok(value.to_owned()),
                 None => rest.next().map(str::to_owned).ok_or(format!("{name} has no value")),
@@ -111,7 +111,7 @@ impl Options {
 }
 
 /// Name and value of `--name=value`, `-Ivalue`, `-Dvalue` and `-Uvalue`.
-fn split(option: &str) -> (&str, Option<&str>) {
+fn name_and_value(option: &str) -> (&str, Option<&str>) {
     for short in ["-I", "-D", "-U"] {
         if let Some(value) = option.strip_prefix(short) {
             return (short, (!value.is_empty()).then_some(value));
@@ -139,8 +139,8 @@ fn architecture(value: &str) -> Result<u32, String> {
 mod tests {
     use super::*;
 
-    fn read(options: &[&str]) -> Result<Options, String> {
-        Options::read(options)
+    fn read(options: &[&str]) -> Result<CompileOptions, String> {
+        CompileOptions::read(options)
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
             "",
         ]);
         let defines = [("B", "x=y"), ("C", "3")];
-        let expected = Options {
+        let expected = CompileOptions {
             arch: 80,
             for_card: false,
             fmad: false,

@@ -10,7 +10,7 @@ use device_image::fatbin;
 
 use crate::ffi::{Result, Status};
 use crate::nvidia;
-use crate::options::Options;
+use crate::options::CompileOptions;
 
 /// A program: its source, the requested names, and the outcome of its compilation.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Program {
     /// Name expressions, in the order in which they were added.
     pub(crate) expressions: Vec<CString>,
     /// A callback that can cancel the compilation.
-    pub(crate) flow: Option<Flow>,
+    pub(crate) cancel_callback: Option<CancelCallback>,
     /// The outcome of the compilation; `None` before it.
     pub(crate) outcome: Option<Outcome>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Program {
 /// A callback of the caller that cancels a compilation by returning 1 (`nvrtcSetFlowCallback`). Its
 /// arguments are `data`, which the caller chose, and null.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct CancelCallback {
     pub(crate) function: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
     pub(crate) data: usize,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Outcome {
     pub(crate) log: CString,
     /// The PTX and the mangled names, in the order of the name expressions; `None` if the
     /// compilation failed.
-    pub(crate) made: Option<(CString, Vec<CString>)>,
+    pub(crate) compiled: Option<(CString, Vec<CString>)>,
     /// A fatbin in place of machine code, for a real architecture.
     pub(crate) image: Vec<u8>,
     /// LTO-IR and OptiX IR, if requested. Only NVIDIA's compiler makes them.
@@ -59,7 +59,7 @@ impl Default for Outcome {
     fn default() -> Self {
         Self {
             log: CString::default(),
-            made: None,
+            compiled: None,
             image: Vec::new(),
             lto: Vec::new(),
             optix: Vec::new(),
@@ -97,7 +97,7 @@ impl Program {
 
     /// Whether the caller's callback cancels the compilation.
     fn is_cancelled(&self) -> bool {
-        self.flow.is_some_and(|flow| {
+        self.cancel_callback.is_some_and(|flow| {
             // SAFETY: the caller passed the function and its data for this.
             unsafe { (flow.function)(flow.data as *mut c_void, std::ptr::null_mut()) == 1 }
         })
@@ -106,16 +106,16 @@ impl Program {
     /// Compiles with `cuda-c`.
     fn compile_here(&self, options: &[CString]) -> (Outcome, Result) {
         let options: Vec<Cow<'_, str>> = options.iter().map(|one| one.to_string_lossy()).collect();
-        match Options::read(&options) {
+        match CompileOptions::read(&options) {
             Ok(options) => self.compile_with(options),
             Err(reason) => {
-                let log = text(format!("nvrtc: error: {reason}\n"));
+                let log = to_c_string(format!("nvrtc: error: {reason}\n"));
                 (Outcome { log, ..Outcome::default() }, Err(Status::InvalidOption))
             }
         }
     }
 
-    fn compile_with(&self, asked: Options) -> (Outcome, Result) {
+    fn compile_with(&self, asked: CompileOptions) -> (Outcome, Result) {
         let headers = self.headers.iter();
         let headers = headers.map(|(name, text)| (name.to_string_lossy(), text.to_string_lossy()));
         let resolver =
@@ -138,20 +138,20 @@ impl Program {
                 .collect(),
         };
         let log = |diagnostics: &[cuda_c::Diagnostic]| {
-            text(diagnostics.iter().map(ToString::to_string).collect::<String>())
+            to_c_string(diagnostics.iter().map(ToString::to_string).collect::<String>())
         };
         match cuda_c::compile(&self.source.to_string_lossy(), &options) {
             Ok(ptx) => {
                 let log = if asked.warnings { log(&ptx.warnings) } else { CString::default() };
-                let names = ptx.names.into_iter().map(text).collect();
-                let ptx = text(ptx.text);
+                let names = ptx.names.into_iter().map(to_c_string).collect();
+                let ptx = to_c_string(ptx.text);
                 let image = if asked.for_card {
                     fatbin::from_ptx(ptx.as_bytes(), asked.arch)
                 } else {
                     Vec::new()
                 };
                 let made = Some((ptx, names));
-                (Outcome { log, made, image, ..Outcome::default() }, Ok(()))
+                (Outcome { log, compiled: made, image, ..Outcome::default() }, Ok(()))
             }
             Err(diagnostics) => {
                 let outcome = Outcome { log: log(&diagnostics), ..Outcome::default() };
@@ -163,11 +163,11 @@ impl Program {
     /// The PTX.
     pub(crate) fn ptx(&self) -> Result<&CString> {
         let outcome = self.outcome.as_ref().ok_or(Status::InvalidProgram)?;
-        Ok(&outcome.made.as_ref().ok_or(Status::InvalidProgram)?.0)
+        Ok(&outcome.compiled.as_ref().ok_or(Status::InvalidProgram)?.0)
     }
 
     /// A part of the output other than the PTX; empty if it was not requested.
-    pub(crate) fn part(&self, part: impl FnOnce(&Outcome) -> &Vec<u8>) -> Result<&[u8]> {
+    pub(crate) fn output_part(&self, part: impl FnOnce(&Outcome) -> &Vec<u8>) -> Result<&[u8]> {
         self.ptx()?;
         Ok(self.outcome.as_ref().map_or(&[], |outcome| part(outcome)))
     }
@@ -175,14 +175,14 @@ impl Program {
     /// The mangled name of a name expression.
     pub(crate) fn lowered(&self, expression: &CStr) -> Result<&CString> {
         let outcome = self.outcome.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
-        let made = outcome.made.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
+        let made = outcome.compiled.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
         let place = self.expressions.iter().position(|other| other.as_c_str() == expression);
         place.and_then(|place| made.1.get(place)).ok_or(Status::NameExpressionNotValid)
     }
 }
 
 /// Makes a C string. PTX and messages have no zeros, but the source that they quote may.
-fn text(text: String) -> CString {
+fn to_c_string(text: String) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 

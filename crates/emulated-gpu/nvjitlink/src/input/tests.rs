@@ -4,15 +4,15 @@ use super::*;
 
 const PTX: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-fn options(written: &[&str]) -> Options {
-    Options::read(&written.iter().map(|&one| one.to_owned()).collect::<Vec<_>>()).unwrap()
+fn options(written: &[&str]) -> LinkOptions {
+    LinkOptions::read(&written.iter().map(|&one| one.to_owned()).collect::<Vec<_>>()).unwrap()
 }
 
-fn plain() -> Options {
+fn plain() -> LinkOptions {
     options(&["-arch=sm_80"])
 }
 
-fn lto() -> Options {
+fn lto() -> LinkOptions {
     options(&["-arch=sm_80", "-lto"])
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Link {
     names: (&'static str, &'static str),
 }
 
-/// The plain names, and those of the newest header.
+/// The prefix and the suffix of the plain names, and of the names in the newest header.
 pub(crate) const PLAIN: (&str, &str) = ("", "");
 pub(crate) const THIRTEEN: (&str, &str) = ("__", "_13_5");
 

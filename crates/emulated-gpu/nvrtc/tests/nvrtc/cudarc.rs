@@ -73,7 +73,7 @@ fn a_real_architecture_gives_an_image() {
     }
 }
 
-/// The numbers that three threads of a kernel store, whose parameter is a pointer to them.
+/// Runs a kernel, whose parameter is a pointer, in three threads, and returns the numbers that they store there.
 pub(crate) fn run_kernel(image: Vec<u8>, name: &str) -> Vec<i32> {
     let context = CudaContext::new(0).unwrap();
     let stream = context.default_stream();
