@@ -69,7 +69,7 @@ impl Access {
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
-    pub fn add_all(
+    pub fn append(
         list: &mut Vec<Self>,
         more: impl IntoIterator<Item = Self>,
     ) -> Result<(), Rejection> {

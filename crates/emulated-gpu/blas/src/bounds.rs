@@ -43,7 +43,7 @@ impl Matrix {
     pub fn check_bounds(&self, driver: &Driver) -> Result<(), Rejection> {
         let (name, ld_name, ld) = (self.name, self.ld_name, self.ld);
         let (rows, columns) = (self.rows, self.columns);
-        let Some((first, len)) = self.span() else {
+        let Some((first, len)) = self.byte_range() else {
             return Err(Rejection::invalid(format!(
                 "{name} of {rows} x {columns} with {ld_name} {ld} is larger than the address space"
             )));

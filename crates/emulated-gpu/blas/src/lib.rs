@@ -6,7 +6,7 @@
 //! - [`Driver`]: the emulated driver's public C API, taken from the library that is already loaded.
 //!   Work is enqueued on a stream, so that it runs in order with kernels and copies and can be
 //!   captured into graphs.
-//! - [`Door`]: the handle with which running work requests access to every range of device memory.
+//! - [`AccessRequester`]: the handle with which running work requests access to every range of device memory.
 //!   Arguments are already checked against the driver's allocations when a function is called, so
 //!   that the call can fail; but only when the work runs is it certain that the memory still
 //!   exists.
@@ -16,11 +16,11 @@
 //! A device address of the emulated GPU is a host address, so the CPU can read operands in place.
 
 mod access;
+mod access_requester;
 mod allocation;
 mod bounds;
 mod complex;
 mod data_type;
-mod door;
 mod driver;
 mod element;
 mod matrix;
@@ -42,12 +42,12 @@ mod view;
 mod work;
 
 pub use access::Access;
+pub use access_requester::{AccessRequester, Refused};
 pub use allocation::{filled, vec_with_capacity};
 pub use bounds::check_range;
 pub use data_type::{Compute, DataType, InputRounding, scale_type};
 /// Access to device memory that other threads may be writing: no other way to reach it is sound.
 pub use device_memory::words;
-pub use door::{Door, Refused};
 pub use driver::{Allocation, Driver, StreamHandle, driver};
 pub use element::{load, store};
 pub use gemm::{c32, c64};

@@ -139,7 +139,7 @@ impl Matrix {
 
     /// The first byte of the whole batch, and the number of bytes to its end. `None` if they
     /// overflow.
-    pub(crate) fn span(&self) -> Option<(u64, u64)> {
+    pub(crate) fn byte_range(&self) -> Option<(u64, u64)> {
         let steps = self.batch.saturating_sub(1);
         let length = self.length()?;
         if length == 0 || self.batch == 0 {
@@ -212,15 +212,15 @@ mod tests {
 
     #[test]
     fn a_span_ends_with_the_last_element() {
-        assert_eq!(matrix().span(), Some((4096, (5 + 3) * 4)));
+        assert_eq!(matrix().byte_range(), Some((4096, (5 + 3) * 4)));
         let rows = Matrix { order: Order::Row, ..matrix() };
-        assert_eq!(rows.span(), Some((4096, (2 * 5 + 2) * 4)));
+        assert_eq!(rows.byte_range(), Some((4096, (2 * 5 + 2) * 4)));
         let batch = Matrix { batch: 4, batch_stride: 10, ..matrix() };
-        assert_eq!(batch.span(), Some((4096, (3 * 10 + 8) * 4)));
+        assert_eq!(batch.byte_range(), Some((4096, (3 * 10 + 8) * 4)));
         let backwards = Matrix { batch: 2, batch_stride: -10, ..matrix() };
-        assert_eq!(backwards.span(), Some((4096 - 40, (10 + 8) * 4)));
-        assert_eq!(Matrix { columns: 0, ..matrix() }.span(), Some((4096, 0)));
-        assert_eq!(Matrix { columns: u64::MAX, ..matrix() }.span(), None);
+        assert_eq!(backwards.byte_range(), Some((4096 - 40, (10 + 8) * 4)));
+        assert_eq!(Matrix { columns: 0, ..matrix() }.byte_range(), Some((4096, 0)));
+        assert_eq!(Matrix { columns: u64::MAX, ..matrix() }.byte_range(), None);
     }
 
     #[test]

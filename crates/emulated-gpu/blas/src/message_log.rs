@@ -46,7 +46,7 @@ impl MessageLog {
 
     /// Also passes every message to a callback; `None` removes it.
     pub fn set_callback(&self, callback: Option<Callback>) {
-        self.lock().get_or_insert_default().callback = callback;
+        self.state().get_or_insert_default().callback = callback;
     }
 
     /// Also writes every message into a file, which is truncated first.
@@ -60,7 +60,7 @@ impl MessageLog {
 
     /// Also writes every message into a file; `None` stops that.
     pub fn set_file(&self, file: Option<File>) {
-        self.lock().get_or_insert_default().file = file;
+        self.state().get_or_insert_default().file = file;
     }
 
     /// Runs the body of an exported function and returns its status; an error is reported.
@@ -73,7 +73,7 @@ impl MessageLog {
     /// Reports a message: once on standard error, every time to the callback and the file.
     pub fn report(&self, function: &str, message: &str) {
         let line = format!("{function}: {message}");
-        let mut guard = self.lock();
+        let mut guard = self.state();
         let state = guard.get_or_insert_default();
         if let Some(file) = &mut state.file {
             // A failure to write the log must not fail the call.
@@ -95,7 +95,7 @@ impl MessageLog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<State>> {
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

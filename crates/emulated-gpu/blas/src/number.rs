@@ -155,7 +155,7 @@ macro_rules! real {
 
 real! {
     f32, F32, single, sgemm, rounded;
-    f64, F64, double, dgemm, exact;
+    f64, F64, double, dgemm, unrounded;
 }
 
 fn rounded(x: f32, inputs: InputRounding) -> f32 {
@@ -168,7 +168,7 @@ fn rounded(x: f32, inputs: InputRounding) -> f32 {
 }
 
 /// Double precision is never rounded.
-fn exact(x: f64, _: InputRounding) -> f64 {
+fn unrounded(x: f64, _: InputRounding) -> f64 {
     x
 }
 

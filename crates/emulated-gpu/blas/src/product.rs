@@ -137,9 +137,11 @@ impl Product {
                 _ if self.d.ty.is_complex() && finish.is_some() => {
                     Err(Rejection::unsupported("epilogues only support real numbers"))
                 }
-                Compute::F64 if self.d.ty.is_complex() => self.run_in(None, no_finish::<c64>()),
-                _ if self.d.ty.is_complex() => self.run_in(None, no_finish::<c32>()),
-                Compute::F64 => self.run_in::<f64>(
+                Compute::F64 if self.d.ty.is_complex() => {
+                    self.run_in_type(None, no_finish::<c64>())
+                }
+                _ if self.d.ty.is_complex() => self.run_in_type(None, no_finish::<c32>()),
+                Compute::F64 => self.run_in_type::<f64>(
                     None,
                     finish.map(|finish| {
                         move |column: usize, values: &mut [f64]| {
@@ -148,7 +150,7 @@ impl Product {
                     }),
                 ),
                 Compute::F32(_) | Compute::F16 => {
-                    self.run_in::<f32>(TensorCores::for_product(self), in_f32(finish))
+                    self.run_in_type::<f32>(TensorCores::for_product(self), in_f32(finish))
                 }
             }
         }
@@ -156,7 +158,7 @@ impl Product {
 
     /// # Safety
     /// See `run`.
-    unsafe fn run_in<T: Number>(
+    unsafe fn run_in_type<T: Number>(
         &self,
         tensor_cores: Option<TensorCores>,
         mut finish: Option<impl FnMut(usize, &mut [T])>,

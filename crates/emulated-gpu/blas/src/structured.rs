@@ -46,14 +46,14 @@ pub struct Dense {
 
 impl Triangle {
     /// The rows of a column that are stored.
-    fn stored(&self, column: usize) -> std::ops::Range<usize> {
+    fn stored_rows(&self, column: usize) -> std::ops::Range<usize> {
         if self.is_lower { column..self.order } else { 0..column + 1 }
     }
 
     /// The memory that is read: the stored part of every column.
     pub fn accesses(&self) -> impl Iterator<Item = Access> + use<'_> {
         (0..self.order).map(|column| {
-            let rows = self.stored(column);
+            let rows = self.stored_rows(column);
             let address = self.view.from(rows.start, column).address;
             Access::read_bytes(address, rows.len() as u64 * self.view.ty.size())
         })
@@ -86,7 +86,7 @@ impl Triangle {
         for (column, row) in
             (0..self.order).flat_map(|column| (0..self.order).map(move |row| (column, row)))
         {
-            let is_stored = self.stored(column).contains(&row);
+            let is_stored = self.stored_rows(column).contains(&row);
             // SAFETY: the caller's promise: one of two mirrored elements is stored.
             let get = |row, column| unsafe { self.view.get::<T>(row, column) };
             let value = match self.structure {

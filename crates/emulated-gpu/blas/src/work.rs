@@ -6,14 +6,14 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::driver::AccessFunction;
-use crate::{Access, Door, Driver, Refused, Rejection, StreamHandle};
+use crate::{Access, AccessRequester, Driver, Refused, Rejection, StreamHandle};
 
 /// `CUDA_ERROR_UNKNOWN`
 pub(crate) const CUDA_ERROR_UNKNOWN: c_int = 999;
 
 /// The function that does the work; it runs once, or at every launch of a captured graph. It uses
-/// the [`Door`] for ranges that it only knows at run time.
-pub type RunWork = Box<dyn Fn(&Door) -> Result<(), Refused> + Send + Sync>;
+/// the [`AccessRequester`] for ranges that it only knows at run time.
+pub type RunWork = Box<dyn Fn(&AccessRequester) -> Result<(), Refused> + Send + Sync>;
 
 /// Work that runs when its turn on a stream comes.
 pub struct StreamWork {
@@ -22,7 +22,7 @@ pub struct StreamWork {
     /// The accesses that are requested before the work begins.
     pub accesses: Vec<Access>,
     /// Runs only if access was granted to all of `accesses`. It must request any other device
-    /// memory from the [`Door`].
+    /// memory from the [`AccessRequester`].
     pub run: RunWork,
 }
 
@@ -45,7 +45,7 @@ impl StreamWork {
     /// If the driver refuses the work.
     ///
     /// # Safety
-    /// `run` may only touch device memory to which `accesses` or the [`Door`] have granted access,
+    /// `run` may only touch device memory to which `accesses` or the [`AccessRequester`] have granted access,
     /// and only as declared. Host memory that it touches must be valid when the work runs.
     pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result<(), Rejection> {
         let (name, access_function) = (self.name, driver.access_function);
@@ -60,12 +60,12 @@ impl StreamWork {
     }
 }
 
-extern "C" fn run(data: *mut c_void, door: *const c_void) -> c_int {
+extern "C" fn run(data: *mut c_void, requester: *const c_void) -> c_int {
     // SAFETY: `launch` created it, and only `release` frees it.
     let LaunchedWork { work, access_function } = unsafe { &*data.cast::<LaunchedWork>() };
     // SAFETY: the driver passes the handle for this work, and waits for this function.
-    let door = unsafe { Door::new(*access_function, door) };
-    let run_if_granted = || door.admit(&work.accesses).and_then(|()| (work.run)(&door));
+    let requester = unsafe { AccessRequester::new(*access_function, requester) };
+    let run_if_granted = || requester.request(&work.accesses).and_then(|()| (work.run)(&requester));
     match catch_unwind(AssertUnwindSafe(run_if_granted)) {
         Ok(Ok(())) => 0,
         // The driver or the work has already reported the error.

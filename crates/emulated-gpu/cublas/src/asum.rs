@@ -33,7 +33,7 @@ unsafe fn submit<T: Real>(
     let vector = Vector { name: "x", inc_name: "incx", address: x, ty, len, inc };
     let mut accesses = Vec::new();
     if !empty {
-        Access::add_all(&mut accesses, vector.check(driver)?.accesses(Access::read))?;
+        Access::append(&mut accesses, vector.check(driver)?.accesses(Access::read))?;
     }
     let waits = mode == PointerMode::Host;
     if waits && driver.is_capturing(settings.stream)? {

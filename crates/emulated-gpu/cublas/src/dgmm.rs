@@ -65,9 +65,9 @@ impl Dgmm {
             ));
         }
         let mut accesses = Vec::new();
-        Access::add_all(&mut accesses, a.accesses(Access::read))?;
-        Access::add_all(&mut accesses, memory.accesses(Access::read))?;
-        Access::add_all(&mut accesses, c.accesses(Access::write))?;
+        Access::append(&mut accesses, a.accesses(Access::read))?;
+        Access::append(&mut accesses, memory.accesses(Access::read))?;
+        Access::append(&mut accesses, c.accesses(Access::write))?;
         let [a, c] = [&a, &c].map(|matrix| View::of_matrix(matrix, MatrixOperation::None, 0));
         let (x, is_one) = (vector.view(), len == 1);
         let (m, n) = (m as usize, n as usize);

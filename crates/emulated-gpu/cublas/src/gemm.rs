@@ -17,9 +17,11 @@ pub(crate) struct NamedType {
     pub(crate) compute: fn(&Settings) -> Compute,
 }
 
-pub(crate) const SINGLE: NamedType = NamedType { ty: DataType::F32, compute: Settings::single };
+pub(crate) const SINGLE: NamedType =
+    NamedType { ty: DataType::F32, compute: Settings::single_precision };
 pub(crate) const DOUBLE: NamedType = NamedType { ty: DataType::F64, compute: |_| Compute::F64 };
-pub(crate) const COMPLEX: NamedType = NamedType { ty: DataType::C32, compute: Settings::single };
+pub(crate) const COMPLEX: NamedType =
+    NamedType { ty: DataType::C32, compute: Settings::single_precision };
 pub(crate) const DOUBLE_COMPLEX: NamedType =
     NamedType { ty: DataType::C64, compute: |_| Compute::F64 };
 pub(crate) const HALF: NamedType = NamedType { ty: DataType::F16, compute: |_| Compute::F16 };

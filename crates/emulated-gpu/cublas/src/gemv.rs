@@ -79,12 +79,12 @@ impl Gemv {
         let y_memory = y.check_batch(driver, batch, self.strides.2)?;
         if !alpha.is_known_zero() {
             a.accesses(Access::read, &mut accesses)?;
-            Access::add_all(&mut accesses, x_memory.accesses(Access::read))?;
+            Access::append(&mut accesses, x_memory.accesses(Access::read))?;
         }
         if !beta.is_known_zero() {
-            Access::add_all(&mut accesses, y_memory.accesses(Access::read))?;
+            Access::append(&mut accesses, y_memory.accesses(Access::read))?;
         }
-        Access::add_all(&mut accesses, y_memory.accesses(Access::write))?;
+        Access::append(&mut accesses, y_memory.accesses(Access::write))?;
         let (x, y, strides) = (x.view(), y.view(), self.strides);
         let capability = driver.capability;
         let product = move |index: i64| {

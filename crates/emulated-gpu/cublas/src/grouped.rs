@@ -16,17 +16,21 @@ use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
 /// The arguments; operations, sizes and leading dimensions are arrays with one value per group.
-struct GroupedGemm<I> {
-    call: GemmCall<*const c_int, *const I>,
+struct GroupedGemm<Integer> {
+    call: GemmCall<*const c_int, *const Integer>,
     types: [DataType; 3],
     compute: Compute,
     group_count: i64,
-    group_sizes: *const I,
+    group_sizes: *const Integer,
 }
 
 /// # Safety
 /// `array` must be null or have `count` readable values.
-unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec<I>, Rejection> {
+unsafe fn read<Integer: Copy>(
+    array: *const Integer,
+    count: usize,
+    what: &str,
+) -> Result<Vec<Integer>, Rejection> {
     reject_if!(array.is_null(), invalid, "{what} is a null pointer");
     let mut list = vec_with_capacity(count)?;
     // SAFETY: the caller's promise. Host arrays may be unaligned.
@@ -34,7 +38,7 @@ unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec
     Ok(list)
 }
 
-impl<I: Copy + Into<i64>> GroupedGemm<I> {
+impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
     /// Checks all groups before any of them is enqueued, as the real library does.
     ///
     /// # Safety

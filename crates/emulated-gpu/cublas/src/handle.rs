@@ -30,7 +30,7 @@ const DISALLOW_REDUCED_PRECISION_REDUCTION: c_int = 16;
 
 impl Settings {
     /// The compute type of functions with `S` or `C` in their name.
-    pub(crate) fn single(&self) -> Compute {
+    pub(crate) fn single_precision(&self) -> Compute {
         match self.math_mode & !DISALLOW_REDUCED_PRECISION_REDUCTION {
             // CUBLAS_TENSOR_OP_MATH, which is CUBLAS_COMPUTE_32F_FAST_16F.
             1 => Compute::F32(InputRounding::F16),
@@ -52,7 +52,7 @@ fn unknown_handle(handle: Handle) -> Rejection {
 /// A copy of a handle's current settings.
 pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
     let mut settings = Settings::default();
-    change(handle, |own| settings = *own)?;
+    change_settings(handle, |own| settings = *own)?;
     Ok(settings)
 }
 
@@ -65,7 +65,10 @@ pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Reject
 }
 
 /// Changes the settings of a handle.
-pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Result<(), Rejection> {
+pub(crate) fn change_settings(
+    handle: Handle,
+    change: impl FnOnce(&mut Settings),
+) -> Result<(), Rejection> {
     let settings = HANDLES.get(handle).ok_or_else(|| unknown_handle(handle))?;
     change(&mut settings.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(())

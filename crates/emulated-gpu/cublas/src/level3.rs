@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
-    Access, Compute, DataType, Door, Driver, MatrixOperation, Product, Refused, Rejection, RunWork,
-    Scalar, StreamHandle, StreamWork, vec_with_capacity,
+    Access, AccessRequester, Compute, DataType, Driver, MatrixOperation, Product, Refused,
+    Rejection, RunWork, Scalar, StreamHandle, StreamWork, vec_with_capacity,
 };
 
 use crate::handle::{Handle, Settings, open};
@@ -131,15 +131,15 @@ impl Gemm {
         if let Some(first) = product(inputs.as_ref().map(|(a, b)| (a, b)), &c, 0) {
             first.check_memory()?;
         }
-        let products = move |door: &Door| -> Result<(), Refused> {
+        let products = move |requester: &AccessRequester| -> Result<(), Refused> {
             let inputs = match &inputs {
                 Some((a, b)) => Some((
-                    a.with_addresses(door, &[Access::read])?,
-                    b.with_addresses(door, &[Access::read])?,
+                    a.with_addresses(requester, &[Access::read])?,
+                    b.with_addresses(requester, &[Access::read])?,
                 )),
                 None => None,
             };
-            let c = c.with_addresses(door, makes)?;
+            let c = c.with_addresses(requester, makes)?;
             for index in 0..batch {
                 let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
                 // All views are known now, so this never continues.
@@ -179,8 +179,8 @@ pub(crate) fn launch(
     for prepared in &mut products {
         accesses.append(&mut prepared.accesses);
     }
-    let run = Box::new(move |door: &Door| {
-        products.iter().try_for_each(|prepared| (prepared.products)(door))
+    let run = Box::new(move |requester: &AccessRequester| {
+        products.iter().try_for_each(|prepared| (prepared.products)(requester))
     });
     // SAFETY: all operands are among the accesses, or are located when the work runs.
     unsafe { StreamWork { name, accesses, run }.launch(driver, stream) }

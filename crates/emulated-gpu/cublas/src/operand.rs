@@ -5,7 +5,7 @@ use std::array::from_fn;
 use std::borrow::Cow;
 
 use emulated_blas::{
-    Access, DataType, Door, Driver, Matrix, MatrixOperation, Order, Refused, Rejection,
+    Access, AccessRequester, DataType, Driver, Matrix, MatrixOperation, Order, Refused, Rejection,
     StreamHandle, View, check_range,
 };
 
@@ -163,11 +163,11 @@ impl CheckedOperand {
         list: &mut Vec<Access>,
     ) -> Result<(), Rejection> {
         match &self.addresses {
-            Addresses::Strided => Access::add_all(list, self.matrix.accesses(make)),
+            Addresses::Strided => Access::append(list, self.matrix.accesses(make)),
             Addresses::Known(addresses) => {
                 for &address in addresses {
                     let one = Matrix { address, batch: 1, ..self.matrix.clone() };
-                    Access::add_all(list, one.accesses(make))?;
+                    Access::append(list, one.accesses(make))?;
                 }
                 Ok(())
             }
@@ -182,11 +182,11 @@ impl CheckedOperand {
     /// If access to the array, or to a matrix that it points to, is refused.
     pub(crate) fn with_addresses(
         &self,
-        door: &Door,
+        requester: &AccessRequester,
         makes: &[MakeAccess],
     ) -> Result<Cow<'_, Self>, Refused> {
         let Addresses::Array(array) = self.addresses else { return Ok(Cow::Borrowed(self)) };
-        let addresses = Addresses::Known(door.addresses(array, self.matrix.batch)?);
+        let addresses = Addresses::Known(requester.addresses(array, self.matrix.batch)?);
         let located = Self { matrix: self.matrix.clone(), addresses };
         let size = self.matrix.ty.size();
         let mut accesses = Vec::new();
@@ -196,7 +196,7 @@ impl CheckedOperand {
         for access in &mut accesses {
             *access = access.aligned_to(size);
         }
-        door.admit(&accesses)?;
+        requester.request(&accesses)?;
         Ok(Cow::Owned(located))
     }
 

@@ -6,7 +6,7 @@ use c_abi::export;
 use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range, reject_if};
 
 use crate::ffi::Out;
-use crate::handle::{Handle, change, open, settings};
+use crate::handle::{Handle, change_settings, open, settings};
 
 /// The emulated release: cuBLAS 12.9.1.
 const VERSION: [c_int; 3] = [12, 9, 1];
@@ -27,7 +27,7 @@ export! {
     fn cublasSetStream_v2(handle: Handle, stream: StreamHandle) {
         let (_, driver) = open(handle)?;
         reject_if!(!driver.is_valid_stream(stream), invalid, "streamId {:#x} is not a stream", stream.0);
-        change(handle, |settings| settings.stream = stream)
+        change_settings(handle, |settings| settings.stream = stream)
     }
 
     /// Returns the handle's stream.
@@ -54,7 +54,7 @@ export! {
     fn cublasSetPointerMode_v2(handle: Handle, mode: c_int) {
         check_choice(mode, &[0, 1], "mode")?;
         let mode = if mode == 0 { PointerMode::Host } else { PointerMode::Device };
-        change(handle, |settings| settings.pointer_mode = mode)
+        change_settings(handle, |settings| settings.pointer_mode = mode)
     }
 
     /// Returns whether scalars are in host or device memory.
@@ -66,7 +66,7 @@ export! {
     fn cublasSetMathMode(handle: Handle, mode: c_int) {
         let plain = mode & !16;
         check_choice(plain, &[0, 1, 2, 3, 4, 8], "mode (without the flag 16)")?;
-        change(handle, |settings| settings.math_mode = mode)
+        change_settings(handle, |settings| settings.math_mode = mode)
     }
 
     /// Returns the math mode.
@@ -77,7 +77,7 @@ export! {
     /// Sets whether atomics may make results depend on their order; here they never do.
     fn cublasSetAtomicsMode(handle: Handle, mode: c_int) {
         check_choice(mode, &[0, 1], "mode")?;
-        change(handle, |settings| settings.atomics_mode = mode)
+        change_settings(handle, |settings| settings.atomics_mode = mode)
     }
 
     /// Returns the atomics mode.
@@ -88,7 +88,7 @@ export! {
     /// Stores the number of multiprocessors to use; it has no effect.
     fn cublasSetSmCountTarget(handle: Handle, count: c_int) {
         reject_if!(count < 0, invalid, "smCountTarget is {count}: it must not be negative");
-        change(handle, |settings| settings.sm_count_target = count)
+        change_settings(handle, |settings| settings.sm_count_target = count)
     }
 
     /// Returns the number of multiprocessors to use.

@@ -104,13 +104,13 @@ impl StructuredProduct {
         let mut accesses: Vec<Access> =
             [alpha.access(), beta.access()].into_iter().flatten().collect();
         if reads {
-            Access::add_all(&mut accesses, triangle.accesses())?;
-            Access::add_all(&mut accesses, b.accesses(Access::read))?;
+            Access::append(&mut accesses, triangle.accesses())?;
+            Access::append(&mut accesses, b.accesses(Access::read))?;
         }
         if !beta.is_known_zero() {
-            Access::add_all(&mut accesses, c.accesses(Access::read))?;
+            Access::append(&mut accesses, c.accesses(Access::read))?;
         }
-        Access::add_all(&mut accesses, c.accesses(Access::write))?;
+        Access::append(&mut accesses, c.accesses(Access::write))?;
         let (m, n) = (m as usize, n as usize);
         let (compute, capability) = ((typed.compute)(&settings), driver.capability);
         let k = if reads { order } else { 0 };

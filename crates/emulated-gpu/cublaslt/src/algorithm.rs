@@ -81,7 +81,7 @@ impl Algorithm {
     ///
     /// # Errors
     /// `NOT_SUPPORTED` if the preferences only promise an alignment smaller than an element.
-    pub(crate) fn choose(
+    pub(crate) fn choose_algorithm(
         problem: &Problem,
         preference: &Preference,
     ) -> Result<Vec<Self>, Rejection> {

@@ -18,7 +18,7 @@ pub(crate) unsafe trait Opaque: Copy {
     /// The structure's description in messages.
     const DESCRIPTION: &'static str;
     /// The prefix of its attributes' names.
-    const PREFIX: &'static str;
+    const ATTRIBUTE_PREFIX: &'static str;
     /// The magic number that identifies the structure.
     const MAGIC: u32;
     /// The minimum number of bytes that NVIDIA's headers reserve for it.
@@ -62,7 +62,7 @@ macro_rules! opaque {
         // SAFETY: the magic number is the first field, and all fields are numbers.
         unsafe impl $crate::attribute::Opaque for $name {
             const DESCRIPTION: &'static str = $what;
-            const PREFIX: &'static str = $prefix;
+            const ATTRIBUTE_PREFIX: &'static str = $prefix;
             const MAGIC: u32 = u32::from_be_bytes(*$magic);
             const SIZE: usize = $size;
 
@@ -118,7 +118,7 @@ unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejectio
 
 /// The addresses of the structures that [`create`] allocated. A program may also pass copies, which
 /// have the same magic number.
-fn created() -> MutexGuard<'static, BTreeSet<usize>> {
+fn created_structures() -> MutexGuard<'static, BTreeSet<usize>> {
     static CREATED: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
     CREATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -131,7 +131,7 @@ pub(crate) fn create<T: Opaque>(
 ) -> Result<(), Rejection> {
     place.require_as(name)?;
     let structure = Box::into_raw(Box::new(value));
-    created().insert(structure as usize);
+    created_structures().insert(structure as usize);
     place.set(structure)
 }
 
@@ -163,7 +163,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
 pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     unsafe { check(pointer, name)? };
-    if !created().remove(&(pointer as usize)) {
+    if !created_structures().remove(&(pointer as usize)) {
         return Err(Rejection::invalid(format!(
             "{name} is in the program's memory and must not be destroyed"
         )));
@@ -190,7 +190,7 @@ pub(crate) unsafe fn set<T: Opaque>(
 ) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
-    let (field, field_size) = place(&mut copy, attribute)?;
+    let (field, field_size) = attribute_field(&mut copy, attribute)?;
     check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
     // SAFETY: both sides have `size` bytes, and the caller's promise.
     unsafe {
@@ -214,7 +214,7 @@ pub(crate) unsafe fn get<T: Opaque>(
 ) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
-    let (field, field_size) = place(&mut copy, attribute)?;
+    let (field, field_size) = attribute_field(&mut copy, attribute)?;
     if size == 0 {
         return written.set_as(field_size, "sizeWritten");
     }
@@ -237,15 +237,18 @@ fn check_buffer<T: Opaque>(
     }
     Err(Rejection::invalid(format!(
         "sizeInBytes is {size}: attribute {attribute} of {} has {field_size} bytes",
-        T::PREFIX
+        T::ATTRIBUTE_PREFIX
     )))
 }
 
-fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize), Rejection> {
+fn attribute_field<T: Opaque>(
+    value: &mut T,
+    attribute: c_int,
+) -> Result<(*mut u8, usize), Rejection> {
     value.field(attribute).ok_or_else(|| {
         Rejection::invalid(format!(
             "attr is {attribute}, which the emulated library does not support among {}",
-            T::PREFIX
+            T::ATTRIBUTE_PREFIX
         ))
     })
 }

@@ -78,15 +78,15 @@ impl EpilogueMemory {
         // SAFETY: the caller's promise.
         unsafe {
             match values {
-                Column::F32(values) => self.finish_in(column, values, sums),
-                Column::F64(values) => self.finish_in(column, values, sums),
+                Column::F32(values) => self.finish_in_type(column, values, sums),
+                Column::F64(values) => self.finish_in_type(column, values, sums),
             }
         }
     }
 
     /// # Safety
     /// See `finish`.
-    unsafe fn finish_in<T: Real>(&self, column: usize, values: &mut [T], sums: &mut Sums) {
+    unsafe fn finish_in_type<T: Real>(&self, column: usize, values: &mut [T], sums: &mut Sums) {
         let epilogue = self.epilogue;
         for (row, value) in values.iter_mut().enumerate() {
             // SAFETY: the caller's promise: `row` and `column` are in range.

@@ -65,13 +65,13 @@ impl ProblemPointers {
 }
 
 /// # Safety
-/// See [`ProblemPointers::read`]; `answers` must have space for `requested` answers.
+/// See [`ProblemPointers::read`]; `results` must have space for `requested` results.
 unsafe fn find_algorithms(
     handle: Handle,
     pointers: &ProblemPointers,
     preference: *const Preference,
     requested: c_int,
-    answers: Out<'_, HeuristicResult>,
+    results: Out<'_, HeuristicResult>,
     returned: Out<'_, c_int>,
 ) -> Result<(), Rejection> {
     returned.set_as(0, "returnAlgoCount")?;
@@ -80,12 +80,12 @@ unsafe fn find_algorithms(
     // SAFETY: the caller's promise.
     let (preference, problem) =
         unsafe { (attribute::read(preference, "preference")?, pointers.read()?) };
-    let mut algorithms = Algorithm::choose(&problem, &preference)?;
+    let mut algorithms = Algorithm::choose_algorithm(&problem, &preference)?;
     algorithms.truncate(requested.unsigned_abs() as usize);
     for (index, &algorithm) in algorithms.iter().enumerate() {
-        let answer = HeuristicResult::new(algorithm, &problem, driver.multiprocessors);
-        // SAFETY: as above; the array has space for `requested` answers.
-        unsafe { answers.offset(index) }.set_as(answer, "heuristicResultsArray")?;
+        let result = HeuristicResult::new(algorithm, &problem, driver.multiprocessors);
+        // SAFETY: as above; the array has space for `requested` results.
+        unsafe { results.offset(index) }.set_as(result, "heuristicResultsArray")?;
     }
     returned.set_as(algorithms.len() as c_int, "returnAlgoCount")
 }
@@ -96,14 +96,14 @@ unsafe fn check_algorithm(
     handle: Handle,
     pointers: &ProblemPointers,
     algorithm: *const Algorithm,
-    answer: Out<'_, HeuristicResult>,
+    result: Out<'_, HeuristicResult>,
 ) -> Result<(), Rejection> {
     let driver = open(handle)?;
     // SAFETY: the caller's promise.
     unsafe {
         let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
         let problem = pointers.read()?;
-        answer.set_as(HeuristicResult::new(algorithm, &problem, driver.multiprocessors), "result")
+        result.set_as(HeuristicResult::new(algorithm, &problem, driver.multiprocessors), "result")
     }
 }
 
@@ -112,16 +112,16 @@ unsafe fn check_algorithm(
 macro_rules! export_problem_functions {
     ($(
         $(#[$meta:meta])*
-        fn $name:ident / $for_stream:ident($($argument:ident: $type:ty),*) = $answer:ident;
+        fn $name:ident / $for_stream:ident($($argument:ident: $type:ty),*) = $compute_results:ident;
     )*) => {
-        $(export_problem_functions!(@one $(#[$meta])* $name, $answer, $($argument: $type),*);)*
+        $(export_problem_functions!(@one $(#[$meta])* $name, $compute_results, $($argument: $type),*);)*
         $(export_problem_functions!(
             @one #[doc = concat!("See [`", stringify!($name), "`]; the stream is ignored.")]
-            $for_stream, $answer, $($argument: $type),*; stream: *mut c_void
+            $for_stream, $compute_results, $($argument: $type),*; stream: *mut c_void
         );)*
     };
     (
-        @one $(#[$meta:meta])* $name:ident, $answer:ident,
+        @one $(#[$meta:meta])* $name:ident, $compute_results:ident,
         $($argument:ident: $type:ty),* $(; $stream:ident: $stream_type:ty)?
     ) => {
         export! {
@@ -137,7 +137,7 @@ macro_rules! export_problem_functions {
                 $($stream: $stream_type,)?
             ) {
                 $(let _ = $stream;)?
-                $answer(handle, &ProblemPointers { descriptor, a, b, c, d }, $($argument),*)
+                $compute_results(handle, &ProblemPointers { descriptor, a, b, c, d }, $($argument),*)
             }
         }
     };
@@ -147,11 +147,11 @@ export_problem_functions! {
     /// Returns up to `requested` algorithms for a problem, or fails with
     /// `CUBLAS_STATUS_NOT_SUPPORTED` if no algorithm supports it.
     fn cublasLtMatmulAlgoGetHeuristic / cublasLtMatmulAlgoGetHeuristicForStream(
-        preference: *const Preference, requested: c_int, answers: Out<'_, HeuristicResult>, returned: Out<'_, c_int>
+        preference: *const Preference, requested: c_int, results: Out<'_, HeuristicResult>, returned: Out<'_, c_int>
     ) = find_algorithms;
 
     /// Checks that an algorithm supports a problem.
     fn cublasLtMatmulAlgoCheck / cublasLtMatmulAlgoCheckForStream(
-        algorithm: *const Algorithm, answer: Out<'_, HeuristicResult>
+        algorithm: *const Algorithm, result: Out<'_, HeuristicResult>
     ) = check_algorithm;
 }

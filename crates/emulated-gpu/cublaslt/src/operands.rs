@@ -65,13 +65,13 @@ impl Operands {
         let Self { problem, accesses, .. } = &mut operands;
         accesses.extend([alpha.access(), beta.access()].into_iter().flatten());
         if !alpha.is_known_zero() {
-            Access::add_all(accesses, problem.a.accesses(Access::read))?;
-            Access::add_all(accesses, problem.b.accesses(Access::read))?;
+            Access::append(accesses, problem.a.accesses(Access::read))?;
+            Access::append(accesses, problem.b.accesses(Access::read))?;
         }
         if reads_c {
-            Access::add_all(accesses, problem.c.accesses(Access::read))?;
+            Access::append(accesses, problem.c.accesses(Access::read))?;
         }
-        Access::add_all(accesses, problem.d.accesses(Access::write))?;
+        Access::append(accesses, problem.d.accesses(Access::write))?;
         Ok(operands)
     }
 
@@ -95,7 +95,7 @@ impl Operands {
             )));
         }
         self.split = Split { parts: algorithm.parts() as usize };
-        Access::add_all(&mut self.accesses, [Access::write_bytes(workspace, needed)])
+        Access::append(&mut self.accesses, [Access::write_bytes(workspace, needed)])
     }
 
     fn check_bias(&mut self, driver: &Driver) -> Result<(), Rejection> {
@@ -120,7 +120,7 @@ impl Operands {
         let stride = i128::from(problem.descriptor.bias_batch_stride) * i128::from(size);
         let batch = (problem.d.batch, stride);
         let make = if bias == Bias::Added { Access::read } else { Access::write };
-        Access::add_all(
+        Access::append(
             accesses,
             batch_accesses(driver, name, make, address, (len * size, 1, 0), batch)?,
         )
@@ -163,7 +163,7 @@ impl Operands {
         let shape = (bytes(m.into()) as u64, n, pitch);
         let make = if epilogue.writes_aux { Access::write } else { Access::read };
         let batch = (problem.d.batch, stride);
-        Access::add_all(accesses, batch_accesses(driver, name, make, address, shape, batch)?)
+        Access::append(accesses, batch_accesses(driver, name, make, address, shape, batch)?)
     }
 
     /// Checks the alignments that the algorithm was chosen for.
@@ -213,13 +213,18 @@ impl Operands {
         let problem = &self.problem;
         let descriptor = &problem.descriptor;
         let size = problem.d.ty.size();
-        let bias = step(descriptor.bias.cast_unsigned(), descriptor.bias_batch_stride, index, size);
+        let bias = matrix_address(
+            descriptor.bias.cast_unsigned(),
+            descriptor.bias_batch_stride,
+            index,
+            size,
+        );
         let stride = descriptor.aux_batch_stride;
         let aux = descriptor.aux.cast_unsigned();
         let aux = if problem.epilogue.has_mask() {
-            step(aux, stride / 8, index, 1)
+            matrix_address(aux, stride / 8, index, 1)
         } else {
-            step(aux, stride, index, size)
+            matrix_address(aux, stride, index, size)
         };
         EpilogueMemory {
             epilogue: problem.epilogue,
@@ -232,7 +237,7 @@ impl Operands {
 }
 
 /// The address of matrix `index`, for a stride in elements of `size` bytes.
-fn step(address: u64, stride: i64, index: u64, size: u64) -> u64 {
+fn matrix_address(address: u64, stride: i64, index: u64, size: u64) -> u64 {
     let bytes = stride.wrapping_mul(index.cast_signed()).wrapping_mul(size.cast_signed());
     address.wrapping_add_signed(bytes)
 }

@@ -31,11 +31,11 @@ typedef struct EmulatedGpuRange {
 } EmulatedGpuRange;
 
 /* The handle with which a library requests device memory while its work runs. */
-typedef struct EmulatedGpuDoor EmulatedGpuDoor;
+typedef struct EmulatedGpuAccessRequester EmulatedGpuAccessRequester;
 
 /* Does the work. Any result other than CUDA_SUCCESS makes the context unusable, like a fault of a kernel.
  * The function must not call the driver, except for emulatedGpuAccess. */
-typedef CUresult (*EmulatedGpuWork)(void *data, const EmulatedGpuDoor *door);
+typedef CUresult (*EmulatedGpuWork)(void *data, const EmulatedGpuAccessRequester *requester);
 
 /* Releases `data`. Must not call the driver. */
 typedef void (*EmulatedGpuRelease)(void *data);
@@ -67,7 +67,7 @@ CUresult emulatedGpuLaunchWork_ptsz(CUstream stream, const char *operation, Emul
  *
  * CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_LAUNCH_FAILED for memory that was
  * never written, CUDA_ERROR_INVALID_VALUE for an invalid `access`. */
-CUresult emulatedGpuAccess(const EmulatedGpuDoor *door, const EmulatedGpuRange *ranges,
+CUresult emulatedGpuAccess(const EmulatedGpuAccessRequester *requester, const EmulatedGpuRange *ranges,
                            size_t count);
 
 /* For libraries that enqueue their work with cuLaunchHostFunc, and ensure themselves that the memory stays

@@ -24,7 +24,7 @@ static FAILING: AtomicUsize = AtomicUsize::new(0);
 /// The address at which `mprotect` failed: a retry in smaller steps fails, too.
 static FAILED_PAGES: AtomicUsize = AtomicUsize::new(0);
 
-fn must_fail(size: usize) -> bool {
+fn should_fail(size: usize) -> bool {
     size >= LARGE
         && ARMED.load(Ordering::SeqCst)
         && REQUESTED.fetch_add(1, Ordering::SeqCst) == FAILING.load(Ordering::SeqCst)
@@ -42,12 +42,12 @@ const NULL: *mut c_void = std::ptr::null_mut();
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
     // SAFETY: this is the C library's function.
-    if must_fail(size) { NULL } else { unsafe { __libc_malloc(size) } }
+    if should_fail(size) { NULL } else { unsafe { __libc_malloc(size) } }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    if must_fail(count.saturating_mul(size)) {
+    if should_fail(count.saturating_mul(size)) {
         return NULL;
     }
     // SAFETY: this is the C library's function.
@@ -59,7 +59,7 @@ extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the block comes from one of these functions, which use the C library's.
-    if must_fail(size) { NULL } else { unsafe { __libc_realloc(block, size) } }
+    if should_fail(size) { NULL } else { unsafe { __libc_realloc(block, size) } }
 }
 
 /// # Safety
@@ -67,7 +67,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> i32 {
     // SAFETY: this is the C library's function.
-    let block = if must_fail(size) { NULL } else { unsafe { __libc_memalign(align, size) } };
+    let block = if should_fail(size) { NULL } else { unsafe { __libc_memalign(align, size) } };
     if block.is_null() {
         return 12; // ENOMEM
     }
@@ -84,7 +84,7 @@ unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: u
 unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, rights: i32) -> i32 {
     let is_retry =
         ARMED.load(Ordering::SeqCst) && FAILED_PAGES.load(Ordering::SeqCst) == start as usize;
-    if is_retry || must_fail(size) {
+    if is_retry || should_fail(size) {
         FAILED_PAGES.store(start as usize, Ordering::SeqCst);
         // SAFETY: the location is valid in every thread.
         unsafe { libc::__errno_location().write(libc::ENOMEM) };

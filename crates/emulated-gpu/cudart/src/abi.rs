@@ -25,7 +25,7 @@ pub(crate) struct Extent {
 /// `cudaPitchedPtr`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pitched {
+pub(crate) struct PitchedPointer {
     pub(crate) address: usize,
     pub(crate) pitch: usize,
     pub(crate) width: usize,
@@ -38,10 +38,10 @@ pub(crate) struct Pitched {
 pub(crate) struct Copy3D {
     pub(crate) from_array: usize,
     pub(crate) from_at: Extent,
-    pub(crate) from: Pitched,
+    pub(crate) from: PitchedPointer,
     pub(crate) to_array: usize,
     pub(crate) to_at: Extent,
-    pub(crate) to: Pitched,
+    pub(crate) to: PitchedPointer,
     pub(crate) extent: Extent,
     pub(crate) kind: i32,
 }

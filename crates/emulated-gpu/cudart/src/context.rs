@@ -22,13 +22,13 @@ thread_local! {
 static RETAINED: Mutex<BTreeMap<i32, usize>> = Mutex::new(BTreeMap::new());
 
 /// Initialises the driver.
-pub(crate) fn start() -> Result {
+pub(crate) fn start_driver() -> Result {
     driver::cuInit(0)
 }
 
 /// Ensures that the calling thread has a current context.
-pub(crate) fn bind() -> Result {
-    start()?;
+pub(crate) fn bind_context() -> Result {
+    start_driver()?;
     let mut context = 0;
     driver::cuCtxGetCurrent(&mut context)?;
     // Another thread may have reset the device.
@@ -40,7 +40,7 @@ pub(crate) fn bind() -> Result {
 
 /// The calling thread's context, in which the copies and fills of a graph run.
 pub(crate) fn current() -> Result<usize> {
-    bind()?;
+    bind_context()?;
     let mut context = 0;
     driver::cuCtxGetCurrent(&mut context)?;
     Ok(context)
@@ -59,7 +59,7 @@ fn is_retained(context: usize) -> bool {
 
 /// The primary context of a device, retained on first use.
 pub(crate) fn primary(device: i32) -> Result<usize> {
-    check(device)?;
+    check_device(device)?;
     let mut retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(context) = retained.get(&device) {
         return Ok(*context);
@@ -71,15 +71,15 @@ pub(crate) fn primary(device: i32) -> Result<usize> {
 }
 
 /// The number of devices.
-pub(crate) fn count() -> Result<i32> {
-    start()?;
+pub(crate) fn device_count() -> Result<i32> {
+    start_driver()?;
     let mut count = 0;
     driver::cuDeviceGetCount(&mut count)?;
     Ok(count)
 }
 
-fn check(device: i32) -> Result {
-    let count = count()?;
+fn check_device(device: i32) -> Result {
+    let count = device_count()?;
     if (0..count).contains(&device) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ pub(crate) fn set_device(device: i32) -> Result {
 
 /// `cudaGetDevice`
 pub(crate) fn device() -> Result<i32> {
-    start()?;
+    start_driver()?;
     let mut context = 0;
     driver::cuCtxGetCurrent(&mut context)?;
     if context == 0 {

@@ -59,16 +59,16 @@ macro_rules! export_on_stream {
 pub(crate) use export_on_stream;
 
 /// Declares pairs of exported functions: one whose work is complete before it returns, and one in stream order. In the
-/// body, `$when` is the [`When`](crate::api::copy::When) of the call.
+/// body, `$when` is the [`CopyOrder`](crate::api::copy::CopyOrder) of the call.
 macro_rules! export_copies {
     ($(
         $(#[$meta:meta])*
-        fn $now:ident, $in_stream:ident / $per_thread:ident($($argument:ident: $type:ty),* ; $when:ident) $body:block
+        fn $now:ident, $in_stream:ident / $per_thread:ident($($argument:ident: $type:ty),* ; $order:ident) $body:block
     )*) => {
         c_abi::export! {$(
             $(#[$meta])*
             fn $now($($argument: $type),*) {
-                let $when = $crate::api::copy::When::Now;
+                let $order = $crate::api::copy::CopyOrder::Now;
                 $body
             }
         )*}
@@ -76,7 +76,7 @@ macro_rules! export_copies {
         $crate::ffi::export_on_stream! {$(
             #[doc = concat!("[`", stringify!($now), "`] in stream order.")]
             fn $in_stream / $per_thread($($argument: $type),*; stream) {
-                let $when = $crate::api::copy::When::In(stream);
+                let $order = $crate::api::copy::CopyOrder::InStream(stream);
                 $body
             }
         )*}

@@ -126,14 +126,14 @@ pub(crate) fn unload() -> Result {
 
 /// # Safety
 /// `name` must be null or NUL-terminated.
-unsafe fn text(name: *const c_char) -> Option<CString> {
+unsafe fn read_text(name: *const c_char) -> Option<CString> {
     (!name.is_null()).then(|| CStr::from_ptr(name).to_owned())
 }
 
 /// # Safety
 /// See [`text`].
 pub(crate) unsafe fn add_kernel(image: usize, host: usize, name: *const c_char) {
-    let Some(name) = text(name) else { return };
+    let Some(name) = read_text(name) else { return };
     registry().kernels.insert(host, Kernel { image, name, handle: 0 });
 }
 
@@ -145,7 +145,7 @@ pub(crate) unsafe fn add_variable(
     name: *const c_char,
     pointer: Option<usize>,
 ) {
-    let Some(name) = text(name) else { return };
+    let Some(name) = read_text(name) else { return };
     registry().variables.insert(host, Variable { image, name, pointer });
 }
 

@@ -26,12 +26,12 @@ const VERSION: c_int = 22_403;
 
 /// Checks that a number is a rank of the communicator. `name` is the argument's name, for the
 /// message.
-fn checked_rank(own: &Communicator, number: c_int, name: &str) -> Result<usize> {
-    let rank = usize::try_from(number).ok().filter(|rank| *rank < own.ranks());
+fn checked_rank(communicator: &Communicator, number: c_int, name: &str) -> Result<usize> {
+    let rank = usize::try_from(number).ok().filter(|rank| *rank < communicator.ranks());
     rank.ok_or_else(|| {
         Error::argument(format!(
             "{name} is not a rank of the communicator, which has {} ranks",
-            own.ranks()
+            communicator.ranks()
         ))
     })
 }
@@ -46,12 +46,12 @@ fn collective(
     comm: Handle,
     stream: usize,
 ) -> Result {
-    let own = find(comm)?;
-    own.check()?;
-    group::add_call(&own, stream, || {
+    let communicator = find(comm)?;
+    communicator.check()?;
+    group::add_call(&communicator, stream, || {
         let data_type = data_type(number)?;
-        let reduction = own.reduction(op)?;
-        let root = checked_rank(&own, root, "root")?;
+        let reduction = communicator.reduction(op)?;
+        let root = checked_rank(&communicator, root, "root")?;
         let parameters = CollectiveParameters {
             kind,
             data_type,
@@ -61,8 +61,8 @@ fn collective(
         };
         let (send, receive) = (send as u64, receive as u64);
         let collective = Collective { parameters, reduction, send, receive };
-        let (sends, receives) = collective.counts(own.ranks(), own.rank());
-        driver::with_context(own.context, || {
+        let (sends, receives) = collective.counts(communicator.ranks(), communicator.rank());
+        driver::with_context(communicator.context, || {
             check_buffer(send, sends, data_type, "sendbuff")?;
             check_buffer(receive, receives, data_type, "recvbuff")
         })?;
@@ -79,13 +79,13 @@ fn transfer(
     comm: Handle,
     stream: usize,
 ) -> Result {
-    let own = find(comm)?;
-    own.check()?;
-    group::add_call(&own, stream, || {
+    let communicator = find(comm)?;
+    communicator.check()?;
+    group::add_call(&communicator, stream, || {
         let data_type = data_type(number)?;
         let count = count as u64;
-        let peer = checked_rank(&own, peer, "peer")?;
-        driver::with_context(own.context, || {
+        let peer = checked_rank(&communicator, peer, "peer")?;
+        driver::with_context(communicator.context, || {
             check_buffer(address, count, data_type, "the buffer")
         })?;
         Ok(GroupCall::Transfer(Transfer { sends, peer, address, count, data_type }))
@@ -190,9 +190,9 @@ export! {
 
     /// Refuses further calls; work that is already in streams continues.
     fn ncclCommFinalize / pncclCommFinalize(comm: Handle) {
-        let own = find(comm)?;
-        own.check()?;
-        own.finalize();
+        let communicator = find(comm)?;
+        communicator.check()?;
+        communicator.finalize();
         Ok(())
     }
 
@@ -231,9 +231,9 @@ export! {
     fn ncclCommRegister / pncclCommRegister(
         comm: Handle, buffer: *mut c_void, size: usize, handle: Out<'_, *mut c_void>
     ) {
-        let own = find(comm)?;
-        own.check()?;
-        driver::with_context(own.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
+        let communicator = find(comm)?;
+        communicator.check()?;
+        driver::with_context(communicator.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
         handle.set_as(buffer, "handle")
     }
 
@@ -261,11 +261,11 @@ export! {
     ) {
         op.require_as("op")?;
         scalar.require_as("scalar")?;
-        let own = find(comm)?;
+        let communicator = find(comm)?;
         let data_type = data_type(number)?;
         let factor = match residence {
             0 => {
-                driver::with_context(own.context, || check_buffer(scalar.address() as u64, 1, data_type, "scalar"))?;
+                driver::with_context(communicator.context, || check_buffer(scalar.address() as u64, 1, data_type, "scalar"))?;
                 Factor::At(scalar.address() as u64)
             }
             1 => {
@@ -276,7 +276,7 @@ export! {
             }
             _ => return Err(Error::argument(format!("residence is {residence}: it must be 0 or 1"))),
         };
-        op.set_as(own.add_reduction(factor), "op")
+        op.set_as(communicator.add_reduction(factor), "op")
     }
 
     /// Destroys a reduction; work that is already in streams keeps using it.

@@ -5,7 +5,7 @@
 //! cut into segments, each rank adds up its own segment, and all wait at a second barrier. So a
 //! rank moves about twice the bytes of its buffer, as in a ring algorithm.
 
-use emulated_blas::{Access, Door, Refused, words};
+use emulated_blas::{Access, AccessRequester, Refused, words};
 
 use crate::communicator::Communicator;
 use crate::ffi::{Error, Result, report};
@@ -67,12 +67,12 @@ impl Collective {
     /// failed.
     pub(crate) fn run(
         &self,
-        own: &Communicator,
-        door: &Door,
+        comm: &Communicator,
+        requester: &AccessRequester,
         number: u64,
     ) -> std::result::Result<(), WorkError> {
         let size = self.parameters.data_type.size() as u64;
-        let (sends, receives) = self.counts(own.ranks(), own.rank());
+        let (sends, receives) = self.counts(comm.ranks(), comm.rank());
         let bytes = |count: u64| count.saturating_mul(size);
         let mut accesses = vec![
             Access::read_bytes(self.send, bytes(sends)).aligned_to(size),
@@ -83,41 +83,41 @@ impl Collective {
         }
         accesses.retain(|access| access.width > 0);
         // On a refusal, the communicator fails for all ranks, so that the others don't wait.
-        if let Err(refused) = door.admit(&accesses) {
-            own.membership.fail(crate::ffi::Code::UnhandledCuda, own.rank());
+        if let Err(refused) = requester.request(&accesses) {
+            comm.membership.fail(crate::ffi::Code::UnhandledCuda, comm.rank());
             return Err(refused.into());
         }
-        own.membership
+        comm.membership
             .region
-            .reserve_pieces(own.rank())
-            .inspect_err(|_| own.membership.fail(crate::ffi::Code::System, own.rank()))?;
-        self.agree(own, number)?;
+            .reserve_pieces(comm.rank())
+            .inspect_err(|_| comm.membership.fail(crate::ffi::Code::System, comm.rank()))?;
+        self.compare_calls(comm, number)?;
         // SAFETY: access to both buffers and the factor was granted.
         unsafe {
-            let factor = self.reduction.factor(self.parameters.data_type, own.ranks());
+            let factor = self.reduction.factor(self.parameters.data_type, comm.ranks());
             match self.parameters.kind {
-                NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(own, factor)?,
-                NcclCollective::Broadcast => self.broadcast(own)?,
-                NcclCollective::AllGather => self.gather(own)?,
-                NcclCollective::ReduceScatter => self.scatter(own, factor)?,
+                NcclCollective::AllReduce | NcclCollective::Reduce => self.reduce(comm, factor)?,
+                NcclCollective::Broadcast => self.broadcast(comm)?,
+                NcclCollective::AllGather => self.gather(comm)?,
+                NcclCollective::ReduceScatter => self.scatter(comm, factor)?,
             }
         }
         Ok(())
     }
 
     /// Publishes what this rank is about to do, and compares it with the other ranks.
-    fn agree(&self, own: &Communicator, number: u64) -> Result {
-        let region = &own.membership.region;
-        self.parameters.publish(&region.slot(own.rank()).call);
-        own.membership.barrier(BarrierKind::Work)?;
-        for rank in 0..own.ranks() {
+    fn compare_calls(&self, comm: &Communicator, number: u64) -> Result {
+        let region = &comm.membership.region;
+        self.parameters.publish(&region.slot(comm.rank()).call);
+        comm.membership.barrier(BarrierKind::Work)?;
+        for rank in 0..comm.ranks() {
             if let Some(difference) = self.parameters.difference(&region.slot(rank).call) {
                 let why = format!("rank {rank} {difference}, in operation {number} of both");
-                return Err(own.membership.fail_mismatch(rank, why));
+                return Err(comm.membership.fail_mismatch(rank, why));
             }
         }
         // No rank may publish its next call before all ranks have compared this one.
-        own.membership.barrier(BarrierKind::Work)
+        comm.membership.barrier(BarrierKind::Work)
     }
 
     /// The number of elements that fit into a piece for each of `parts` equal parts.
@@ -156,9 +156,9 @@ impl Collective {
 
     /// # Safety
     /// The driver has granted access to the buffers of this rank.
-    unsafe fn reduce(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
+    unsafe fn reduce(&self, comm: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let CollectiveParameters { kind, data_type, count, root, .. } = self.parameters;
-        let (region, ranks, rank) = (&own.membership.region, own.ranks(), own.rank());
+        let (region, ranks, rank) = (&comm.membership.region, comm.ranks(), comm.rank());
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
         let published: Vec<*const u8> =
             (0..ranks).map(|r| region.offered(r).cast_const()).collect();
@@ -175,7 +175,7 @@ impl Collective {
             // result.
             unsafe {
                 self.copy(self.sent(begin), region.offered(rank), len * size, factor);
-                own.membership.barrier(BarrierKind::Work)?;
+                comm.membership.barrier(BarrierKind::Work)?;
                 self.reduction.reduce_ring(
                     data_type,
                     &published,
@@ -183,7 +183,7 @@ impl Collective {
                     segment(rank),
                     region.result(rank),
                 );
-                own.membership.barrier(BarrierKind::Work)?;
+                comm.membership.barrier(BarrierKind::Work)?;
                 if kind == NcclCollective::AllReduce || root as usize == rank {
                     for other in 0..ranks {
                         let (from, len) = segment(other);
@@ -200,9 +200,9 @@ impl Collective {
 
     /// # Safety
     /// The driver has granted access to the buffers of this rank.
-    unsafe fn broadcast(&self, own: &Communicator) -> Result {
+    unsafe fn broadcast(&self, comm: &Communicator) -> Result {
         let CollectiveParameters { data_type, count, root, .. } = self.parameters;
-        let region = &own.membership.region;
+        let region = &comm.membership.region;
         let (size, count, most, root) =
             (data_type.size(), count as usize, self.max_elements(1), root as usize);
         let mut begin = 0;
@@ -210,12 +210,12 @@ impl Collective {
             let len = most.min(count - begin);
             // SAFETY: as in `reduce`.
             unsafe {
-                if root == own.rank() {
+                if root == comm.rank() {
                     self.copy(self.sent(begin), region.offered(root), len * size, None);
                 }
-                own.membership.barrier(BarrierKind::Work)?;
+                comm.membership.barrier(BarrierKind::Work)?;
                 self.copy(region.offered(root), self.received(begin), len * size, None);
-                own.membership.barrier(BarrierKind::Work)?;
+                comm.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
         }
@@ -224,9 +224,9 @@ impl Collective {
 
     /// # Safety
     /// The driver has granted access to the buffers of this rank.
-    unsafe fn gather(&self, own: &Communicator) -> Result {
+    unsafe fn gather(&self, comm: &Communicator) -> Result {
         let CollectiveParameters { data_type, count, .. } = self.parameters;
-        let region = &own.membership.region;
+        let region = &comm.membership.region;
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
         let mut begin = 0;
         while begin < count {
@@ -234,13 +234,13 @@ impl Collective {
             // SAFETY: as in `reduce`. If the send buffer is inside the receive buffer, each piece
             // is copied before its place is written.
             unsafe {
-                self.copy(self.sent(begin), region.offered(own.rank()), len * size, None);
-                own.membership.barrier(BarrierKind::Work)?;
-                for rank in 0..own.ranks() {
+                self.copy(self.sent(begin), region.offered(comm.rank()), len * size, None);
+                comm.membership.barrier(BarrierKind::Work)?;
+                for rank in 0..comm.ranks() {
                     let to = self.received(rank * count + begin);
                     self.copy(region.offered(rank), to, len * size, None);
                 }
-                own.membership.barrier(BarrierKind::Work)?;
+                comm.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
         }
@@ -249,9 +249,9 @@ impl Collective {
 
     /// # Safety
     /// The driver has granted access to the buffers of this rank.
-    unsafe fn scatter(&self, own: &Communicator, factor: Option<[u8; 8]>) -> Result {
+    unsafe fn scatter(&self, comm: &Communicator, factor: Option<[u8; 8]>) -> Result {
         let CollectiveParameters { data_type, count, .. } = self.parameters;
-        let (region, ranks) = (&own.membership.region, own.ranks());
+        let (region, ranks) = (&comm.membership.region, comm.ranks());
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(ranks));
         let published: Vec<*const u8> =
             (0..ranks).map(|r| region.offered(r).cast_const()).collect();
@@ -260,15 +260,15 @@ impl Collective {
             let len = most.min(count - begin);
             // SAFETY: as in `reduce`; a piece has space for `len` elements of each rank.
             unsafe {
-                let offered = region.offered(own.rank());
+                let offered = region.offered(comm.rank());
                 for rank in 0..ranks {
                     let to = offered.add(rank * len * size);
                     self.copy(self.sent(rank * count + begin), to, len * size, factor);
                 }
-                own.membership.barrier(BarrierKind::Work)?;
-                let (from, to) = ((own.rank() * len, len), self.received(begin));
-                self.reduction.reduce_ring(data_type, &published, own.rank(), from, to);
-                own.membership.barrier(BarrierKind::Work)?;
+                comm.membership.barrier(BarrierKind::Work)?;
+                let (from, to) = ((comm.rank() * len, len), self.received(begin));
+                self.reduction.reduce_ring(data_type, &published, comm.rank(), from, to);
+                comm.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
         }
@@ -278,17 +278,17 @@ impl Collective {
 
 /// Reports once why work has ended, and returns the error for the driver.
 pub(crate) fn report_failure(
-    own: &Communicator,
+    comm: &Communicator,
     name: &str,
     error: WorkError,
 ) -> std::result::Result<(), Refused> {
     match error {
         WorkError::Refused(refused) => Err(refused),
         // After an abort the work is meant to end, so this is not an error.
-        WorkError::Failed(_) if own.is_aborted() => Ok(()),
+        WorkError::Failed(_) if comm.is_aborted() => Ok(()),
         WorkError::Failed(error) => {
-            own.fail(&error);
-            report(&own.describe_error(name, &error));
+            comm.fail(&error);
+            report(&comm.describe_error(name, &error));
             // CUDA_ERROR_LAUNCH_FAILED
             Err(Refused::with_code(719))
         }

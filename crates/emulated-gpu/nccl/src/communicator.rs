@@ -131,7 +131,7 @@ impl Communicator {
             return Err(error);
         }
         if self.finalized.load(Relaxed) {
-            return Err(Error::usage("the communicator has been finalized"));
+            return Err(Error::invalid_usage("the communicator has been finalized"));
         }
         Ok(())
     }

@@ -36,17 +36,18 @@ impl CounterReader {
         }
         // `rank` waits for a message that `other`'s current work doesn't send.
         let from = region.mailbox(other, rank);
-        if self.load(&from.wanted) > self.load(&from.offered) {
+        if self.load(&from.last_received) > self.load(&from.last_sent) {
             return true;
         }
         // The mailbox is full, or the next message can't begin, and `other`'s current work doesn't
         // receive the message that is in it.
         let to = region.mailbox(rank, other);
-        let [messages, offered, wanted] =
-            [&to.messages, &to.offered, &to.wanted].map(|counter| self.load(counter));
-        let [put, taken, end] = [&to.put, &to.taken, &to.end].map(|counter| self.load(counter));
-        let is_full = put < end && put.wrapping_sub(taken) == MAILBOX as u64;
-        wanted < messages && (is_full || messages < offered && put != taken)
+        let [messages, offered, last_received] =
+            [&to.messages, &to.last_sent, &to.last_received].map(|counter| self.load(counter));
+        let [put, bytes_taken, end] =
+            [&to.bytes_put, &to.bytes_taken, &to.end].map(|counter| self.load(counter));
+        let is_full = put < end && put.wrapping_sub(bytes_taken) == MAILBOX as u64;
+        last_received < messages && (is_full || messages < offered && put != bytes_taken)
     }
 
     /// Finds a cycle through `own`: each rank waits for the next one, and the last waits for `own`.
@@ -109,7 +110,7 @@ mod tests {
     fn a_collective_and_a_receive_that_wait_for_each_other_are_a_deadlock() {
         let region = region(3);
         // Rank 1 wants a message from rank 0, which has not called anything yet.
-        region.mailbox(0, 1).wanted.store(1, Relaxed);
+        region.mailbox(0, 1).last_received.store(1, Relaxed);
         assert_eq!(deadlock(&region, 1), None);
         arrives(&region, 0);
         assert_eq!(deadlock(&region, 0), Some(vec![0, 1]));
@@ -118,7 +119,7 @@ mod tests {
         arrives(&region, 2);
         assert_eq!(deadlock(&region, 2), None);
         // Once rank 0 offers the message, rank 1 no longer waits for it.
-        region.mailbox(0, 1).offered.store(1, Relaxed);
+        region.mailbox(0, 1).last_sent.store(1, Relaxed);
         assert_eq!(deadlock(&region, 0), None);
     }
 
@@ -126,7 +127,7 @@ mod tests {
     fn a_cycle_of_three_ranks_is_reported_in_order() {
         let region = region(4);
         for (rank, from) in [(0, 2), (2, 1), (1, 0)] {
-            region.mailbox(from, rank).wanted.store(5, Relaxed);
+            region.mailbox(from, rank).last_received.store(5, Relaxed);
         }
         assert_eq!(deadlock(&region, 0), Some(vec![0, 2, 1]));
         assert_eq!(deadlock(&region, 1), Some(vec![1, 0, 2]));
@@ -140,8 +141,8 @@ mod tests {
         arrives(&region, 1);
         let set = |messages, offered, put, end| {
             mail.messages.store(messages, Relaxed);
-            mail.offered.store(offered, Relaxed);
-            mail.put.store(put, Relaxed);
+            mail.last_sent.store(offered, Relaxed);
+            mail.bytes_put.store(put, Relaxed);
             mail.end.store(end, Relaxed);
             deadlock(&region, 0).is_some()
         };
@@ -152,7 +153,7 @@ mod tests {
         assert!(set(1, 1, full, full + 1));
         assert!(set(1, 2, 8, 8));
         // The other rank is about to receive the message.
-        mail.wanted.store(1, Relaxed);
+        mail.last_received.store(1, Relaxed);
         assert!(!set(1, 2, 8, 8));
     }
 }

@@ -34,7 +34,7 @@ driver_functions! {
     }
 }
 
-fn checked(called: std::result::Result<(), DriverError>, what: &str) -> Result {
+fn check_driver_call(called: std::result::Result<(), DriverError>, what: &str) -> Result {
     called.map_err(|error| match error {
         DriverError::NotCalled(fault) => fault.into(),
         DriverError::Code(_) => Error::new(Code::UnhandledCuda, format!("{what}: {error}")),
@@ -46,15 +46,15 @@ fn checked(called: std::result::Result<(), DriverError>, what: &str) -> Result {
 pub(crate) fn current() -> Result<(Context, i32)> {
     emulated_blas::driver()?.ensure_context()?;
     let (mut context, mut device) = (0, 0);
-    checked(cuCtxGetCurrent(&mut context), "the thread's context")?;
-    checked(cuCtxGetDevice(&mut device), "the context's device")?;
+    check_driver_call(cuCtxGetCurrent(&mut context), "the thread's context")?;
+    check_driver_call(cuCtxGetDevice(&mut device), "the context's device")?;
     Ok((context, device))
 }
 
 /// The primary context of a device.
 pub(crate) fn primary(device: i32) -> Result<Context> {
     let mut context = 0;
-    checked(cuDevicePrimaryCtxRetain(&mut context, device), &format!("device {device}"))?;
+    check_driver_call(cuDevicePrimaryCtxRetain(&mut context, device), &format!("device {device}"))?;
     Ok(context)
 }
 
@@ -63,13 +63,13 @@ pub(crate) fn devices() -> Result<i32> {
     // Makes sure that the driver is loaded and initialised.
     emulated_blas::driver()?;
     let mut count = 0;
-    checked(cuDeviceGetCount(&mut count), "the number of devices")?;
+    check_driver_call(cuDeviceGetCount(&mut count), "the number of devices")?;
     Ok(count)
 }
 
 /// Runs `body` with a context as the current one.
 pub(crate) fn with_context<T>(context: Context, body: impl FnOnce() -> Result<T>) -> Result<T> {
-    checked(cuCtxPushCurrent_v2(context), "the communicator's context")?;
+    check_driver_call(cuCtxPushCurrent_v2(context), "the communicator's context")?;
     let done = body();
     // Popping only undoes the push above; its result doesn't matter.
     let _ = cuCtxPopCurrent_v2(&mut 0);
@@ -82,10 +82,10 @@ pub(crate) fn with_context<T>(context: Context, body: impl FnOnce() -> Result<T>
 /// `ncclUnhandledCudaError` if one of them is not a stream of the current context.
 pub(crate) fn order_streams(from: usize, to: usize) -> Result {
     let mut event = 0;
-    checked(cuEventCreate(&mut event, DISABLE_TIMING), "an event")?;
-    let recorded = checked(cuEventRecord(event, from), "an event of a stream");
-    let waits =
-        recorded.and_then(|()| checked(cuStreamWaitEvent(to, event, 0), "waiting for a stream"));
+    check_driver_call(cuEventCreate(&mut event, DISABLE_TIMING), "an event")?;
+    let recorded = check_driver_call(cuEventRecord(event, from), "an event of a stream");
+    let waits = recorded
+        .and_then(|()| check_driver_call(cuStreamWaitEvent(to, event, 0), "waiting for a stream"));
     // The driver keeps the event until no stream waits for it any more.
     let _ = cuEventDestroy_v2(event);
     waits
@@ -94,7 +94,7 @@ pub(crate) fn order_streams(from: usize, to: usize) -> Result {
 /// Allocates device memory.
 pub(crate) fn allocate(size: usize) -> Result<u64> {
     let mut address = 0;
-    checked(cuMemAlloc_v2(&mut address, size), &format!("{size} bytes"))?;
+    check_driver_call(cuMemAlloc_v2(&mut address, size), &format!("{size} bytes"))?;
     Ok(address)
 }
 
@@ -107,5 +107,5 @@ pub(crate) fn allocate(size: usize) -> Result<u64> {
 /// Nothing uses the memory any more.
 pub(crate) unsafe fn free(address: *mut c_void) -> Result {
     // SAFETY: the caller's promise; the driver checks the address.
-    checked(unsafe { cuMemFree_v2(address as u64) }, &format!("freeing {address:?}"))
+    check_driver_call(unsafe { cuMemFree_v2(address as u64) }, &format!("freeing {address:?}"))
 }

@@ -42,11 +42,11 @@ impl Error {
         Self::new(Code::InvalidArgument, why)
     }
 
-    pub(crate) fn usage(why: impl Into<String>) -> Self {
+    pub(crate) fn invalid_usage(why: impl Into<String>) -> Self {
         Self::new(Code::InvalidUsage, why)
     }
 
-    pub(crate) fn system(what: &str, error: &std::io::Error) -> Self {
+    pub(crate) fn system_error(what: &str, error: &std::io::Error) -> Self {
         Self::new(Code::System, format!("{what}: {error}"))
     }
 }

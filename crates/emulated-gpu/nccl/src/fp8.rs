@@ -46,17 +46,17 @@ impl Fp8Format {
         if value.is_nan() {
             return 0x7f;
         }
-        let wanted = value.abs();
+        let last_received = value.abs();
         // Among positive numbers, a larger pattern is a larger number, so this is a binary search.
         let (mut below, mut above) = (0, self.largest());
-        if wanted >= self.decode(above) {
+        if last_received >= self.decode(above) {
             return sign | above;
         }
         while above - below > 1 {
             let middle = below + (above - below) / 2;
-            if self.decode(middle) <= wanted { below = middle } else { above = middle }
+            if self.decode(middle) <= last_received { below = middle } else { above = middle }
         }
-        let (low, high) = (wanted - self.decode(below), self.decode(above) - wanted);
+        let (low, high) = (last_received - self.decode(below), self.decode(above) - last_received);
         let up = high < low || high == low && below & 1 == 1;
         sign | if up { above } else { below }
     }

@@ -57,7 +57,7 @@ impl Creation {
 }
 
 struct PendingCall {
-    own: Arc<Communicator>,
+    comm: Arc<Communicator>,
     stream: usize,
     call: GroupCall,
 }
@@ -89,7 +89,7 @@ pub(crate) fn end() -> Result {
         let left = group.depth.checked_sub(1);
         group.depth = left.unwrap_or(0);
         match left {
-            None => Err(Error::usage("ncclGroupEnd without ncclGroupStart")),
+            None => Err(Error::invalid_usage("ncclGroupEnd without ncclGroupStart")),
             Some(0) => Ok(Some(std::mem::take(group))),
             Some(_) => Ok(None),
         }
@@ -133,12 +133,12 @@ pub(crate) unsafe fn create(communicators: Vec<NewCommunicator>) -> Result {
 /// # Errors
 /// The error of `call`, and those of [`end`].
 pub(crate) fn add_call(
-    own: &Arc<Communicator>,
+    comm: &Arc<Communicator>,
     stream: usize,
     call: impl FnOnce() -> Result<GroupCall>,
 ) -> Result {
     add_to_group(|group| {
-        let entry = PendingCall { own: Arc::clone(own), stream, call: call()? };
+        let entry = PendingCall { comm: Arc::clone(comm), stream, call: call()? };
         group.entries.push(entry);
         Ok(())
     })
@@ -152,21 +152,21 @@ fn run(group: Group) -> Result {
     // All calls for one communicator are a single piece of work, whatever their streams: a send on
     // one stream may only be received after a receive on another.
     let mut pieces: Vec<GroupWork> = Vec::new();
-    for PendingCall { own, stream, call } in group.entries {
-        match pieces.iter_mut().find(|piece| piece.own.handle == own.handle) {
+    for PendingCall { comm, stream, call } in group.entries {
+        match pieces.iter_mut().find(|piece| piece.comm.handle == comm.handle) {
             Some(piece) => piece.add(stream, call),
-            None => pieces.push(GroupWork { own, streams: vec![stream], list: vec![call] }),
+            None => pieces.push(GroupWork { comm, streams: vec![stream], list: vec![call] }),
         }
     }
     for piece in &pieces {
-        check_self_transfers(&piece.own, &piece.list)?;
+        check_self_transfers(&piece.comm, &piece.list)?;
     }
     pieces.into_iter().try_for_each(GroupWork::launch)
 }
 
 /// All calls of a group for one communicator.
 struct GroupWork {
-    own: Arc<Communicator>,
+    comm: Arc<Communicator>,
     /// The streams that the calls name, without duplicates.
     streams: Vec<usize>,
     list: Vec<GroupCall>,
@@ -183,11 +183,11 @@ impl GroupWork {
     /// Enqueues the work on the first stream. It waits for earlier work in the other streams, and
     /// later work in them waits for it, as in NCCL.
     fn launch(self) -> Result {
-        let Self { own, streams, list } = self;
+        let Self { comm, streams, list } = self;
         let Some((&first, others)) = streams.split_first() else { return Ok(()) };
-        driver::with_context(own.context, || {
+        driver::with_context(comm.context, || {
             others.iter().try_for_each(|other| driver::order_streams(*other, first))?;
-            launch(&own, first, list)?;
+            launch(&comm, first, list)?;
             others.iter().try_for_each(|other| driver::order_streams(first, *other))
         })
     }
@@ -206,7 +206,8 @@ fn create_communicators(communicators: &[NewCommunicator]) -> Result {
                 })
                 .collect();
             let joined = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
-                let thread = thread.map_err(|error| Error::system("starting a thread", &error))?;
+                let thread =
+                    thread.map_err(|error| Error::system_error("starting a thread", &error))?;
                 let panicked = || Error::new(crate::ffi::Code::Internal, "a thread panicked");
                 thread.join().unwrap_or_else(|_| Err(panicked()))
             };
@@ -226,39 +227,39 @@ fn create_communicators(communicators: &[NewCommunicator]) -> Result {
 
 /// Checks that every message a rank sends to itself is received in the same group: otherwise it
 /// would never be received.
-fn check_self_transfers(own: &Communicator, list: &[GroupCall]) -> Result {
+fn check_self_transfers(comm: &Communicator, list: &[GroupCall]) -> Result {
     let count = |sends: bool| {
-        let is_self_transfer = |call: &&GroupCall| matches!(call, GroupCall::Transfer(one) if one.peer == own.rank() && one.sends == sends);
+        let is_self_transfer = |call: &&GroupCall| matches!(call, GroupCall::Transfer(one) if one.peer == comm.rank() && one.sends == sends);
         list.iter().filter(is_self_transfer).count()
     };
     let (sent, received) = (count(true), count(false));
     if sent == received {
         return Ok(());
     }
-    Err(Error::usage(format!(
+    Err(Error::invalid_usage(format!(
         "rank {} sends itself {sent} messages and receives {received} in one group: it would wait \
          forever",
-        own.rank()
+        comm.rank()
     )))
 }
 
 /// Enqueues work on a stream of the current context.
-fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Result {
+fn launch(comm: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Result {
     let name = if let [one] = &list[..] { one.name() } else { "ncclGroupEnd" };
     let driver = emulated_blas::driver()?;
     // Work in a captured graph gets no ticket, because it runs whenever the graph is launched.
     let captured = driver.is_capturing(StreamHandle(stream))?;
-    let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));
-    let done = Turn::new(own, ticket);
-    let run: RunWork = Box::new(move |door| {
-        let own = &done.own;
+    let ticket = (!captured).then(|| comm.tickets.fetch_add(1, Relaxed));
+    let done = Turn::new(comm, ticket);
+    let run: RunWork = Box::new(move |requester| {
+        let comm = &done.comm;
         let _turn = done.wait();
-        let worked = own.error().map_or(Ok(()), Err).map_err(Into::into);
-        let worked = worked.and_then(|()| work(&list, own, door));
-        worked.or_else(|error| report_failure(own, name, error))
+        let worked = comm.error().map_or(Ok(()), Err).map_err(Into::into);
+        let worked = worked.and_then(|()| work(&list, comm, requester));
+        worked.or_else(|error| report_failure(comm, name, error))
     });
     let work = StreamWork { name, accesses: Vec::new(), run };
-    // SAFETY: `work` only touches device memory to which the door has granted access.
+    // SAFETY: `work` only touches device memory to which the requester has granted access.
     Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }
 
@@ -267,26 +268,26 @@ fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Resul
 /// ranks may call collectives and sends in different orders.
 fn work(
     list: &[GroupCall],
-    own: &Communicator,
-    door: &emulated_blas::Door,
+    comm: &Communicator,
+    requester: &emulated_blas::AccessRequester,
 ) -> std::result::Result<(), crate::collective::WorkError> {
     let mut transfers = Vec::new();
     for call in list {
         match call {
             GroupCall::Transfer(transfer) => transfers.push(*transfer),
             GroupCall::Collective(collective) => {
-                let number = own.operations.fetch_add(1, Relaxed) + 1;
-                collective.run(own, door, number)?;
+                let number = comm.operations.fetch_add(1, Relaxed) + 1;
+                collective.run(comm, requester, number)?;
             }
         }
     }
-    point::run(&transfers, own, door)
+    point::run(&transfers, comm, requester)
 }
 
 /// A piece of work's position in the queue of its communicator. If the stream never runs the work,
 /// dropping this releases the position.
 struct Turn {
-    own: Arc<Communicator>,
+    comm: Arc<Communicator>,
     ticket: Option<u64>,
 }
 
@@ -297,25 +298,25 @@ struct TurnGuard<'turn> {
 }
 
 impl Turn {
-    fn new(own: &Arc<Communicator>, ticket: Option<u64>) -> Self {
-        own.add_piece();
-        Self { own: Arc::clone(own), ticket }
+    fn new(comm: &Arc<Communicator>, ticket: Option<u64>) -> Self {
+        comm.add_piece();
+        Self { comm: Arc::clone(comm), ticket }
     }
 
     fn wait(&self) -> TurnGuard<'_> {
         if let Some(ticket) = self.ticket {
             let mut rounds = 0;
-            while self.own.done.load(Acquire) < ticket && !self.own.is_aborted() {
+            while self.comm.done.load(Acquire) < ticket && !self.comm.is_aborted() {
                 back_off(&mut rounds);
             }
         }
-        let lock = self.own.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let lock = self.comm.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         TurnGuard { _lock: lock, turn: self }
     }
 
     fn pass(&self) {
         if let Some(ticket) = self.ticket {
-            self.own.done.fetch_max(ticket + 1, Release);
+            self.comm.done.fetch_max(ticket + 1, Release);
         }
     }
 }
@@ -329,6 +330,6 @@ impl Drop for TurnGuard<'_> {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.pass();
-        self.own.end_piece();
+        self.comm.end_piece();
     }
 }

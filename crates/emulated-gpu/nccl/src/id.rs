@@ -41,7 +41,7 @@ impl UniqueId {
         bytes[16..52].copy_from_slice(&boot_id());
         File::open("/dev/urandom")
             .and_then(|mut file| file.read_exact(&mut bytes[64..80]))
-            .map_err(|error| Error::system("/dev/urandom", &error))?;
+            .map_err(|error| Error::system_error("/dev/urandom", &error))?;
         Ok(Self(bytes))
     }
 

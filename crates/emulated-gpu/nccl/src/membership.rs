@@ -98,7 +98,7 @@ impl Membership {
     /// Ends the communicator because another rank calls a different operation.
     pub(crate) fn fail_mismatch(&self, other: usize, why: String) -> Error {
         self.fail(Code::InvalidUsage, other);
-        Error::usage(why)
+        Error::invalid_usage(why)
     }
 
     /// The failure that has ended the communicator, on any rank.
@@ -242,20 +242,22 @@ impl Membership {
     pub(crate) fn join(region: Region, rank: usize, device: i32) -> Result<Self> {
         let own = region.slot(rank);
         if own.state.load(Acquire) != 0 {
-            return Err(Error::usage(format!("rank {rank} has joined before, and has left")));
+            return Err(Error::invalid_usage(format!(
+                "rank {rank} has joined before, and has left"
+            )));
         }
         own.device.store(device, Relaxed);
         own.state.store(JOINED, Release);
         let process = std::process::id();
         let membership = Self { region, rank, aborted: AtomicBool::new(false), process };
-        membership.await_others()?;
+        membership.wait_for_other_ranks()?;
         membership.region.unlink();
         let region = &membership.region;
         let same = |rank: &usize| {
             region.is_local(*rank) && region.slot(*rank).device.load(Relaxed) == device
         };
         if let Some(other) = membership.others().find(same) {
-            return Err(Error::usage(format!(
+            return Err(Error::invalid_usage(format!(
                 "ranks {rank} and {other} of one process are both on device {device}: each needs its \
                  own (EMULATED_GPU_DEVICES sets their number)"
             )));
@@ -264,7 +266,7 @@ impl Membership {
         Ok(membership)
     }
 
-    fn await_others(&self) -> Result {
+    fn wait_for_other_ranks(&self) -> Result {
         let (region, ranks) = (&self.region, self.ranks());
         let is_here = |rank: &usize| region.slot(*rank).state.load(Acquire) != 0;
         let absent = || self.others().filter(|rank| !is_here(rank));

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use emulated_blas::{Access, Door, words};
+use emulated_blas::{Access, AccessRequester, words};
 
 use crate::collective::WorkError;
 use crate::communicator::Communicator;
@@ -60,43 +60,44 @@ impl Transfer {
     ///
     /// # Safety
     /// The driver has granted the access that `access` describes.
-    unsafe fn advance(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+    unsafe fn advance(&self, comm: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
         // SAFETY: the caller's promise.
-        unsafe { if self.sends { self.send(own, progress) } else { self.receive(own, progress) } }
+        unsafe { if self.sends { self.send(comm, progress) } else { self.receive(comm, progress) } }
     }
 
     /// Publishes the transfer as this rank's current call.
-    fn publish(&self, own: &Communicator) {
-        let call = &own.membership.region.slot(own.rank()).call;
+    fn publish(&self, comm: &Communicator) {
+        let call = &comm.membership.region.slot(comm.rank()).call;
         call.kind.store(if self.sends { SEND } else { RECEIVE }, Relaxed);
         call.data_type.store(self.data_type as u32, Relaxed);
         call.count.store(self.count, Relaxed);
         call.root.store(self.peer as u32, Relaxed);
     }
 
-    fn mailbox<'a>(&self, own: &'a Communicator) -> &'a Mailbox {
-        let (rank, peer) = (own.rank(), self.peer);
+    fn mailbox<'a>(&self, comm: &'a Communicator) -> &'a Mailbox {
+        let (rank, peer) = (comm.rank(), self.peer);
         let (from, to) = if self.sends { (rank, peer) } else { (peer, rank) };
-        own.membership.region.mailbox(from, to)
+        comm.membership.region.mailbox(from, to)
     }
 
     /// The number of bytes in the mailbox, and the totals put in and taken out so far.
     ///
     /// # Errors
     /// `ncclInternalError` if the other rank has damaged the counters.
-    fn filled(&self, own: &Communicator) -> Result<(u64, u64, u64), Error> {
-        let mailbox = self.mailbox(own);
-        let (put, taken) = (mailbox.put.load(Acquire), mailbox.taken.load(Acquire));
-        let filled = put.wrapping_sub(taken);
+    fn filled(&self, comm: &Communicator) -> Result<(u64, u64, u64), Error> {
+        let mailbox = self.mailbox(comm);
+        let (put, bytes_taken) =
+            (mailbox.bytes_put.load(Acquire), mailbox.bytes_taken.load(Acquire));
+        let filled = put.wrapping_sub(bytes_taken);
         if filled <= MAILBOX as u64 {
-            return Ok((filled, put, taken));
+            return Ok((filled, put, bytes_taken));
         }
-        own.membership.fail(Code::Internal, self.peer);
+        comm.membership.fail(Code::Internal, self.peer);
         Err(Error::new(
             Code::Internal,
             format!(
                 "the memory shared with rank {} is damaged: {put} bytes were put into a mailbox, and \
-                 {taken} taken out",
+                 {bytes_taken} bytes_taken out",
                 self.peer
             ),
         ))
@@ -104,10 +105,10 @@ impl Transfer {
 
     /// # Safety
     /// See `advance`.
-    unsafe fn send(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        let (rank, peer, region) = (own.rank(), self.peer, &own.membership.region);
-        let mailbox = self.mailbox(own);
-        let (filled, put, _) = self.filled(own)?;
+    unsafe fn send(&self, comm: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+        let (rank, peer, region) = (comm.rank(), self.peer, &comm.membership.region);
+        let mailbox = self.mailbox(comm);
+        let (filled, put, _) = self.filled(comm)?;
         if !progress.begun {
             // The previous message must be taken out first, because the mailbox describes only one
             // message.
@@ -116,11 +117,11 @@ impl Transfer {
             }
             region
                 .reserve_mailbox(rank, peer)
-                .inspect_err(|_| own.membership.fail(Code::System, rank))?;
+                .inspect_err(|_| comm.membership.fail(Code::System, rank))?;
             mailbox.count.store(self.count, Relaxed);
             mailbox.data_type.store(self.data_type as u32, Relaxed);
             mailbox.end.store(put.wrapping_add(self.bytes()), Relaxed);
-            let number = own.sent[peer].fetch_add(1, Relaxed) + 1;
+            let number = comm.sent[peer].fetch_add(1, Relaxed) + 1;
             mailbox.messages.store(number, Release);
             progress.begun = true;
         }
@@ -133,24 +134,24 @@ impl Transfer {
                 words::copy(region.mailbox_bytes(rank, peer).add(at), from.add(begin), len);
             });
         }
-        mailbox.put.store(put.wrapping_add(len as u64), Release);
+        mailbox.bytes_put.store(put.wrapping_add(len as u64), Release);
         Ok(progress.add(len, self.bytes()))
     }
 
     /// # Safety
     /// See `advance`.
-    unsafe fn receive(&self, own: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        let (rank, peer, region) = (own.rank(), self.peer, &own.membership.region);
-        let mailbox = self.mailbox(own);
+    unsafe fn receive(&self, comm: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
+        let (rank, peer, region) = (comm.rank(), self.peer, &comm.membership.region);
+        let mailbox = self.mailbox(comm);
         if !progress.begun {
-            let number = own.received[peer].load(Relaxed) + 1;
+            let number = comm.received[peer].load(Relaxed) + 1;
             if mailbox.messages.load(Acquire) < number {
                 return Ok(false);
             }
-            own.received[peer].store(number, Relaxed);
+            comm.received[peer].store(number, Relaxed);
             let (count, data_type) = (mailbox.count.load(Relaxed), mailbox.data_type.load(Relaxed));
             if (count, data_type) != (self.count, self.data_type as u32) {
-                self.publish(own);
+                self.publish(comm);
                 let theirs =
                     DataType::from_code(data_type as i32).map_or("another type", DataType::name);
                 let why = format!(
@@ -158,33 +159,34 @@ impl Transfer {
                     self.count,
                     self.data_type.name()
                 );
-                return Err(own.membership.fail_mismatch(peer, why));
+                return Err(comm.membership.fail_mismatch(peer, why));
             }
             progress.begun = true;
         }
-        let (filled, _, taken) = self.filled(own)?;
+        let (filled, _, bytes_taken) = self.filled(comm)?;
         let len = filled.min(self.bytes() - progress.moved) as usize;
         // SAFETY: the caller's promise; the bytes stay there until `taken` changes.
         unsafe {
             let to = (self.address + progress.moved) as *mut u8;
-            for_each_part(taken, len, |at, begin, len| {
+            for_each_part(bytes_taken, len, |at, begin, len| {
                 words::copy(to.add(begin), region.mailbox_bytes(peer, rank).add(at), len);
             });
         }
-        mailbox.taken.store(taken.wrapping_add(len as u64), Release);
+        mailbox.bytes_taken.store(bytes_taken.wrapping_add(len as u64), Release);
         Ok(progress.add(len, self.bytes()))
     }
 
     /// Whether the transfer can progress. Damaged counters also count, so that `advance` reports
     /// them.
-    fn can_advance(&self, own: &Communicator, progress: &Progress) -> bool {
-        let mailbox = self.mailbox(own);
-        let filled = mailbox.put.load(Acquire).wrapping_sub(mailbox.taken.load(Acquire));
+    fn can_advance(&self, comm: &Communicator, progress: &Progress) -> bool {
+        let mailbox = self.mailbox(comm);
+        let filled =
+            mailbox.bytes_put.load(Acquire).wrapping_sub(mailbox.bytes_taken.load(Acquire));
         match (self.sends, progress.begun) {
             (true, false) => filled == 0 || filled > MAILBOX as u64,
             (true, true) => filled != MAILBOX as u64,
             (false, false) => {
-                mailbox.messages.load(Acquire) > own.received[self.peer].load(Relaxed)
+                mailbox.messages.load(Acquire) > comm.received[self.peer].load(Relaxed)
             }
             (false, true) => filled != 0,
         }
@@ -217,14 +219,18 @@ fn for_each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize,
 /// # Errors
 /// If access to memory is refused, or if a rank sends data that doesn't match the receive, is gone or
 /// has failed.
-pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(), WorkError> {
+pub(crate) fn run(
+    all: &[Transfer],
+    comm: &Communicator,
+    requester: &AccessRequester,
+) -> Result<(), WorkError> {
     let accesses: Vec<Access> =
         all.iter().map(Transfer::access).filter(|access| access.width > 0).collect();
-    if let Err(refused) = door.admit(&accesses) {
-        own.membership.fail(Code::UnhandledCuda, own.rank());
+    if let Err(refused) = requester.request(&accesses) {
+        comm.membership.fail(Code::UnhandledCuda, comm.rank());
         return Err(refused.into());
     }
-    announce(all, own);
+    announce(all, comm);
     let mut progress = vec![Progress::default(); all.len()];
     while progress.iter().any(|one| !one.done) {
         let mut moved = false;
@@ -236,11 +242,11 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
             });
             if !progress[index].done && !waits {
                 // SAFETY: the driver has granted the accesses above.
-                moved |= unsafe { all[index].advance(own, &mut progress[index]) }?;
+                moved |= unsafe { all[index].advance(comm, &mut progress[index]) }?;
             }
         }
         if !moved {
-            wait(all, &progress, own)?;
+            wait(all, &progress, comm)?;
         }
     }
     Ok(())
@@ -248,37 +254,37 @@ pub(crate) fn run(all: &[Transfer], own: &Communicator, door: &Door) -> Result<(
 
 /// Publishes which messages this work will send and receive, so that `deadlock` can find ranks that
 /// wait for each other.
-fn announce(all: &[Transfer], own: &Communicator) {
+fn announce(all: &[Transfer], comm: &Communicator) {
     if let Some(first) = all.first() {
-        first.publish(own);
+        first.publish(comm);
     }
     for (index, one) in all.iter().enumerate() {
         let alike = |other: &&Transfer| (other.sends, other.peer) == (one.sends, one.peer);
         let number = all[..=index].iter().filter(alike).count() as u64;
         let (reach, done) = match one.sends {
-            true => (&one.mailbox(own).offered, &own.sent[one.peer]),
-            false => (&one.mailbox(own).wanted, &own.received[one.peer]),
+            true => (&one.mailbox(comm).last_sent, &comm.sent[one.peer]),
+            false => (&one.mailbox(comm).last_received, &comm.received[one.peer]),
         };
         reach.fetch_max(done.load(Relaxed) + number, Release);
     }
 }
 
 /// Waits until one of the transfers can progress.
-fn wait(all: &[Transfer], progress: &[Progress], own: &Communicator) -> Result<(), Error> {
+fn wait(all: &[Transfer], progress: &[Progress], comm: &Communicator) -> Result<(), Error> {
     let open = || all.iter().zip(progress).filter(|(_, progress)| !progress.done);
-    let stuck = open().find(|(one, progress)| !one.can_advance(own, progress));
+    let stuck = open().find(|(one, progress)| !one.can_advance(comm, progress));
     if let Some((one, _)) = stuck {
-        one.publish(own);
+        one.publish(comm);
     }
-    own.membership.wait(|| {
-        if open().any(|(transfer, progress)| transfer.can_advance(own, progress)) {
+    comm.membership.wait(|| {
+        if open().any(|(transfer, progress)| transfer.can_advance(comm, progress)) {
             return Vec::new();
         }
         let mut peers: Vec<usize> = open().map(|(transfer, _)| transfer.peer).collect();
         peers.sort_unstable();
         peers.dedup();
         // A rank that only waits for itself is detected when its group ends.
-        peers.retain(|peer| *peer != own.rank());
+        peers.retain(|peer| *peer != comm.rank());
         peers
     })
 }
@@ -305,7 +311,7 @@ mod tests {
     #[test]
     fn damaged_mailbox_counters_are_an_error() {
         let id = crate::id::UniqueId::new().unwrap();
-        let own = Communicator::join(&id, (1, 0), (0, 0)).unwrap();
+        let comm = Communicator::join(&id, (1, 0), (0, 0)).unwrap();
         let (source, mut target) = (*b"12345678", [0_u8; 8]);
         let places = [target.as_mut_ptr() as u64, source.as_ptr() as u64];
         let one = |sends| Transfer {
@@ -315,30 +321,30 @@ mod tests {
             count: 8,
             data_type: DataType::Uint8,
         };
-        let mailbox = own.membership.region.mailbox(0, 0);
-        for (put, taken) in [(0, 1), (u64::MAX, 5), (MAILBOX as u64 + 1, 0)] {
-            mailbox.put.store(put, Relaxed);
-            mailbox.taken.store(taken, Relaxed);
+        let mailbox = comm.membership.region.mailbox(0, 0);
+        for (put, bytes_taken) in [(0, 1), (u64::MAX, 5), (MAILBOX as u64 + 1, 0)] {
+            mailbox.bytes_put.store(put, Relaxed);
+            mailbox.bytes_taken.store(bytes_taken, Relaxed);
             mailbox.messages.store(1, Relaxed);
             for sends in [true, false] {
                 let mut progress = Progress { begun: true, ..Progress::default() };
-                assert!(one(sends).can_advance(&own, &progress));
+                assert!(one(sends).can_advance(&comm, &progress));
                 // SAFETY: eight bytes, which are valid during the test.
-                let error = unsafe { one(sends).advance(&own, &mut progress) }.unwrap_err();
+                let error = unsafe { one(sends).advance(&comm, &mut progress) }.unwrap_err();
                 assert!(error.why.contains("damaged"), "{}", error.why);
                 assert_eq!(error.code, Code::Internal);
             }
         }
         // The counters wrap around.
-        mailbox.put.store(u64::MAX, Relaxed);
-        mailbox.taken.store(u64::MAX, Relaxed);
+        mailbox.bytes_put.store(u64::MAX, Relaxed);
+        mailbox.bytes_taken.store(u64::MAX, Relaxed);
         let (mut sent, mut received) = (Progress::default(), Progress::default());
         // SAFETY: as above.
         unsafe {
-            assert!(one(true).advance(&own, &mut sent).unwrap() && sent.done);
-            assert!(one(false).advance(&own, &mut received).unwrap() && received.done);
+            assert!(one(true).advance(&comm, &mut sent).unwrap() && sent.done);
+            assert!(one(false).advance(&comm, &mut received).unwrap() && received.done);
         }
         assert_eq!(source, target);
-        own.release(false);
+        comm.release(false);
     }
 }

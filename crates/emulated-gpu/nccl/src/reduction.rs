@@ -81,7 +81,7 @@ impl Reduction {
         match self {
             Self::Average if !data_type.is_integer() => {
                 let mut bytes = [0; 8];
-                for_element_type!(data_type, T => put(&mut bytes, T::reciprocal(ranks)));
+                for_element_type!(data_type, T => write_element(&mut bytes, T::reciprocal(ranks)));
                 Some(bytes)
             }
             Self::Scaled(Factor::Known(bytes)) => Some(bytes),
@@ -141,20 +141,20 @@ impl Reduction {
 /// Multiplies elements by a factor.
 pub(crate) fn multiply(data_type: DataType, elements: &mut [u8], factor: [u8; 8]) {
     for_element_type!(data_type, T => {
-        let factor = get::<T>(&factor);
+        let factor = read_element::<T>(&factor);
         change::<T>(elements, |element| T::combine(Combine::Product, element, factor));
     });
 }
 
 /// Reads the first element of a byte slice.
-fn get<T: Element>(bytes: &[u8]) -> T {
+fn read_element<T: Element>(bytes: &[u8]) -> T {
     let bytes = &bytes[..size_of::<T>()];
     // SAFETY: there are enough bytes, and every bit pattern is a valid element.
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
 /// Writes an element to the start of a byte slice.
-fn put<T: Element>(bytes: &mut [u8], element: T) {
+fn write_element<T: Element>(bytes: &mut [u8], element: T) {
     let bytes = &mut bytes[..size_of::<T>()];
     // SAFETY: there are enough bytes.
     unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(element) };
@@ -162,7 +162,7 @@ fn put<T: Element>(bytes: &mut [u8], element: T) {
 
 fn change<T: Element>(elements: &mut [u8], to: impl Fn(T) -> T) {
     for element in elements.chunks_exact_mut(size_of::<T>()) {
-        put(element, to(get(element)));
+        write_element(element, to(read_element(element)));
     }
 }
 
@@ -170,7 +170,7 @@ fn change<T: Element>(elements: &mut [u8], to: impl Fn(T) -> T) {
 fn combine<T: Element>(how: Combine, sum: &mut [u8], more: &[u8]) {
     let size = size_of::<T>();
     for (sum, more) in sum.chunks_exact_mut(size).zip(more.chunks_exact(size)) {
-        put(sum, T::combine(how, get(sum), get(more)));
+        write_element(sum, T::combine(how, read_element(sum), read_element(more)));
     }
 }
 

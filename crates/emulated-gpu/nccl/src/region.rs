@@ -78,14 +78,14 @@ pub(crate) struct Mailbox {
     pub(crate) count: AtomicU64,
     pub(crate) data_type: AtomicU32,
     /// Total bytes put in and taken out.
-    pub(crate) put: AtomicU64,
-    pub(crate) taken: AtomicU64,
+    pub(crate) bytes_put: AtomicU64,
+    pub(crate) bytes_taken: AtomicU64,
     /// The value of `put` once the current message is completely in the mailbox.
     pub(crate) end: AtomicU64,
     /// The number of the last message that the sender's current work will send, and that the
     /// receiver's current work will receive.
-    pub(crate) offered: AtomicU64,
-    pub(crate) wanted: AtomicU64,
+    pub(crate) last_sent: AtomicU64,
+    pub(crate) last_received: AtomicU64,
 }
 
 /// A structure of atomics: all zeros are a valid value, and any process may change it.
@@ -139,7 +139,7 @@ impl Region {
         let own = ranks as u32;
         let previous = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
         match previous {
-            Err(others) if others != own => Err(Error::usage(format!(
+            Err(others) if others != own => Err(Error::invalid_usage(format!(
                 "rank {rank} passed nranks {ranks}, but another rank passed {others}"
             ))),
             _ => Ok(region),

@@ -161,7 +161,7 @@ impl SharedFile {
         remove_abandoned(&folder, &open);
         let path = folder.join(name);
         let failed = |what: &str, error: io::Error| {
-            Error::system(&format!("{}: {what}", path.display()), &error)
+            Error::system_error(&format!("{}: {what}", path.display()), &error)
         };
         let file =
             open_for_set_up(&path).map_err(|error| failed("opening shared memory", error))?;
@@ -215,7 +215,7 @@ impl SharedFile {
     pub(crate) fn reserve(&self, offset: usize, len: usize) -> Result {
         reserve(&self.file, offset, len).map_err(|error| {
             let what = format!("{}: allocating {len} more bytes", self.path.display());
-            Error::system(&format!("{what} (/dev/shm may be small in a container)"), &error)
+            Error::system_error(&format!("{what} (/dev/shm may be small in a container)"), &error)
         })
     }
 
@@ -243,7 +243,7 @@ impl SharedFile {
         if is_free {
             self.local.fetch_and(!bit, AcqRel);
         }
-        Err(Error::usage(format!("two processes or threads use rank {rank}")))
+        Err(Error::invalid_usage(format!("two processes or threads use rank {rank}")))
     }
 
     /// Whether a rank is a thread of this process.

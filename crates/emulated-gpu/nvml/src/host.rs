@@ -14,7 +14,7 @@ const WORD_BITS: usize = c_ulong::BITS as usize;
 /// # Errors
 /// `NOT_SUPPORTED` if the system doesn't list them.
 pub(crate) fn processors() -> Result<Vec<c_ulong>> {
-    online("/sys/devices/system/cpu/online")
+    read_numbers("/sys/devices/system/cpu/online")
 }
 
 /// A bitmask of the host's memory nodes.
@@ -22,10 +22,10 @@ pub(crate) fn processors() -> Result<Vec<c_ulong>> {
 /// # Errors
 /// `NOT_SUPPORTED` if the system doesn't list them.
 pub(crate) fn nodes() -> Result<Vec<c_ulong>> {
-    online("/sys/devices/system/node/online")
+    read_numbers("/sys/devices/system/node/online")
 }
 
-fn online(file: &str) -> Result<Vec<c_ulong>> {
+fn read_numbers(file: &str) -> Result<Vec<c_ulong>> {
     let list = fs::read_to_string(file).ok().and_then(|text| parse_list(&text));
     list.ok_or(Status::NotSupported)
 }

@@ -72,7 +72,7 @@ impl<'call> TextOut<'call> {
 }
 
 /// A string as a field of a structure, padded with NULs.
-pub(crate) fn field<const N: usize>(text: &str) -> [u8; N] {
+pub(crate) fn padded_field<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.iter_mut().take(N - 1).zip(text.bytes()).for_each(|(to, from)| *to = from);
     bytes
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn fields_end_in_nul() {
-        assert_eq!(field::<4>("abcd"), *b"abc\0");
-        assert_eq!(field::<4>("a"), *b"a\0\0\0");
+        assert_eq!(padded_field::<4>("abcd"), *b"abc\0");
+        assert_eq!(padded_field::<4>("a"), *b"a\0\0\0");
     }
 }

@@ -13,16 +13,17 @@ use crate::words;
 const CASES: u64 = 1500;
 /// An environment variable that is set in the child process of a target. Each target runs in a separate process, whose
 /// errors are not shown.
-const ALONE: &str = "FUZZ_TARGETS_ALONE";
+const CHILD_VARIABLE: &str = "FUZZ_TARGETS_ALONE";
 
 /// Runs a target on its corpus (the folder with its name), then on as many variations as `FUZZ_SECONDS` allows,
 /// in a child process that runs the test with the name `test`.
 pub fn replay(test: &str, folder: &str, longest: usize, run: fn(&[u8])) {
-    if std::env::var_os(ALONE).is_some() {
-        return replay_here(Path::new(folder), longest, run);
+    if std::env::var_os(CHILD_VARIABLE).is_some() {
+        return replay_in_this_process(Path::new(folder), longest, run);
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let output = command.args([test, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let output =
+        command.args([test, "--exact", "--nocapture"]).env(CHILD_VARIABLE, "1").output().unwrap();
     let (stdout, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let last: Vec<&str> = errors.lines().rev().take(60).collect();
@@ -31,7 +32,7 @@ pub fn replay(test: &str, folder: &str, longest: usize, run: fn(&[u8])) {
     stdout.lines().filter(|line| line.contains("near them")).for_each(|line| println!("{line}"));
 }
 
-fn replay_here(folder: &Path, longest: usize, run: fn(&[u8])) {
+fn replay_in_this_process(folder: &Path, longest: usize, run: fn(&[u8])) {
     let target = folder.file_name().unwrap().to_str().unwrap();
     let mut paths: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -44,7 +45,7 @@ fn replay_here(folder: &Path, longest: usize, run: fn(&[u8])) {
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut made = 0;
     while end.map_or(made < CASES, |end| Instant::now() < end) {
-        check(target, &near(&corpus, longest, made), run);
+        check(target, &variation_of(&corpus, longest, made), run);
         made += 1;
     }
     println!("{target}: {} cases of the corpus, {made} near them", corpus.len());
@@ -61,7 +62,7 @@ fn check(target: &str, case: &[u8], run: fn(&[u8])) {
 }
 
 /// A case of the corpus with a few random changes, which only depend on the number.
-fn near(corpus: &[Vec<u8>], longest: usize, number: u64) -> Vec<u8> {
+fn variation_of(corpus: &[Vec<u8>], longest: usize, number: u64) -> Vec<u8> {
     let mut random = Random(number);
     let mut below = |most: usize| random.below(most.max(1));
     let mut case = corpus[below(corpus.len())].clone();

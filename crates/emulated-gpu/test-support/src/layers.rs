@@ -9,7 +9,7 @@ const MAX_CYCLE: usize = 3;
 
 /// The text of each file of a crate's library, by its module path, such as `engine::race::cell`.
 pub fn modules(manifest: &str) -> BTreeMap<String, String> {
-    fn walk(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) {
+    fn read_modules(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) {
         for entry in std::fs::read_dir(directory).expect("the sources") {
             let path = entry.expect("an entry").path();
             let stem = path.file_stem().expect("a name").to_str().expect("ASCII");
@@ -19,19 +19,19 @@ pub fn modules(manifest: &str) -> BTreeMap<String, String> {
                 (module, stem) => format!("{module}::{stem}"),
             };
             if path.is_dir() {
-                walk(&path, &child, found);
+                read_modules(&path, &child, found);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 found.insert(child, std::fs::read_to_string(&path).expect("a source"));
             }
         }
     }
     let mut found = BTreeMap::new();
-    walk(&Path::new(manifest).join("src"), "", &mut found);
+    read_modules(&Path::new(manifest).join("src"), "", &mut found);
     found
 }
 
 /// Expands `a::{b, c::{d, e}}` to `a::b`, `a::c::d` and `a::c::e`.
-fn expand(tree: &str) -> Vec<String> {
+fn expand_use(tree: &str) -> Vec<String> {
     let Some((prefix, rest)) = tree.split_once('{') else {
         let path = tree.split(" as ").next().unwrap_or_default();
         return vec![path.trim().to_owned()];
@@ -51,11 +51,11 @@ fn expand(tree: &str) -> Vec<String> {
     }
     parts.push(&inner[start..]);
     let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
-    parts.flat_map(|part| expand(&format!("{}{part}", prefix.trim()))).collect()
+    parts.flat_map(|part| expand_use(&format!("{}{part}", prefix.trim()))).collect()
 }
 
 /// The `use` items of a file, except for those of its unit tests.
-fn uses(text: &str) -> Vec<String> {
+fn use_items(text: &str) -> Vec<String> {
     let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -85,7 +85,7 @@ pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
     let of = |name: &String, text: &String| {
         let own: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
         let mut found = BTreeSet::new();
-        for path in uses(text).iter().flat_map(|tree| expand(tree)) {
+        for path in use_items(text).iter().flat_map(|tree| expand_use(tree)) {
             let parts: Vec<&str> = path.split("::").map(str::trim).collect();
             let up = parts.iter().take_while(|part| **part == "super").count();
             let full: Vec<&str> = match parts[0] {
@@ -109,7 +109,10 @@ pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
 }
 
 /// All modules that can be reached from a module.
-fn reach<'g>(from: &'g str, graph: &'g BTreeMap<String, BTreeSet<String>>) -> BTreeSet<&'g str> {
+fn reachable_modules<'g>(
+    from: &'g str,
+    graph: &'g BTreeMap<String, BTreeSet<String>>,
+) -> BTreeSet<&'g str> {
     let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(name) = left.pop() {
         for next in graph.get(name).into_iter().flatten() {
@@ -125,7 +128,7 @@ fn reach<'g>(from: &'g str, graph: &'g BTreeMap<String, BTreeSet<String>>) -> BT
 #[must_use]
 pub fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
-        graph.keys().map(|name| (name.as_str(), reach(name, graph))).collect();
+        graph.keys().map(|name| (name.as_str(), reachable_modules(name, graph))).collect();
     reached
         .iter()
         .map(|(name, others)| {

@@ -23,7 +23,7 @@ pub fn nvrtc() -> Option<&'static Nvrtc> {
 }
 
 /// Compiles a source for sm_80 with NVRTC.
-pub fn theirs(nvrtc: &Nvrtc, source: &str) -> String {
+pub fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str) -> String {
     let options = ["--gpu-architecture=compute_80", "--std=c++17", "-w"];
     nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
 }
@@ -39,7 +39,7 @@ pub fn both(
     let own = compile(source);
     let (found, _) = run_with(&own, kernel, shape, arguments);
     if let Some(nvrtc) = nvrtc() {
-        let (expected, _) = run_with(&theirs(nvrtc, source), kernel, shape, arguments);
+        let (expected, _) = run_with(&compile_with_nvrtc(nvrtc, source), kernel, shape, arguments);
         for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
             let place = found.iter().zip(expected).position(|(a, b)| a != b);
             assert_eq!(place, None, "{kernel}, argument {index}: a byte differs\n{own}");

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::sound::words;
 
 /// Words to insert, in addition to those of the text and the names of instructions.
-const OTHERS: [&str; 40] = [
+const EXTRA_WORDS: [&str; 40] = [
     ".u8",
     ".s16",
     ".u32",
@@ -61,7 +61,7 @@ pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<u
     };
     let place = found.get(below(found.len()))?.clone();
     let other = match below(4) {
-        0 => OTHERS[below(OTHERS.len())].to_owned(),
+        0 => EXTRA_WORDS[below(EXTRA_WORDS.len())].to_owned(),
         1 => instructions()[below(instructions().len())].to_owned(),
         _ => text[found[below(found.len())].clone()].to_owned(),
     };

@@ -54,7 +54,7 @@ impl Buffer {
     }
 
     /// The element with this index in memory.
-    pub(crate) fn at<T: Number>(&self, index: usize) -> T {
+    pub(crate) fn element<T: Number>(&self, index: usize) -> T {
         assert!(index < self.elements.len());
         // SAFETY: the index was just checked.
         unsafe { load(self.matrix.address, self.matrix.ty, index as isize) }
@@ -62,7 +62,7 @@ impl Buffer {
 
     pub(crate) fn get<T: Number>(&self, row: usize, column: usize) -> T {
         let (row_stride, column_stride) = self.matrix.strides();
-        self.at((row as isize * row_stride + column as isize * column_stride) as usize)
+        self.element((row as isize * row_stride + column as isize * column_stride) as usize)
     }
 
     pub(crate) fn view(&self, operation: MatrixOperation) -> View {

@@ -77,7 +77,7 @@ fn every_operation_and_type() {
                     }
                 }
                 for gap in (0..n).flat_map(|column| [0, 1].map(|i| column * (m + 2) + m + i)) {
-                    assert_eq!(c.at::<c64>(gap), before.at(gap), "between the columns");
+                    assert_eq!(c.element::<c64>(gap), before.element(gap), "between the columns");
                 }
             }
         }

@@ -126,7 +126,8 @@ fn check(case: &Case) {
     };
     for line in 0..apart {
         for index in beside..ld {
-            let [now, old]: [f64; 2] = [&c, &before].map(|buffer| buffer.at(line * ld + index));
+            let [now, old]: [f64; 2] =
+                [&c, &before].map(|buffer| buffer.element(line * ld + index));
             assert_eq!(now, old, "padding of line {line}: {case:?}");
         }
     }

@@ -67,24 +67,24 @@ fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: InputRounding, ld:
     c.0[0]
 }
 
-fn run_one(alpha: f64, beta: f64, a: f32, b: f32, c: f32, inputs: InputRounding) -> f32 {
+fn one_element(alpha: f64, beta: f64, a: f32, b: f32, c: f32, inputs: InputRounding) -> f32 {
     run_lines(alpha, beta, [a, b, c], inputs, 4)
 }
 
 #[test]
 fn operands_scaled_by_zero_are_not_read() {
-    assert_eq!(run_one(1.0, 0.0, 2.0, 3.0, f32::NAN, InputRounding::Full), 6.0);
-    assert_eq!(run_one(0.0, 2.0, f32::NAN, 3.0, 4.0, InputRounding::Full), 8.0);
-    assert_eq!(run_one(0.0, 0.0, f32::NAN, 3.0, f32::NAN, InputRounding::Full), 0.0);
-    assert!(run_one(1.0, 0.0, f32::NAN, 3.0, 4.0, InputRounding::Full).is_nan());
-    assert!(run_one(1.0, 0.5, 2.0, 3.0, f32::NAN, InputRounding::Full).is_nan());
+    assert_eq!(one_element(1.0, 0.0, 2.0, 3.0, f32::NAN, InputRounding::Full), 6.0);
+    assert_eq!(one_element(0.0, 2.0, f32::NAN, 3.0, 4.0, InputRounding::Full), 8.0);
+    assert_eq!(one_element(0.0, 0.0, f32::NAN, 3.0, f32::NAN, InputRounding::Full), 0.0);
+    assert!(one_element(1.0, 0.0, f32::NAN, 3.0, 4.0, InputRounding::Full).is_nan());
+    assert!(one_element(1.0, 0.5, 2.0, 3.0, f32::NAN, InputRounding::Full).is_nan());
 }
 
 #[test]
 fn tf32_rounds_both_inputs_and_not_the_product() {
     let (a, b) = (1.0 + 3.0 * 2f32.powi(-12), 1.0 - 2f32.powi(-13));
-    let exact = run_one(1.0, 0.0, a, b, 0.0, InputRounding::Full);
-    let tf32 = run_one(1.0, 0.0, a, b, 0.0, InputRounding::Tf32);
+    let exact = one_element(1.0, 0.0, a, b, 0.0, InputRounding::Full);
+    let tf32 = one_element(1.0, 0.0, a, b, 0.0, InputRounding::Tf32);
     assert_eq!(exact, a * b);
     // Rounded to 10 bits of the fraction: 1 + 2⁻¹⁰, and 1.
     assert_eq!(tf32, 1.0 + 2f32.powi(-10));
@@ -93,7 +93,7 @@ fn tf32_rounds_both_inputs_and_not_the_product() {
     assert_eq!(run_lines(1.0, 0.0, [a, b, 0.0], InputRounding::Tf32, 5), exact);
     // 1 + 2⁻¹⁰ squared has more bits than TF32, because products and sums stay in single precision.
     let ulp = 1.0 + 2f32.powi(-10);
-    assert_eq!(run_one(1.0, 0.0, ulp, ulp, 0.0, InputRounding::Tf32), ulp * ulp);
+    assert_eq!(one_element(1.0, 0.0, ulp, ulp, 0.0, InputRounding::Tf32), ulp * ulp);
 }
 
 #[test]

@@ -12,7 +12,7 @@ struct Arguments {
     transposed: (bool, bool),
     sizes: (i32, i32, i32),
     lds: (i32, i32, i32),
-    lengths: (usize, usize, usize),
+    buffer_lengths: (usize, usize, usize),
     beta: f32,
 }
 
@@ -25,9 +25,9 @@ impl Arguments {
         let (ta, tb) = self.transposed;
         let ((ra, ca), (rb, cb)) = (turned(ta, m, k), turned(tb, k, n));
         [
-            (ra, ca, self.lds.0, self.lengths.0),
-            (rb, cb, self.lds.1, self.lengths.1),
-            (m, n, self.lds.2, self.lengths.2),
+            (ra, ca, self.lds.0, self.buffer_lengths.0),
+            (rb, cb, self.lds.1, self.buffer_lengths.1),
+            (m, n, self.lds.2, self.buffer_lengths.2),
         ]
     }
 
@@ -53,11 +53,11 @@ fn arguments() -> impl Strategy<Value = Arguments> {
         (length(), length(), length()),
         prop::sample::select(vec![0.0f32, 2.0]),
     )
-        .prop_map(|(transposed, sizes, lds, lengths, beta)| Arguments {
+        .prop_map(|(transposed, sizes, lds, buffer_lengths, beta)| Arguments {
             transposed,
             sizes,
             lds,
-            lengths,
+            buffer_lengths,
             beta,
         })
 }
@@ -67,9 +67,10 @@ fn value(index: usize) -> f32 {
 }
 
 fn check(blas: &Blas, arguments: Arguments) {
-    let Arguments { transposed, sizes: (m, n, k), lds: (lda, ldb, ldc), lengths, beta } = arguments;
+    let Arguments { transposed, sizes: (m, n, k), lds: (lda, ldb, ldc), buffer_lengths, beta } =
+        arguments;
     let fill = |len: usize| (0..len).map(value).collect::<Vec<f32>>();
-    let (a, b, c) = (fill(lengths.0), fill(lengths.1), fill(lengths.2));
+    let (a, b, c) = (fill(buffer_lengths.0), fill(buffer_lengths.1), fill(buffer_lengths.2));
     let (da, db, dc) = (blas.put(&a), blas.put(&b), blas.put(&c));
     let operation = |turned: bool| {
         if turned { cublasOperation_t::CUBLAS_OP_T } else { cublasOperation_t::CUBLAS_OP_N }

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{self, cublasSideMode_t};
 
-use crate::numbers::{Number, c64, get, put, values};
+use crate::numbers::{Number, c64, download, upload, values};
 use crate::support::{Blas, Messages};
 
 const LEFT: cublasSideMode_t = cublasSideMode_t::CUBLAS_SIDE_LEFT;
@@ -26,8 +26,8 @@ fn check<T: Number>(call: Call<'_>) {
     {
         let (len, step) = (if mode == LEFT { m } else { n }, i32::unsigned_abs(inc) as usize);
         for in_place in [false, true] {
-            let (da, dx) = (put::<T>(&blas, &a), put::<T>(&blas, &x));
-            let dc = if in_place { da.clone() } else { put(&blas, &nines) };
+            let (da, dx) = (upload::<T>(&blas, &a), upload::<T>(&blas, &x));
+            let dc = if in_place { da.clone() } else { upload(&blas, &nines) };
             let target = if in_place { &da } else { &dc };
             let pointers = [&da, &dx, target].map(|slice| blas.address::<_, c_void>(slice));
             assert_eq!(call(&blas, mode, pointers, inc, LDA as c_int), 0);
@@ -38,7 +38,7 @@ fn check<T: Number>(call: Call<'_>) {
                 let place = column * LDA + row;
                 expected[place] = x[index * step] * a[place];
             }
-            assert_eq!(get(&blas, target), expected, "{mode:?} {inc} {in_place}");
+            assert_eq!(download(&blas, target), expected, "{mode:?} {inc} {in_place}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 
 use cudarc::cublas::sys::{self, cublasOperation_t};
 
-use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, element, get, put, scaled, values};
+use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, download, element, scaled, upload, values};
 use crate::support::Blas;
 
 /// `m`, `n` and `k`.
@@ -52,7 +52,7 @@ fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
             }
         }
         for batching in [Batching::Single, Batching::Strided, Batching::Batched] {
-            let memory = [&a, &b, &c].map(|values| put::<T>(&blas, values));
+            let memory = [&a, &b, &c].map(|values| upload::<T>(&blas, values));
             let firsts = memory.each_ref().map(|slice| blas.address::<_, T>(slice));
             let arrays: [_; 3] = std::array::from_fn(|i| {
                 blas.put(&[0, 1, 2].map(|index| firsts[i].wrapping_add(index * lens[i]) as u64))
@@ -74,7 +74,7 @@ fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
             );
             assert_eq!(status, 0);
             let computed = lens[2] * if batching == Batching::Single { 1 } else { BATCH };
-            let got = get(&blas, &memory[2]);
+            let got = download(&blas, &memory[2]);
             assert_eq!(got[..computed], expected[..computed], "{batching:?} {ta} {tb}");
             assert_eq!(got[computed..], c[computed..], "the rest is untouched");
         }

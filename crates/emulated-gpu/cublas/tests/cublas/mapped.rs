@@ -8,7 +8,7 @@ use crate::support::{Blas, Messages};
 const PIECE: usize = 2 << 20;
 
 /// Reserves addresses for three pieces, and maps memory at the first two.
-fn two_pieces() -> Option<u64> {
+fn map_two_of_three_pieces() -> Option<u64> {
     let attribute =
         driver::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED;
     let (mut has, mut address) = (0, 0);
@@ -44,7 +44,7 @@ fn matrices_may_span_several_mappings() {
     const BYTES: usize = N * N * 4;
     let blas = Blas::new();
     let messages = Messages::capture();
-    let Some(address) = two_pieces() else { return };
+    let Some(address) = map_two_of_three_pieces() else { return };
     // The first matrix spans both pieces, and the last one ends with the second piece.
     let first = address + (PIECE - BYTES / 2) as u64;
     let last = address + (2 * PIECE - BYTES) as u64;

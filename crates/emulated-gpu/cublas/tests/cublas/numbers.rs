@@ -78,10 +78,10 @@ pub(crate) fn values<T: Number>(count: usize, seed: usize) -> Vec<c64> {
     (0..count).map(number).collect()
 }
 
-pub(crate) fn put<T: Number>(blas: &Blas, values: &[c64]) -> CudaSlice<T> {
+pub(crate) fn upload<T: Number>(blas: &Blas, values: &[c64]) -> CudaSlice<T> {
     blas.put(&values.iter().map(|&value| T::from_complex(value)).collect::<Vec<T>>())
 }
 
-pub(crate) fn get<T: Number>(blas: &Blas, slice: &CudaSlice<T>) -> Vec<c64> {
+pub(crate) fn download<T: Number>(blas: &Blas, slice: &CudaSlice<T>) -> Vec<c64> {
     blas.get(slice).into_iter().map(T::to_complex).collect()
 }

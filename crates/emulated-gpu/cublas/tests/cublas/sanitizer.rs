@@ -10,7 +10,7 @@ use cudarc::driver::sys::CUresult;
 use crate::grouped;
 use crate::support::Blas;
 
-fn put(blas: &Blas, x: f32) -> CudaSlice<f32> {
+fn upload(blas: &Blas, x: f32) -> CudaSlice<f32> {
     blas.put(&[x])
 }
 
@@ -31,7 +31,7 @@ fn multiply(blas: &Blas, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
 
 /// Runs one of the ignored tests in a separate process, with every byte tracked; returns what it
 /// printed on standard error.
-fn provoke(test: &str) -> String {
+fn run_with_checks(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("sanitizer::{test}"), "--ignored", "--nocapture"])
         .env("EMULATED_GPU_CHECKS", "initialisation")
@@ -46,7 +46,7 @@ fn provoke(test: &str) -> String {
 #[ignore = "run by `valid_products_are_not_reported`"]
 fn clean() {
     let blas = Blas::new();
-    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), uninitialised_number(&blas));
+    let (a, b, c) = (upload(&blas, 2.0), upload(&blas, 3.0), uninitialised_number(&blas));
     // The output of a product counts as initialised.
     assert_eq!(multiply(&blas, [&a, &b, &c], 0.0), 0);
     assert_eq!(multiply(&blas, [&a, &b, &c], 1.0), 0);
@@ -55,14 +55,14 @@ fn clean() {
 
 #[test]
 fn valid_products_are_not_reported() {
-    assert!(!provoke("clean").contains("emulated"));
+    assert!(!run_with_checks("clean").contains("emulated"));
 }
 
 #[test]
 #[ignore = "run by `uninitialised_operands_are_detected`"]
 fn uninitialised() {
     let blas = Blas::new();
-    let (a, b, c) = (put(&blas, 2.0), uninitialised_number(&blas), put(&blas, 0.0));
+    let (a, b, c) = (upload(&blas, 2.0), uninitialised_number(&blas), upload(&blas, 0.0));
     // The call itself is valid; a fast check may already report the fault.
     assert!(matches!(multiply(&blas, [&a, &b, &c], 0.0), 0 | 13));
     let error = blas.stream.synchronize().unwrap_err();
@@ -74,7 +74,7 @@ fn uninitialised() {
 
 #[test]
 fn uninitialised_operands_are_detected() {
-    let message = provoke("uninitialised");
+    let message = run_with_checks("uninitialised");
     for text in ["uninitialised memory", "library cublasSgemm_v2, operand 1, which it reads"] {
         assert!(message.contains(text), "{message}");
     }
@@ -87,7 +87,7 @@ fn uninitialised_operands_are_detected() {
 #[ignore = "run by `operands_freed_before_a_graph_launch_are_detected`"]
 fn freed() {
     let blas = Blas::new();
-    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), put(&blas, 0.0));
+    let (a, b, c) = (upload(&blas, 2.0), upload(&blas, 3.0), upload(&blas, 0.0));
     let stream = &blas.stream;
     let (status, graph) = blas.capture(|| multiply(&blas, [&a, &b, &c], 0.0));
     assert_eq!(status, 0);
@@ -102,7 +102,7 @@ fn freed() {
 
 #[test]
 fn operands_freed_before_a_graph_launch_are_detected() {
-    let message = provoke("freed");
+    let message = run_with_checks("freed");
     for text in ["illegal address", "library cublasSgemm_v2, operand 0", "has been freed"] {
         assert!(message.contains(text), "{message}");
     }
@@ -122,7 +122,7 @@ enum Pointer {
 fn wrong_pointer(grouped: bool, operand: usize, pointer: Pointer, wanted: CUresult) {
     let blas = Blas::new();
     let stream = &blas.stream;
-    let (a, b, c) = (put(&blas, 2.0), put(&blas, 3.0), put(&blas, 0.0));
+    let (a, b, c) = (upload(&blas, 2.0), upload(&blas, 3.0), upload(&blas, 0.0));
     let places = [&a, &b, &c].map(|slice| blas.address::<_, f32>(slice) as u64);
     let mut arrays = blas.put(&places);
     let pointers = [0, 1, 2].map(|index| blas.address::<_, u64>(&arrays).wrapping_add(index));
@@ -167,7 +167,7 @@ macro_rules! wrong_pointers {
 
         #[test]
         fn $name() {
-            let message = provoke(stringify!($child));
+            let message = run_with_checks(stringify!($child));
             assert!(message.contains($message), "{message}");
         }
     )*};

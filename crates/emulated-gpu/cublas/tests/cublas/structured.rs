@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{self, cublasDiagType_t, cublasFillMode_t, cublasSideMode_t};
 
-use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, c64, get, put, scaled, values};
+use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, c64, download, scaled, upload, values};
 use crate::support::{Blas, Messages};
 
 const SIDES: [cublasSideMode_t; 2] =
@@ -112,8 +112,8 @@ fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) 
         let expected: Vec<c64> = products
             .map(|(sum, &old)| scaled::<T>(sum, if mirrors { old } else { c64::default() }))
             .collect();
-        let (a, b) = (put::<T>(&blas, &stored), put::<T>(&blas, &b));
-        let c = if in_place { b.clone() } else { put(&blas, &c) };
+        let (a, b) = (upload::<T>(&blas, &stored), upload::<T>(&blas, &b));
+        let c = if in_place { b.clone() } else { upload(&blas, &c) };
         let target = if in_place { &b } else { &c };
         let (alpha, beta) = (T::from_complex(ALPHA), T::from_complex(BETA));
         let pointers = [
@@ -125,7 +125,11 @@ fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) 
         ];
         assert_eq!(call(&blas, &case, pointers, (order + GAP) as c_int), 0);
         let Case { left, lower, operation, has_unit_diagonal } = case;
-        assert_eq!(get(&blas, target), expected, "{left} {lower} {operation} {has_unit_diagonal}");
+        assert_eq!(
+            download(&blas, target),
+            expected,
+            "{left} {lower} {operation} {has_unit_diagonal}"
+        );
     }
 }
 

@@ -4,7 +4,9 @@ use std::ffi::{c_int, c_void};
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
-use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, c64, element, get, put, scaled, values};
+use crate::numbers::{
+    ALPHA, BETA, Number, OPERATIONS, c64, download, element, scaled, upload, values,
+};
 use crate::support::Blas;
 
 /// The rows and columns of a matrix, and its leading dimension.
@@ -23,11 +25,11 @@ fn check<T: Number>(call: Call<'_>) {
         let (a, x, y) = (values::<T>(ld * n, 1), values::<T>(2 * columns, 2), values::<T>(rows, 3));
         let sum = |row| (0..columns).map(|p| element(&a, ld, operation, row, p) * x[2 * p]).sum();
         let expected: Vec<c64> = (0..rows).map(|row| scaled::<T>(sum(row), y[row])).collect();
-        let memory = [&a, &x, &y].map(|values| put::<T>(&blas, values));
+        let memory = [&a, &x, &y].map(|values| upload::<T>(&blas, values));
         let addresses = memory.each_ref().map(|slice| blas.address(slice));
         let scalars = scalars.each_ref().map(|scalar| (&raw const *scalar).cast());
         assert_eq!(call(&blas, code, scalars, addresses), 0);
-        assert_eq!(get(&blas, &memory[2]), expected, "{operation}");
+        assert_eq!(download(&blas, &memory[2]), expected, "{operation}");
     }
 }
 

@@ -2,25 +2,25 @@
 
 use std::ffi::c_int;
 
-use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as Answer};
+use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as HeuristicResult};
 
 use crate::messages::Messages;
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 /// Returns up to `most` algorithms for this workspace size.
-fn candidates(lt: &Lt, call: &Call, workspace: usize, most: c_int) -> Vec<Answer> {
-    let (status, answers) = call.heuristic(lt, workspace, most);
+fn candidates(lt: &CublasLt, call: &Call, workspace: usize, most: c_int) -> Vec<HeuristicResult> {
+    let (status, results) = call.heuristic(lt, workspace, most);
     assert_eq!(status, 0);
-    answers
+    results
 }
 
-fn attribute(answer: &Answer, which: sys::cublasLtMatmulAlgoConfigAttributes_t) -> i32 {
+fn attribute(result: &HeuristicResult, which: sys::cublasLtMatmulAlgoConfigAttributes_t) -> i32 {
     let (mut value, mut written) = (0_i32, 0);
     // SAFETY: the attribute has 4 bytes, and so has the buffer.
     let status = unsafe {
         let place = (&raw mut value).cast();
         sys::cublasLtMatmulAlgoConfigGetAttribute(
-            &raw const answer.algo,
+            &raw const result.algo,
             which,
             place,
             4,
@@ -31,8 +31,8 @@ fn attribute(answer: &Answer, which: sys::cublasLtMatmulAlgoConfigAttributes_t) 
     value
 }
 
-fn parts(answer: &Answer) -> i32 {
-    attribute(answer, sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
+fn parts(result: &HeuristicResult) -> i32 {
+    attribute(result, sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_SPLITK_NUM)
 }
 
 const SIZES: (usize, usize, usize) = (20, 24, 300);
@@ -45,7 +45,7 @@ fn value(index: usize) -> f64 {
 
 #[test]
 fn all_candidates_compute_the_product() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let (m, n, k) = SIZES;
     let (a, b): (Vec<f64>, Vec<f64>) =
         ((0..m * k).map(value).collect(), (0..k * n).map(|i| value(3 * i + 1)).collect());
@@ -67,10 +67,10 @@ fn all_candidates_compute_the_product() {
         assert_eq!(candidates(&lt, &call, 0, 20).len(), 4);
         assert_eq!(candidates(&lt, &call, WORKSPACE, 3).len(), 3);
         let mut results: Vec<Vec<f64>> = Vec::new();
-        for answer in &all {
-            let split = parts(answer) > 1;
-            assert_eq!(answer.workspaceSize, if split { 4 * m * n * 4 } else { 0 });
-            assert_eq!(call.multiply(&lt, Some(answer), (lt.address(&workspace), WORKSPACE)), 0);
+        for result in &all {
+            let split = parts(result) > 1;
+            assert_eq!(result.workspaceSize, if split { 4 * m * n * 4 } else { 0 });
+            assert_eq!(call.multiply(&lt, Some(result), (lt.address(&workspace), WORKSPACE)), 0);
             let found = lt.get_numbers(Type::F32, &d);
             for (i, &found) in found.iter().enumerate() {
                 let (row, column) = (i % m, i / m);
@@ -87,7 +87,7 @@ fn all_candidates_compute_the_product() {
         assert!(results[4..].iter().all(|result| *result == results[4]));
         assert_ne!(results[0], results[4]);
         // 20 by 24 is a single tile of 32 by 32, and four of 16 by 16.
-        let waves: Vec<f32> = all.iter().map(|answer| answer.wavesCount).collect();
+        let waves: Vec<f32> = all.iter().map(|result| result.wavesCount).collect();
         assert_eq!(waves[3], 4.0 * waves[2]);
         assert_eq!(waves[7], 4.0 * waves[3]);
     }
@@ -95,7 +95,7 @@ fn all_candidates_compute_the_product() {
 
 #[test]
 fn split_sums_without_a_workspace_are_refused() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let messages = Messages::capture();
     let (m, n, k) = SIZES;
     let shapes = [(m, k), (k, n), (m, n), (m, n)].map(|(r, c)| Shape::new(Type::F32, r, c));
@@ -115,14 +115,14 @@ fn split_sums_without_a_workspace_are_refused() {
 
 #[test]
 fn capabilities_list_tiles_and_stages() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let shapes = [Shape::new(Type::F32, 4, 4); 4];
     let memory = lt.numbers(Type::F32, &[1.0; 32]);
     let [a, d] = [0, 64].map(|offset| lt.address(&memory) + offset);
-    let answers = candidates(&lt, &Call::new(shapes, [a, a, d, d]), 0, 8);
+    let results = candidates(&lt, &Call::new(shapes, [a, a, d, d]), 0, 8);
     let own = sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_TILE_ID;
     let tiles: Vec<u32> =
-        answers.iter().map(|answer| attribute(answer, own).unsigned_abs()).collect();
+        results.iter().map(|result| attribute(result, own).unsigned_abs()).collect();
     use sys::cublasLtMatmulAlgoCapAttributes_t::*;
     for (which, expected) in
         [(CUBLASLT_ALGO_CAP_TILE_IDS, tiles.as_slice()), (CUBLASLT_ALGO_CAP_STAGES_IDS, &[0])]
@@ -132,7 +132,7 @@ fn capabilities_list_tiles_and_stages() {
             // SAFETY: there is space for 8 numbers, which is also the requested size.
             let status = unsafe {
                 sys::cublasLtMatmulAlgoCapGetAttribute(
-                    &raw const answers[0].algo,
+                    &raw const results[0].algo,
                     which,
                     values.as_mut_ptr().cast(),
                     room,

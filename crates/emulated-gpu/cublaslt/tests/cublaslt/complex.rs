@@ -4,7 +4,7 @@ use cudarc::cublaslt::sys::cublasComputeType_t;
 use emulated_blas::c64;
 
 use crate::messages::Messages;
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 const ALPHA: c64 = c64::new(0.5, -1.0);
 const BETA: c64 = c64::new(2.0, 0.25);
@@ -24,7 +24,7 @@ fn parts(values: &[c64]) -> Vec<f64> {
 /// Computes `D = alpha · op(A) · op(B) + beta · C` with the given operation numbers and contiguous
 /// columns, after `change` has changed the call; returns the status and `D`.
 fn multiply(
-    lt: &Lt,
+    lt: &CublasLt,
     ty: Type,
     (ta, tb): (i32, i32),
     change: impl FnOnce(&mut Call),
@@ -66,7 +66,7 @@ fn expected((ta, tb): (i32, i32)) -> Vec<f64> {
 
 #[test]
 fn every_operation_in_both_precisions() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     for operations in (0..3).flat_map(|ta| (0..3).map(move |tb| (ta, tb))) {
         let wanted = (0, expected(operations));
         for ty in [Type::C32, Type::C64] {
@@ -81,7 +81,7 @@ fn every_operation_in_both_precisions() {
 
 #[test]
 fn unsupported_complex_calls_are_refused() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let messages = Messages::capture();
     let untouched = vec![9.0; 2 * SIZES.0 * SIZES.1];
     let with_bias = multiply(&lt, Type::C32, (0, 0), |call| call.epilogue = 4);

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int, c_void};
 use cudarc::cublaslt::sys;
 
 use crate::messages::Messages;
-use crate::support::{Lt, get_heuristic};
+use crate::support::{CublasLt, get_heuristic};
 
 /// Reads an attribute of a descriptor.
 unsafe fn read<T: Default>(
@@ -129,25 +129,25 @@ fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
 
 #[test]
 fn the_message_names_structures_of_the_wrong_kind() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let messages = Messages::capture();
     let mut preference = std::ptr::null_mut();
     let mut nothing = [0u64; 32];
-    let mut answer = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
+    let mut result = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
     let mut found: c_int = -1;
     // SAFETY: every pointer to a structure points to at least as much memory as one needs.
     unsafe {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();
         let mut get_heuristic = |handle, requested| {
-            let (answer, found) = (answer.as_mut_ptr(), &raw mut found);
+            let (result, found) = (result.as_mut_ptr(), &raw mut found);
             get_heuristic(
                 handle,
                 wrong.cast(),
                 [wrong.cast(); 4],
                 preference,
                 requested,
-                answer,
+                result,
                 found,
             )
         };
@@ -164,7 +164,7 @@ fn the_message_names_structures_of_the_wrong_kind() {
 
 #[test]
 fn algorithms_are_listed_created_and_queried() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let f32 = sys::cudaDataType_t::CUDA_R_32F;
     let compute = sys::cublasComputeType_t::CUBLAS_COMPUTE_32F;
     let (mut ids, mut count) = ([-1; 4], -1);

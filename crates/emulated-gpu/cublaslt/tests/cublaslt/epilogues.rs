@@ -3,7 +3,7 @@
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 const TYPES: [Type; 4] = [Type::F32, Type::F64, Type::F16, Type::Bf16];
 
@@ -22,7 +22,7 @@ fn gelu_gradient(x: f64) -> f64 {
 
 /// `D = A · B + C` with 5, 30 or 130 rows, 4 columns or 1, and K = 3.
 struct Problem {
-    lt: Lt,
+    lt: CublasLt,
     ty: Type,
     m: usize,
     n: usize,
@@ -38,7 +38,7 @@ impl Problem {
         let a = values(m * K, 7, 5, 2.0);
         let b = values(K * n, 3, 4, 1.5);
         let c = values(m * n, 5, 7, 3.0);
-        Self { lt: Lt::new(), ty, m, n, a, b, c }
+        Self { lt: CublasLt::new(), ty, m, n, a, b, c }
     }
 
     /// An element of `A · B + C`.
@@ -247,7 +247,7 @@ fn the_gelu_input_is_used_by_its_gradient() {
 #[test]
 fn bias_gradients_are_sums_of_operands() {
     for ty in TYPES {
-        let lt = Lt::new();
+        let lt = CublasLt::new();
         let (m, n, k) = (5, 4, 3);
         let a = values(m * k, 7, 5, 2.0);
         // B is stored as n x k, and the call transposes it.
@@ -287,7 +287,7 @@ fn bias_gradients_are_sums_of_operands() {
 
 #[test]
 fn tf32_is_only_used_on_request() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let x = 1.0 + 2f64.powi(-12);
     let (a, b) = (lt.numbers(Type::F32, &[x; 8]), lt.numbers(Type::F32, &[1.0; 8]));
     let d = lt.numbers(Type::F32, &[0.0; 4]);

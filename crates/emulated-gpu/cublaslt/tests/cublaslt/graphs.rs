@@ -2,11 +2,11 @@
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 #[test]
 fn an_epilogue_is_captured_and_replayed() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     // SAFETY: all work is on a single stream.
     unsafe { lt.stream.context().disable_event_tracking() };
     let ty = Type::F32;

@@ -1,6 +1,6 @@
 //! Matrix orders, transpositions, leading dimensions and batches.
 
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 const F32: Type = Type::F32;
 
@@ -12,13 +12,13 @@ fn values(count: usize, seed: usize) -> Vec<f64> {
 /// in separate memory.
 #[test]
 fn every_order_and_transposition() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let (m, n, k) = (3, 5, 4);
     for bits in 0..64 {
         let bit = |index: usize| bits >> index & 1 == 1;
         let shape = |rows: usize, columns: usize, in_rows: bool, gap: usize| {
             let shape = if in_rows {
-                Shape::in_rows(F32, rows, columns)
+                Shape::in_row_order(F32, rows, columns)
             } else {
                 Shape::new(F32, rows, columns)
             };
@@ -59,7 +59,7 @@ fn every_order_and_transposition() {
 /// A batch that repeats a single `A`, with a bias and a mask for each matrix.
 #[test]
 fn batches_apply_every_stride() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let (m, n, k, batch) = (5, 3, 2, 4);
     let (a, b) = (values(m * k, 1), values(k * n * batch, 2));
     let bias = values(8 * batch, 3);
@@ -105,7 +105,7 @@ fn batches_apply_every_stride() {
 /// With a smaller promised alignment, operands can be parts of a larger buffer.
 #[test]
 fn a_smaller_alignment_can_be_promised() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let memory = lt.numbers(F32, &values(40, 1));
     let d = lt.numbers(F32, &[0.0; 9]);
     let shape = Shape::new(F32, 2, 2);
@@ -126,7 +126,7 @@ fn a_smaller_alignment_can_be_promised() {
 /// A leading dimension of 0 repeats one column of `C` (or one row, if row-major).
 #[test]
 fn one_column_of_c_can_be_repeated() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let (m, n, k, batch) = (4, 3, 2, 2);
     let [va, vb, vc] = [m * k, k * n, 2 * m].map(|count| values(count, count));
     for in_rows in [false, true] {
@@ -134,7 +134,7 @@ fn one_column_of_c_can_be_repeated() {
         let d = lt.numbers(F32, &vec![9.0; m * n * batch]);
         let own = |rows, columns| {
             if in_rows {
-                Shape::in_rows(F32, rows, columns)
+                Shape::in_row_order(F32, rows, columns)
             } else {
                 Shape::new(F32, rows, columns)
             }

@@ -19,7 +19,7 @@ unsafe extern "C" fn record(_level: c_int, function: *const c_char, message: *co
     // SAFETY: the library passes valid texts.
     let text = |text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     let line = format!("{}: {}", text(function), text(message));
-    RECEIVED.with_borrow_mut(|received| received.push(line));
+    RECEIVED.with_borrow_mut(|take_messages| take_messages.push(line));
 }
 
 type LogCallback = unsafe extern "C" fn(c_int, *const c_char, *const c_char);
@@ -42,14 +42,14 @@ impl Messages {
     }
 
     /// The messages since the last call.
-    pub(crate) fn received(&self) -> Vec<String> {
+    pub(crate) fn take_messages(&self) -> Vec<String> {
         RECEIVED.take()
     }
 
     /// Asserts that one of the messages since the last call contains all these texts.
     pub(crate) fn expect(&self, texts: &[&str]) {
-        let received = self.received();
+        let take_messages = self.take_messages();
         let has_all = |message: &String| texts.iter().all(|text| message.contains(text));
-        assert!(received.iter().any(has_all), "{texts:?} is missing in {received:?}");
+        assert!(take_messages.iter().any(has_all), "{texts:?} is missing in {take_messages:?}");
     }
 }

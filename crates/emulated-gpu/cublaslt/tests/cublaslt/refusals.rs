@@ -4,7 +4,7 @@
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
 use crate::messages::Messages;
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 const INVALID: i32 = 7;
 const UNSUPPORTED: i32 = 15;
@@ -12,17 +12,17 @@ const F32: Type = Type::F32;
 
 /// A product of 8 x 3 and 3 x 4 with larger buffers than necessary, and memory for a bias, a mask
 /// or an auxiliary matrix.
-struct Fixture {
-    lt: Lt,
+struct PaddedProduct {
+    lt: CublasLt,
     messages: Messages,
     memory: [cudarc::driver::CudaSlice<u8>; 3],
     spare: cudarc::driver::CudaSlice<u8>,
 }
 
-impl Fixture {
+impl PaddedProduct {
     fn new() -> Self {
         let messages = Messages::capture();
-        let lt = Lt::new();
+        let lt = CublasLt::new();
         let memory = [24, 12, 32].map(|count| lt.numbers(F32, &vec![1.0; count]));
         let spare = lt.numbers(F32, &[0.0; 64]);
         Self { lt, messages, memory, spare }
@@ -39,21 +39,21 @@ impl Fixture {
     }
 
     fn expect(&self, call: &Call, statuses: (i32, i32), message: &[&str]) {
-        assert_eq!(call.run(&self.lt), statuses, "{call:?}: {:?}", self.messages.received());
+        assert_eq!(call.run(&self.lt), statuses, "{call:?}: {:?}", self.messages.take_messages());
         self.messages.expect(message);
     }
 }
 
 #[test]
 fn the_unchanged_call_succeeds() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     assert_eq!(fixture.call().run(&fixture.lt), (0, 0));
 }
 
 /// The statuses are those of cuBLASLt 13.0 on an RTX 3060, in single precision.
 #[test]
 fn invalid_masks_and_auxiliary_matrices_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let spare = fixture.spare();
     let relu = Call { epilogue: 130, aux: spare, aux_ld: 128, ..fixture.call() };
     assert_eq!(relu.run(&fixture.lt), (0, 0));
@@ -82,7 +82,7 @@ fn invalid_masks_and_auxiliary_matrices_are_refused() {
 /// The statuses are those of cuBLASLt 13.0 on an RTX 3060.
 #[test]
 fn gradients_of_biases() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let spare = fixture.spare();
     let gradient = Call { epilogue: 152, aux: spare, aux_ld: 128, ..fixture.call() };
     let message =
@@ -114,7 +114,7 @@ fn gradients_of_biases() {
 /// Shapes for which the gradient epilogues have no algorithm.
 #[test]
 fn shapes_without_an_algorithm() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let spare = fixture.spare();
     for epilogue in [136, 152, 192, 208] {
         let gradient = Call { epilogue, aux: spare, aux_ld: 128, bias: spare, ..fixture.call() };
@@ -130,9 +130,9 @@ fn shapes_without_an_algorithm() {
 
 #[test]
 fn column_epilogues_refuse_row_major_results() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let mut call = Call { epilogue: 4, bias: fixture.spare(), ..fixture.call() };
-    call.shapes[2] = Shape::in_rows(F32, 8, 4);
+    call.shapes[2] = Shape::in_row_order(F32, 8, 4);
     call.shapes[3] = call.shapes[2];
     let message = "CUBLASLT_EPILOGUE_BIAS needs D in CUBLASLT_ORDER_COL";
     fixture.expect(&call, (UNSUPPORTED, UNSUPPORTED), &[message]);
@@ -141,7 +141,7 @@ fn column_epilogues_refuse_row_major_results() {
 
 #[test]
 fn inconsistent_shapes_and_leading_dimensions_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let with = |index: usize, shape: Shape| {
         let mut call = fixture.call();
         call.shapes[index] = shape;
@@ -150,7 +150,7 @@ fn inconsistent_shapes_and_leading_dimensions_are_refused() {
     let short = with(0, Shape { ld: 7, ..Shape::new(F32, 8, 3) });
     let message = "the leading dimension of Adesc is 7: A is stored as 8 x 3 in column-major order";
     fixture.expect(&short, (INVALID, INVALID), &[message]);
-    let rows = with(1, Shape { ld: 3, ..Shape::in_rows(F32, 3, 4) });
+    let rows = with(1, Shape { ld: 3, ..Shape::in_row_order(F32, 3, 4) });
     fixture.expect(&rows, (INVALID, INVALID), &["Bdesc is 3", "at least its number of columns, 4"]);
     let inner = with(1, Shape::new(F32, 4, 3));
     fixture.expect(&inner, (INVALID, INVALID), &["A is 8 x 3 and B is 4 x 3"]);
@@ -170,7 +170,7 @@ fn inconsistent_shapes_and_leading_dimensions_are_refused() {
 
 #[test]
 fn incompatible_types_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let mut call = fixture.call();
     call.shapes[1].ty = Type::F16;
     fixture.expect(
@@ -189,7 +189,7 @@ fn incompatible_types_are_refused() {
 /// The real library accepts these calls, and reads or writes out of bounds.
 #[test]
 fn operands_outside_their_allocations_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let mut wide = fixture.call();
     wide.shapes[0].ld = 9;
     fixture.expect(&wide, (0, INVALID), &["A is 8 x 3 CUDA_R_32F", "A ends 8 bytes after it"]);
@@ -222,7 +222,7 @@ fn operands_outside_their_allocations_are_refused() {
 /// The heuristic assumes 256 bytes unless the preferences say otherwise.
 #[test]
 fn addresses_below_the_promised_alignment_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let large = fixture.lt.numbers(F32, &[1.0; 64]);
     let mut call = fixture.call();
     call.addresses[0] = fixture.lt.address(&large) + 4;
@@ -238,7 +238,7 @@ fn addresses_below_the_promised_alignment_are_refused() {
 
 #[test]
 fn bias_and_mask_with_less_alignment_than_for_the_heuristic_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let spare = fixture.spare();
     let bias = Call { epilogue: 4, bias: spare, ..fixture.call() };
     let statuses = bias.run_with(&fixture.lt, |call| call.bias += 4);
@@ -254,7 +254,7 @@ fn bias_and_mask_with_less_alignment_than_for_the_heuristic_are_refused() {
 /// Sizes beyond the address space are refused, whether the operand is read or not.
 #[test]
 fn sizes_beyond_the_address_space_are_refused() {
-    let fixture = Fixture::new();
+    let fixture = PaddedProduct::new();
     let spare = fixture.spare();
     for ld in [i64::MAX as usize, 1 << 62, (1 << 61) + 3] {
         for index in 0..3 {

@@ -37,7 +37,7 @@ impl Type {
         self as i32
     }
 
-    fn cuda(self) -> sys::cudaDataType_t {
+    fn cuda_data_type(self) -> sys::cudaDataType_t {
         match self {
             Self::F32 => sys::cudaDataType_t::CUDA_R_32F,
             Self::F64 => sys::cudaDataType_t::CUDA_R_64F,
@@ -77,12 +77,12 @@ impl Type {
 }
 
 /// A handle and a new stream.
-pub(crate) struct Lt {
+pub(crate) struct CublasLt {
     pub(crate) handle: sys::cublasLtHandle_t,
     pub(crate) device: Device,
 }
 
-impl Lt {
+impl CublasLt {
     pub(crate) fn new() -> Self {
         install();
         let mut handle = std::ptr::null_mut();
@@ -102,7 +102,7 @@ impl Lt {
     }
 }
 
-impl Deref for Lt {
+impl Deref for CublasLt {
     type Target = Device;
 
     fn deref(&self) -> &Device {
@@ -110,7 +110,7 @@ impl Deref for Lt {
     }
 }
 
-impl Drop for Lt {
+impl Drop for CublasLt {
     fn drop(&mut self) {
         // SAFETY: this value owns the handle.
         let status = unsafe { sys::cublasLtDestroy(self.handle) };
@@ -118,10 +118,10 @@ impl Drop for Lt {
     }
 }
 
-/// Calls `cublasLtMatmulAlgoGetHeuristic` for the requested number of answers.
+/// Calls `cublasLtMatmulAlgoGetHeuristic` for the requested number of results.
 ///
 /// # Safety
-/// There must be space for the answers and their number; pointers to structures must point to
+/// There must be space for the results and their number; pointers to structures must point to
 /// enough memory.
 pub(crate) unsafe fn get_heuristic(
     handle: sys::cublasLtHandle_t,
@@ -129,13 +129,13 @@ pub(crate) unsafe fn get_heuristic(
     [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
     preference: sys::cublasLtMatmulPreference_t,
     most: c_int,
-    answers: *mut HeuristicResult,
+    results: *mut HeuristicResult,
     found: *mut c_int,
 ) -> sys::cublasStatus_t {
     // SAFETY: the caller's promise.
     unsafe {
         sys::cublasLtMatmulAlgoGetHeuristic(
-            handle, descriptor, a, b, c, d, preference, most, answers, found,
+            handle, descriptor, a, b, c, d, preference, most, results, found,
         )
     }
 }
@@ -159,7 +159,7 @@ impl Shape {
     }
 
     /// Row order, without gaps.
-    pub(crate) fn in_rows(ty: Type, rows: usize, columns: usize) -> Self {
+    pub(crate) fn in_row_order(ty: Type, rows: usize, columns: usize) -> Self {
         Self { ld: columns, row_order: true, ..Self::new(ty, rows, columns) }
     }
 
@@ -174,7 +174,7 @@ impl Shape {
         unsafe {
             let status = sys::cublasLtMatrixLayoutCreate(
                 &raw mut layout,
-                self.ty.cuda(),
+                self.ty.cuda_data_type(),
                 self.rows as u64,
                 self.columns as u64,
                 self.ld as i64,
@@ -269,7 +269,7 @@ impl Call {
         use sys::cublasLtMatmulDescAttributes_t::*;
         // SAFETY: the pointers are valid, and attributes have the given sizes.
         unsafe {
-            let scale = self.scale.cuda();
+            let scale = self.scale.cuda_data_type();
             let status = sys::cublasLtMatmulDescCreate(&raw mut descriptor, self.compute, scale);
             assert_eq!(status as u32, 0);
             let set = |attribute, value: *const c_void, size| {
@@ -298,7 +298,7 @@ impl Call {
     /// status and the algorithms.
     pub(crate) fn heuristic(
         &self,
-        lt: &Lt,
+        lt: &CublasLt,
         workspace: usize,
         max_count: c_int,
     ) -> (i32, Vec<HeuristicResult>) {
@@ -347,7 +347,7 @@ impl Call {
     /// size. Returns the status.
     pub(crate) fn multiply(
         &self,
-        lt: &Lt,
+        lt: &CublasLt,
         algorithm: Option<&HeuristicResult>,
         workspace: (u64, usize),
     ) -> i32 {
@@ -373,13 +373,13 @@ impl Call {
 
     /// Calls the heuristic, and multiplies with its algorithm, or without one if it offers none.
     /// Returns both statuses.
-    pub(crate) fn run(&self, lt: &Lt) -> (i32, i32) {
+    pub(crate) fn run(&self, lt: &CublasLt) -> (i32, i32) {
         self.run_with(lt, |_| ())
     }
 
     /// Like `run`, but calls `change` on the addresses in the descriptor and of the operands after
     /// the heuristic.
-    pub(crate) fn run_with(&self, lt: &Lt, change: impl FnOnce(&mut Self)) -> (i32, i32) {
+    pub(crate) fn run_with(&self, lt: &CublasLt, change: impl FnOnce(&mut Self)) -> (i32, i32) {
         let (status, results) = self.heuristic(lt, 0, 1);
         assert_eq!(results.len() == 1, status == 0);
         let mut changed = self.clone();

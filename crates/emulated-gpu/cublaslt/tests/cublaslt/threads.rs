@@ -2,7 +2,7 @@
 
 use emulated_gpu_test_support::device::Device;
 
-use crate::support::{Call, Lt, Shape, Type};
+use crate::support::{Call, CublasLt, Shape, Type};
 
 const THREADS: usize = 4;
 const ROUNDS: usize = 20;
@@ -10,7 +10,7 @@ const ROUNDS: usize = 20;
 /// A cuBLASLt handle has no settings: every call describes all of its work.
 #[test]
 fn threads_may_share_a_handle() {
-    let lt = Lt::new();
+    let lt = CublasLt::new();
     let ty = Type::F32;
     let handle = lt.handle as usize;
     std::thread::scope(|scope| {
@@ -18,7 +18,7 @@ fn threads_may_share_a_handle() {
             scope.spawn(move || {
                 // Forgotten below, because dropping it would destroy the handle that all threads
                 // share.
-                let own = Lt { handle: handle as _, device: Device::new() };
+                let own = CublasLt { handle: handle as _, device: Device::new() };
                 let own = std::mem::ManuallyDrop::new(own);
                 let x = thread as f64;
                 let a = own.numbers(ty, &[x, 0.0, 0.0, x]);

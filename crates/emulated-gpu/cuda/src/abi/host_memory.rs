@@ -66,7 +66,7 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
             Some(false) => return false,
             None => {
                 // SAFETY: the caller's promise.
-                if !unsafe { trust(ranges, target) } {
+                if !unsafe { copy_unchecked(ranges, target) } {
                     return false;
                 }
             }
@@ -105,7 +105,7 @@ fn copy_by_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
 ///
 /// # Safety
 /// Each range can be read, unless its address is 0.
-unsafe fn trust(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
+unsafe fn copy_unchecked(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     let mut rest = into;
     for &(address, len) in ranges {
         let Some((target, after)) = rest.split_at_mut_checked(len) else { return false };

@@ -30,12 +30,12 @@ pub(crate) fn begin() -> Result {
 }
 
 /// Records that creating the driver failed: a child forked from this process may try again.
-pub(crate) fn give_up() {
+pub(crate) fn creation_failed() {
     PROCESS.store(0, Ordering::Relaxed);
 }
 
 /// Records that the driver exists.
-pub(crate) fn ready(log: Option<PathBuf>) {
+pub(crate) fn creation_succeeded(log: Option<PathBuf>) {
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     LOG.get_or_init(|| log);
 }

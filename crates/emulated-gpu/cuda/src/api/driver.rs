@@ -118,9 +118,9 @@ pub(crate) fn initialise() -> Result<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    let settings = read_settings().inspect_err(|_| process::give_up())?;
+    let settings = read_settings().inspect_err(|_| process::creation_failed())?;
     let driver = DRIVER.get_or_init(|| Driver::new(Arc::new(Hardware::new(settings))));
-    process::ready(driver.hardware.settings.log.clone());
+    process::creation_succeeded(driver.hardware.settings.log.clone());
     Ok(driver)
 }
 

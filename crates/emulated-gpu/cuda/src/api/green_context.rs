@@ -72,7 +72,7 @@ unsafe fn write(result: Out<DeviceResource>, rest: Out<DeviceResource>, (groups,
 }
 
 /// Assigns a stream to a green context.
-pub(crate) fn adopt(stream: &Arc<Stream>, green: Arc<GreenContext>) -> Result {
+pub(crate) fn assign_green_context(stream: &Arc<Stream>, green: Arc<GreenContext>) -> Result {
     for mark in green.awaited() {
         stream::enqueue(stream, Operation::WaitFor(mark))?;
     }
@@ -225,7 +225,7 @@ export! {
         let context = crate::api::context::find(green.context)?;
         context.check()?;
         let stream = driver()?.streams_of(&context)?.create(flags, priority);
-        adopt(&stream, green)?;
+        assign_green_context(&stream, green)?;
         let handle = stream.handle;
         driver()?.streams.insert(handle, stream);
         out.set(handle)

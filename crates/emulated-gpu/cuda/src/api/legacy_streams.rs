@@ -17,7 +17,7 @@ use crate::stream::{self, Stream, StreamKind};
 /// Those of [`stream::enqueue`].
 pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result {
     let owner = |operation: &Operation| match operation {
-        Operation::Launch { function, .. } => function.own_context(),
+        Operation::Launch { function, .. } => function.module_context(),
         _ => None,
     };
     let owners: Vec<_> = work.iter().filter_map(owner).collect();

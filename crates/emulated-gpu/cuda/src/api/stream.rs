@@ -10,7 +10,7 @@ use crate::api::driver::driver;
 use crate::event::Recorded;
 use crate::graph::Graph;
 use crate::graph::operation::Operation;
-use crate::graph::operation::stream_memory::{Wait, When, Write};
+use crate::graph::operation::stream_memory::{Wait, WaitCondition, Write};
 use crate::memory::copy::check_device;
 use crate::stream::capture::{self, Capture, Mode};
 use crate::stream::{self, NON_BLOCKING, Stream};
@@ -22,7 +22,7 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
     // A priority outside the range is clamped.
     let stream = driver()?.streams_of(&context)?.create(flags, priority);
     if let Some(green) = calling_thread::green()? {
-        crate::api::green_context::adopt(&stream, green)?;
+        crate::api::green_context::assign_green_context(&stream, green)?;
     }
     driver()?.streams.insert(stream.handle, Arc::clone(&stream));
     out.set(stream.handle)
@@ -108,10 +108,10 @@ fn write(stream: Handle, write: Write) -> Result {
 
 fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -> Result {
     let stream = calling_thread::stream(stream)?;
-    let when = When::from_flags(flags)?;
+    let condition = WaitCondition::from_flags(flags)?;
     check_device(driver()?.hardware.memory(), address, size as u64)?;
     fail_if!(!address.is_multiple_of(size as u64), INVALID_VALUE, "the address is not aligned");
-    stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, when }))
+    stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, condition }))
 }
 
 /// The capture's status and id, with the graph and the dependencies of the next node.

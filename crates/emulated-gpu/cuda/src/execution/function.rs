@@ -41,7 +41,7 @@ pub(crate) struct Function {
     pub(crate) module: Handle,
     /// 0 for a library's kernel.
     pub(crate) context: Handle,
-    own: Weak<Context>,
+    home: Weak<Context>,
     image: Arc<Image>,
     pub(crate) kernel: Kernel,
     /// The kernel's name as a C string.
@@ -62,19 +62,19 @@ impl Function {
     /// A kernel of a module, which belongs to a context, or of a library, which doesn't.
     pub(crate) fn new(
         module: Handle,
-        own: Weak<Context>,
+        home: Weak<Context>,
         image: Arc<Image>,
         kernel: Kernel,
         max_registers: Option<u32>,
     ) -> Arc<Self> {
-        let context = own.upgrade().map_or(0, |context| context.handle);
+        let context = home.upgrade().map_or(0, |context| context.handle);
         let shared = i32::try_from(kernel.static_shared()).unwrap_or(MAX_SHARED);
         let name = CString::new(kernel.name()).unwrap_or_default();
         Arc::new(Self {
             handle: fresh(),
             module,
             context,
-            own,
+            home,
             image,
             name,
             max_registers,
@@ -93,8 +93,8 @@ impl Function {
 
     /// The context of a module's kernel, unless it was destroyed. A library's kernel has none, and runs in the
     /// context that launches it.
-    pub(crate) fn own_context(&self) -> Option<Arc<Context>> {
-        self.own.upgrade().filter(|context| !context.is_destroyed())
+    pub(crate) fn module_context(&self) -> Option<Arc<Context>> {
+        self.home.upgrade().filter(|context| !context.is_destroyed())
     }
 
     /// The kernel's code on a device: a library is loaded on each device separately.

@@ -67,7 +67,7 @@ pub(crate) unsafe fn prepare(
         (true, false) => unsafe { from_extra(function, extra)? },
     };
     let LaunchShape { grid, block, shared, cooperative } = shape;
-    let context = function.own_context().map_or_else(current, Ok)?;
+    let context = function.module_context().map_or_else(current, Ok)?;
     let bytes = context.limit(HEAP_LIMIT)?;
     let heap = Heap { owner: context.handle as u64, bytes, device: context.device };
     let launch = Launch { grid, block, dynamic_shared: shared, parameters, cooperative, heap };
@@ -79,7 +79,7 @@ pub(crate) unsafe fn prepare(
 ///
 /// # Errors
 /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
-pub(crate) fn with_cooperative(
+pub(crate) fn set_cooperative_launch(
     function: &Function,
     launch: &Launch,
     cooperative: bool,

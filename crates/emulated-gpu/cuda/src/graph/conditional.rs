@@ -119,18 +119,22 @@ pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
         Operation::All(work) => work.iter().try_for_each(|one| check_in_body(one, context)),
         Operation::Launch { function, .. } => {
             // A library's kernel runs in the context that launches it.
-            let has_context = function.own_context().is_some();
+            let has_context = function.module_context().is_some();
             if has_context && function.context != context {
-                return Err(not_allowed("a kernel of another context"));
+                return Err(not_allowed_in_bodies("a kernel of another context"));
             }
             Ok(())
         }
         Operation::Copy(transfer) if transfer.needs_only_device() => Ok(()),
-        Operation::Copy(_) => Err(not_allowed("a copy of an array, or of unpinned memory")),
-        other => Err(not_allowed(&format!("a node of type {}", other.node_type() as u32))),
+        Operation::Copy(_) => {
+            Err(not_allowed_in_bodies("a copy of an array, or of unpinned memory"))
+        }
+        other => {
+            Err(not_allowed_in_bodies(&format!("a node of type {}", other.node_type() as u32)))
+        }
     }
 }
 
-fn not_allowed(what: &str) -> Error {
+fn not_allowed_in_bodies(what: &str) -> Error {
     Code::INVALID_VALUE.because(format!("{what} may not be in the body of a conditional node"))
 }

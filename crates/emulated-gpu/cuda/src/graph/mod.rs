@@ -25,7 +25,7 @@ use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
 use crate::graph::condition::Condition;
 use crate::graph::operation::{NodeType, Operation};
-use crate::graph::user_object::HeldReferences;
+use crate::graph::user_object::ObjectReferences;
 
 /// The registries of graphs, nodes and conditions.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ pub(crate) struct Graph {
     /// If this graph is a clone, maps each node of the original to the node here.
     pub(crate) origin: HashMap<Handle, Handle>,
     /// User objects to which the graph holds references.
-    pub(crate) user_objects: HeldReferences,
+    pub(crate) user_objects: ObjectReferences,
     /// Nesting depth, if the program has a handle of this graph.
     depth: AtomicU32,
     /// The enclosing graph, if this is a nested graph with a handle.
@@ -110,7 +110,7 @@ impl Graph {
             memory: Arc::new(GraphAllocations::new(Arc::clone(&registry.hardware))),
             registry,
             origin: HashMap::new(),
-            user_objects: HeldReferences::default(),
+            user_objects: ObjectReferences::default(),
             depth: AtomicU32::new(0),
             outer: OnceLock::new(),
             is_body: false,

@@ -103,18 +103,18 @@ impl Graph {
         (children, others)
     }
 
-    fn extent(&self, seen: &mut HashMap<Handle, Extent>) -> Extent {
+    fn extent(&self, expanded: &mut HashMap<Handle, Extent>) -> Extent {
         let (children, nodes) = self.children();
         let mut all = Extent { nodes, height: 1 };
         for child in children {
-            let extent = match seen.get(&child.handle) {
+            let extent = match expanded.get(&child.handle) {
                 Some(extent) => *extent,
-                None => child.extent(seen),
+                None => child.extent(expanded),
             };
             all.nodes = all.nodes.saturating_add(extent.nodes).saturating_add(1);
             all.height = all.height.max(extent.height.saturating_add(1));
         }
-        seen.insert(self.handle, all);
+        expanded.insert(self.handle, all);
         all
     }
 
@@ -149,7 +149,7 @@ pub(super) struct FlatGraph {
     /// Whether a condition is used by no node.
     pub(super) has_unused_condition: bool,
     /// The steps of each graph that was already expanded, by the graph and the context of the enclosing body, if any.
-    seen: HashMap<(Handle, Option<Handle>), Range<usize>>,
+    expanded: HashMap<(Handle, Option<Handle>), Range<usize>>,
     /// The range of the steps of each child-graph node.
     pub(super) children: HashMap<Handle, Range<usize>>,
 }
@@ -172,7 +172,7 @@ impl FlatGraph {
 
     /// Expands a graph. `context` is that of the conditional node in whose body the graph is.
     fn add(&mut self, graph: &Graph, context: Option<Handle>) -> Result {
-        if let Some(range) = self.seen.get(&(graph.handle, context)) {
+        if let Some(range) = self.expanded.get(&(graph.handle, context)) {
             self.steps.extend_from_within(range.clone());
             return Ok(());
         }
@@ -197,7 +197,7 @@ impl FlatGraph {
                 }
             }
         }
-        self.seen.insert((graph.handle, context), start..self.steps.len());
+        self.expanded.insert((graph.handle, context), start..self.steps.len());
         Ok(())
     }
 

@@ -77,9 +77,9 @@ impl UserObject {
 
 /// The references to user objects that a graph holds.
 #[derive(Debug, Default)]
-pub(crate) struct HeldReferences(Mutex<HashMap<Handle, (Arc<UserResource>, u32)>>);
+pub(crate) struct ObjectReferences(Mutex<HashMap<Handle, (Arc<UserResource>, u32)>>);
 
-impl HeldReferences {
+impl ObjectReferences {
     fn references(&self) -> MutexGuard<'_, HashMap<Handle, (Arc<UserResource>, u32)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

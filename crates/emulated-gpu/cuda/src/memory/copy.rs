@@ -88,7 +88,7 @@ impl Transfer {
     }
 
     /// The number of bytes from the beginning of an end to its last byte.
-    fn reach(&self, end: &End) -> Option<usize> {
+    fn byte_length(&self, end: &End) -> Option<usize> {
         let rows = (self.height - 1).checked_mul(end.pitch)?;
         let slices = (self.depth - 1).checked_mul(end.slice)?;
         rows.checked_add(slices)?.checked_add(self.width)
@@ -115,7 +115,7 @@ impl Transfer {
         }
         for (end, write) in [(&self.from, false), (&self.to, true)] {
             let reach = self
-                .reach(end)
+                .byte_length(end)
                 .ok_or_else(|| Code::INVALID_VALUE.because("the copy is too large"))?;
             let rows = self.height > 1 && end.pitch < self.width;
             let slice = end.pitch.saturating_mul(self.height).max(self.width);
@@ -143,7 +143,7 @@ impl Transfer {
     /// `OUT_OF_MEMORY`: the host is out of memory.
     pub(crate) fn stage(&mut self) -> Result {
         let CopyMemory::Host(HostMemory(address)) = self.from.place else { return Ok(()) };
-        let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
+        let Some(reach) = self.byte_length(&self.from).filter(|_| !self.is_empty()) else {
             return Ok(());
         };
         let mut bytes = vector(reach).map_err(out_of_memory)?;

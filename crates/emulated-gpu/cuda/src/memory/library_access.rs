@@ -36,7 +36,7 @@ pub(crate) struct Declaration {
 
 impl Range {
     /// The number of bytes from the first byte to the last.
-    fn reach(&self) -> Option<u64> {
+    fn byte_length(&self) -> Option<u64> {
         (self.height.checked_sub(1)?).checked_mul(self.pitch)?.checked_add(self.width)
     }
 }
@@ -79,7 +79,7 @@ impl Declaration {
             let note = format!("the address must be a multiple of {} bytes", range.alignment);
             return report(Code::MISALIGNED_ADDRESS, "misaligned address", &note);
         }
-        let Some(reach) = range.reach() else {
+        let Some(reach) = range.byte_length() else {
             return report(
                 Code::ILLEGAL_ADDRESS,
                 "illegal address",

@@ -61,7 +61,7 @@ impl Handles {
         let entries = self.entries();
         let found =
             entries.get(&handle).and_then(|entry| Some((entry.owned.clone()?, entry.types)));
-        let (memory, types) = found.ok_or_else(|| missing(handle))?;
+        let (memory, types) = found.ok_or_else(|| unknown_handle(handle))?;
         Ok(PhysicalHandle { handle, memory, types })
     }
 
@@ -96,7 +96,7 @@ impl Handles {
     pub(crate) fn release(&self, handle: Handle) -> Result {
         let mut entries = self.entries();
         let entry = entries.get_mut(&handle).filter(|entry| entry.references > 0);
-        let entry = entry.ok_or_else(|| missing(handle))?;
+        let entry = entry.ok_or_else(|| unknown_handle(handle))?;
         entry.references -= 1;
         // The memory is dropped after the lock was released.
         let unowned = if entry.references == 0 { entry.owned.take() } else { None };
@@ -117,7 +117,7 @@ impl Handles {
     }
 }
 
-fn missing(handle: Handle) -> Error {
+fn unknown_handle(handle: Handle) -> Error {
     Code::INVALID_VALUE.because(format!(
         "there is no memory with the handle {handle:#x}: it was released already, or it does not come \
          from cuMemCreate, cuMemRetainAllocationHandle or cuMemImportFromShareableHandle"

@@ -23,7 +23,7 @@ impl From<FatbinError> for Refusal {
     }
 }
 
-fn damaged(what: &str) -> Refusal {
+fn damaged_fatbin(what: &str) -> Refusal {
     FatbinError::Damaged(what.to_owned()).into()
 }
 
@@ -47,17 +47,19 @@ pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     if gather(address, 4, &mut magic) && magic == WRAPPER {
         // SAFETY: the caller's promise.
         let inner = address.checked_add(8).and_then(|at| unsafe { host_memory::words(at, 1) }.ok());
-        address = inner.ok_or_else(|| damaged("its wrapper can't be read"))?[0];
+        address = inner.ok_or_else(|| damaged_fatbin("its wrapper can't be read"))?[0];
     }
     let mut header = [0; HEADER];
     if !gather(address, HEADER, &mut header) || !fatbin::is_fatbin(&header) {
-        return Err(damaged("its wrapper does not point to a fatbin"));
+        return Err(damaged_fatbin("its wrapper does not point to a fatbin"));
     }
     let whole = fatbin::length(&header)?;
     let mut bytes =
         filled(0, whole).map_err(|_| Refusal::from(FatbinError::OutOfMemory(whole as u64)))?;
     if !gather(address, whole, &mut bytes) {
-        return Err(damaged(&format!("it states a length of {whole} bytes, which can't be read")));
+        return Err(damaged_fatbin(&format!(
+            "it states a length of {whole} bytes, which can't be read"
+        )));
     }
     Ok(bytes)
 }

@@ -28,7 +28,7 @@ pub(crate) struct Module {
     pub(crate) handle: Handle,
     /// 0 for a library, which is loaded on each device that uses it.
     pub(crate) context: Handle,
-    own: Weak<Context>,
+    home: Weak<Context>,
     image: Arc<Image>,
     /// `CU_JIT_MAX_REGISTERS`
     max_registers: Option<u32>,
@@ -118,7 +118,7 @@ impl Module {
         Ok(Self {
             handle: fresh(),
             context: context.map_or(0, |context| context.handle),
-            own: context.map(Arc::downgrade).unwrap_or_default(),
+            home: context.map(Arc::downgrade).unwrap_or_default(),
             image: Arc::new(image),
             max_registers,
             functions: Mutex::default(),
@@ -141,8 +141,8 @@ impl Module {
                  extern \"C\")"
             ))
         })?;
-        let (own, image) = (Weak::clone(&self.own), Arc::clone(&self.image));
-        let function = Function::new(self.handle, own, image, kernel, self.max_registers);
+        let (home, image) = (Weak::clone(&self.home), Arc::clone(&self.image));
+        let function = Function::new(self.handle, home, image, kernel, self.max_registers);
         known.insert(function.handle, Arc::clone(&function));
         functions.insert(name.to_owned(), Arc::clone(&function));
         Ok(function)

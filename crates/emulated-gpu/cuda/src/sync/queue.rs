@@ -212,7 +212,7 @@ mod tests {
     struct Streams {
         order: SubmissionOrder,
         null: Jobs,
-        others: [Jobs; 2],
+        other_jobs: [Jobs; 2],
     }
 
     impl Streams {
@@ -220,19 +220,19 @@ mod tests {
             let Some(_guard) = self.order.lock() else { return false };
             match which {
                 None => {
-                    let after = self.others.iter().filter_map(Queue::pending).collect();
+                    let after = self.other_jobs.iter().filter_map(Queue::pending).collect();
                     put(&self.null, after, job);
                 }
                 Some(index) => {
                     let after = self.null.pending().into_iter().collect();
-                    put(&self.others[index], after, job);
+                    put(&self.other_jobs[index], after, job);
                 }
             }
             true
         }
 
         fn all(&self) -> impl Iterator<Item = &Jobs> {
-            self.others.iter().chain([&self.null])
+            self.other_jobs.iter().chain([&self.null])
         }
 
         fn finish(&self) {

@@ -251,11 +251,11 @@ pub(crate) fn texture_resource(
         unsafe { (resource.array, resource.linear, resource.pitched) };
     let texels = match kind {
         ARRAY => {
-            arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?.texels
+            arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(reason(error)))?.texels
         }
         MIPMAPPED => {
             let found = arrays.mipmap(handle);
-            let mipmap = found.map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
+            let mipmap = found.map_err(|error| Code::INVALID_VALUE.because(reason(error)))?;
             let [level] = &mipmap.levels[..] else {
                 return Err(Code::NOT_SUPPORTED.because(
                     "textures with several levels are not emulated; make one of a single level \
@@ -310,7 +310,7 @@ pub(crate) fn surface_resource(given: &ResourceDescription, arrays: &Arrays) -> 
 /// # Errors
 /// `INVALID_VALUE` if the handle is unknown, or the array was not created for surfaces.
 pub(crate) fn surface_of(handle: Handle, arrays: &Arrays) -> Result<Resource> {
-    let array = arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
+    let array = arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(reason(error)))?;
     if array.description.flags & SURFACE == 0 {
         return Err(invalid(
             "the array was not created for surfaces; pass CUDA_ARRAY3D_SURFACE_LDST to cuArray3DCreate",
@@ -319,6 +319,6 @@ pub(crate) fn surface_of(handle: Handle, arrays: &Arrays) -> Result<Resource> {
     Ok(Resource::Surface(array.texels))
 }
 
-fn why(error: crate::abi::error::Error) -> String {
+fn reason(error: crate::abi::error::Error) -> String {
     error.why.unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys;
 
-use crate::descriptions::{array, copy_3d, numbers, of_array, texture};
+use crate::descriptions::{array, array_resource, copy_3d, numbers, texture};
 use crate::support::{
     allocate, code, context, cu, event, free_memory, function, gate, in_child, launch, module, ok,
     output, own_context, read, returns, stream,
@@ -125,7 +125,7 @@ fn arrays_use_device_memory_until_destroyed() {
     let before = free_memory();
     let made = array([1024, 1024, 0], 1, 0);
     assert_eq!(before - free_memory(), 4 << 20);
-    let handle = texture(of_array(made), false);
+    let handle = texture(array_resource(made), false);
     // Destroying the array waits for pending work.
     let (stream, done) = (stream(1), event());
     let gate = gate(stream);

@@ -141,10 +141,10 @@ fn waiting_for_captured_work_is_illegal() {
         ("query", |stream| cu!(cuStreamQuery(stream => usize))),
         ("context", |_| cu!(cuCtxSynchronize())),
         ("callback", |stream| {
-            unsafe extern "C" fn nothing(_: usize, _: u32, _: *mut c_void) {}
+            unsafe extern "C" fn do_nothing(_: usize, _: u32, _: *mut c_void) {}
             type Callback = unsafe extern "C" fn(usize, u32, *mut c_void);
             cu!(cuStreamAddCallback(
-                stream => usize, nothing => Callback, std::ptr::null_mut() => *mut c_void, 0 => u32
+                stream => usize, do_nothing => Callback, std::ptr::null_mut() => *mut c_void, 0 => u32
             ))
         }),
     ];

@@ -127,7 +127,7 @@ fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
 
 #[test]
 fn a_body_may_only_contain_device_work() {
-    unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
+    unsafe extern "C" fn do_nothing(_: *mut std::ffi::c_void) {}
     let other = context();
     let foreign = function(module(KERNELS), "add");
     let context = context();
@@ -142,7 +142,7 @@ fn a_body_may_only_contain_device_work() {
         work();
         ok!(cuStreamEndCapture(stream => usize, 0 => usize));
     };
-    let nothing: unsafe extern "C" fn(*mut std::ffi::c_void) = nothing;
+    let do_nothing: unsafe extern "C" fn(*mut std::ffi::c_void) = do_nothing;
     let event = event();
     let launched = graph();
     kernel(launched, &[], function(module, "add"), &[word, 1]);
@@ -173,7 +173,7 @@ fn a_body_may_only_contain_device_work() {
             "a host function",
             &|| {
                 ok!(cuLaunchHostFunc(
-                    stream => usize, nothing => unsafe extern "C" fn(*mut std::ffi::c_void), 0 => usize
+                    stream => usize, do_nothing => unsafe extern "C" fn(*mut std::ffi::c_void), 0 => usize
                 ))
             },
             false,

@@ -26,7 +26,7 @@ pub(crate) fn array([width, height, depth]: [usize; 3], channels: u32, flags: u3
     ))
 }
 
-pub(crate) fn of_array(array: usize) -> sys::CUDA_RESOURCE_DESC {
+pub(crate) fn array_resource(array: usize) -> sys::CUDA_RESOURCE_DESC {
     // SAFETY: all fields are numbers and pointers, for which 0 is valid.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
@@ -34,7 +34,7 @@ pub(crate) fn of_array(array: usize) -> sys::CUDA_RESOURCE_DESC {
     resource
 }
 
-pub(crate) fn of_memory(address: u64, bytes: usize) -> sys::CUDA_RESOURCE_DESC {
+pub(crate) fn memory_resource(address: u64, bytes: usize) -> sys::CUDA_RESOURCE_DESC {
     // SAFETY: as above.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_LINEAR;
@@ -47,7 +47,10 @@ pub(crate) fn of_memory(address: u64, bytes: usize) -> sys::CUDA_RESOURCE_DESC {
     resource
 }
 
-pub(crate) fn of_rows(address: u64, [width, height, pitch]: [usize; 3]) -> sys::CUDA_RESOURCE_DESC {
+pub(crate) fn rows_resource(
+    address: u64,
+    [width, height, pitch]: [usize; 3],
+) -> sys::CUDA_RESOURCE_DESC {
     // SAFETY: as above.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_PITCH2D;
@@ -95,7 +98,7 @@ pub(crate) fn texture(resource: sys::CUDA_RESOURCE_DESC, linear: bool) -> u64 {
 }
 
 pub(crate) fn try_surface(array: usize) -> (u32, u64) {
-    let (resource, mut handle) = (of_array(array), 0u64);
+    let (resource, mut handle) = (array_resource(array), 0u64);
     let code = cu!(cuSurfObjectCreate(
         &raw mut handle => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC
     ));

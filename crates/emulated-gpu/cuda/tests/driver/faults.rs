@@ -120,7 +120,7 @@ fn an_out_of_bounds_access_makes_the_context_unusable() {
 }
 
 /// The error code of a kernel's execution.
-fn result_of(name: &str, parameters: &[u64]) -> u32 {
+fn error_of(name: &str, parameters: &[u64]) -> u32 {
     let kernel = function(module(FAULTY_KERNELS), name);
     assert_eq!(launch(kernel, (2, 1), 0, parameters), 0);
     cu!(cuCtxSynchronize())
@@ -147,20 +147,20 @@ fn each_fault_has_its_code() {
     context();
     let block = allocate(64);
     if child("misaligned") {
-        assert_eq!(result_of("misaligned", &[block]), code::MISALIGNED_ADDRESS);
+        assert_eq!(error_of("misaligned", &[block]), code::MISALIGNED_ADDRESS);
     } else if child("trapped") {
-        assert_eq!(result_of("trapped", &[]), code::LAUNCH_FAILED);
+        assert_eq!(error_of("trapped", &[]), code::LAUNCH_FAILED);
     } else if child("barrier") {
         // The instructions to which `grid.sync()` compiles.
-        assert_eq!(result_of("barrier", &[]), code::LAUNCH_FAILED);
+        assert_eq!(error_of("barrier", &[]), code::LAUNCH_FAILED);
     } else if child("endless") {
-        assert_eq!(result_of("endless", &[]), code::LAUNCH_TIMEOUT);
+        assert_eq!(error_of("endless", &[]), code::LAUNCH_TIMEOUT);
     } else if child("freed") {
         ok!(cuMemFree_v2(block => u64));
         let other = allocate(64);
-        assert_eq!(result_of("copy", &[other, block]), code::ILLEGAL_ADDRESS);
+        assert_eq!(error_of("copy", &[other, block]), code::ILLEGAL_ADDRESS);
     } else {
-        assert_eq!(result_of("copy", &[block, 0]), code::ILLEGAL_ADDRESS);
+        assert_eq!(error_of("copy", &[block, 0]), code::ILLEGAL_ADDRESS);
     }
 }
 

@@ -43,7 +43,7 @@ fn memory_of_a_graph_lives_with_it() {
 #[test]
 fn a_graph_does_not_wait_for_later_records() {
     static RELEASED: AtomicBool = AtomicBool::new(false);
-    extern "C" fn hold(_: *mut c_void) {
+    extern "C" fn block_stream(_: *mut c_void) {
         while !RELEASED.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
@@ -61,8 +61,8 @@ fn a_graph_does_not_wait_for_later_records() {
     let executable = instantiate(graph);
     // The graph is launched while the stream is still busy; the event was never recorded, so there is nothing to wait
     // for.
-    let hold = hold as extern "C" fn(*mut c_void);
-    ok!(cuLaunchHostFunc(first => usize, hold => extern "C" fn(*mut c_void), 0 => usize));
+    let block_stream = block_stream as extern "C" fn(*mut c_void);
+    ok!(cuLaunchHostFunc(first => usize, block_stream => extern "C" fn(*mut c_void), 0 => usize));
     ok!(cuGraphLaunch(executable => usize, first => usize));
     ok!(cuEventRecord(after => usize, first => usize));
     ok!(cuStreamWaitEvent(second => usize, after => usize, 0 => u32));

@@ -20,7 +20,7 @@ type Release = extern "C" fn(*mut c_void);
 
 /// Work that requests these ranges and writes to each.
 #[derive(Default)]
-struct Work {
+struct TestWork {
     ranges: Vec<Range>,
     /// The result if the request was granted.
     result: u32,
@@ -32,11 +32,11 @@ struct Work {
     released: AtomicU32,
 }
 
-extern "C" fn run(data: *mut c_void, door: *const c_void) -> u32 {
+extern "C" fn run(data: *mut c_void, requester: *const c_void) -> u32 {
     // SAFETY: the tests never free their work.
-    let work = unsafe { &*data.cast::<Work>() };
+    let work = unsafe { &*data.cast::<TestWork>() };
     let code = cu!(emulatedGpuAccess(
-        door => *const c_void, work.ranges.as_ptr() => *const Range, work.ranges.len() => usize
+        requester => *const c_void, work.ranges.as_ptr() => *const Range, work.ranges.len() => usize
     ));
     if code != 0 {
         work.denied.fetch_add(1, Ordering::SeqCst);
@@ -59,10 +59,10 @@ extern "C" fn run(data: *mut c_void, door: *const c_void) -> u32 {
 
 extern "C" fn release(data: *mut c_void) {
     // SAFETY: as above.
-    unsafe { &*data.cast::<Work>() }.released.fetch_add(1, Ordering::SeqCst);
+    unsafe { &*data.cast::<TestWork>() }.released.fetch_add(1, Ordering::SeqCst);
 }
 
-impl Work {
+impl TestWork {
     fn leak(self) -> &'static Self {
         Box::leak(Box::new(self))
     }
@@ -84,7 +84,7 @@ fn work_runs_in_order_and_is_released() {
     let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
     ok!(cuMemsetD8Async(memory => u64, 0 => u8, 8 => usize, stream => usize));
-    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.leak();
+    let work = TestWork { ranges: vec![range(memory, 4, 2, 4)], ..TestWork::default() }.leak();
     assert_eq!(work.launch(stream), 0);
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(memory, 2), [0x0101_0101, 0]);
@@ -106,7 +106,7 @@ fn work_runs_in_order_and_is_released() {
 fn captured_work_runs_in_each_launch() {
     let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
-    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.leak();
+    let work = TestWork { ranges: vec![range(memory, 4, 2, 4)], ..TestWork::default() }.leak();
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
     assert_eq!(work.launch(stream), 0);
     let (mut graph, mut executable) = (0usize, 0usize);
@@ -157,7 +157,7 @@ fn a_denied_request_makes_the_context_unusable() {
         "failed" => (good, code::LAUNCH_FAILED, code::LAUNCH_FAILED),
         _ => (range(memory, 8, 4, 0), 0, 0),
     };
-    let work = Work { ranges: vec![good, second], result, ..Work::default() }.leak();
+    let work = TestWork { ranges: vec![good, second], result, ..TestWork::default() }.leak();
     assert_eq!(work.launch(stream), 0);
     returns!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(own, [7; 4], "the host's memory is unchanged");
@@ -172,8 +172,11 @@ fn granted_memory_stays_valid_until_the_work_ends() {
     // The block is larger than the allocator's cache of freed memory.
     let size = 100 << 20;
     let memory = allocate(size);
-    let work =
-        Work { ranges: vec![range(memory, size as u64, 2, 4)], waits: true, ..Work::default() };
+    let work = TestWork {
+        ranges: vec![range(memory, size as u64, 2, 4)],
+        waits: true,
+        ..TestWork::default()
+    };
     let work = work.leak();
     assert_eq!(work.launch(working), 0);
     while work.counts()[0] == 0 {

@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys;
 
-use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
+use crate::descriptions::{FLOAT, array, array_resource, numbers, sampling, try_texture};
 use crate::support::{code, context, cu, free_memory, in_child, ok, own_context, returns};
 
 /// The description of an array of floats.
@@ -94,7 +94,7 @@ fn levels_are_arrays_of_half_the_size() {
 fn a_texture_is_made_of_one_level() {
     let _context = own_context();
     let texture_of = |mipmap: usize| {
-        let mut resource = of_array(0);
+        let mut resource = array_resource(0);
         resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
         resource.res.mipmap.hMipmappedArray = mipmap as sys::CUmipmappedArray;
         try_texture(resource, sampling(false, 0)).0
@@ -108,5 +108,5 @@ fn a_texture_is_made_of_one_level() {
     );
     assert_eq!(texture_of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
     // A single level is an array, and can have a texture.
-    assert_eq!(try_texture(of_array(level(two, 1).1), sampling(false, 0)).0, 0);
+    assert_eq!(try_texture(array_resource(level(two, 1).1), sampling(false, 0)).0, 0);
 }

@@ -14,7 +14,7 @@ use crate::support::{
 type HostFunction = unsafe extern "C" fn(*mut c_void);
 
 /// Blocks a stream until the returned sender sends.
-fn hold(stream: usize) -> Sender<()> {
+fn block_stream(stream: usize) -> Sender<()> {
     unsafe extern "C" fn wait(data: *mut c_void) {
         // SAFETY: the pointer comes from `hold`, and is used once.
         let gate = unsafe { Box::from_raw(data.cast::<Receiver<()>>()) };
@@ -38,7 +38,7 @@ fn work_is_asynchronous_and_in_order() {
     let module = module(INCREMENT);
     let increment = function(module, "increment");
     let block = allocate(4096);
-    let open = hold(stream);
+    let open = block_stream(stream);
     ok!(cuMemsetD32Async(block => u64, 5 => u32, 1024 => usize, stream => usize));
     for _ in 0..10 {
         assert_eq!(launch(increment, (8, 128), stream, &[block, 1000]), 0);
@@ -55,7 +55,7 @@ fn work_is_asynchronous_and_in_order() {
 fn the_legacy_stream_waits_for_blocking_streams() {
     let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
-    let open = hold(blocking);
+    let open = block_stream(blocking);
     let block = allocate(4);
     // Stream 0 waits for the blocking stream; the other stream waits for nothing.
     ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, 0 => usize));
@@ -96,7 +96,7 @@ fn streams_wait_for_events() {
     let (first, second) = (stream(1), stream(1));
     let done = event();
     let block = allocate(4);
-    let open = hold(first);
+    let open = block_stream(first);
     ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, first => usize));
     ok!(cuEventRecord(done => usize, first => usize));
     ok!(cuStreamWaitEvent(second => usize, done => usize, 0 => u32));
@@ -123,7 +123,7 @@ fn events_have_times() {
     };
     assert_eq!(elapsed(start, end).0, code::INVALID_HANDLE, "never recorded");
     ok!(cuEventRecord(start => usize, stream => usize));
-    let open = hold(stream);
+    let open = block_stream(stream);
     ok!(cuEventRecord(end => usize, stream => usize));
     ok!(cuEventRecord(untimed => usize, stream => usize));
     ok!(cuEventSynchronize(start => usize));
@@ -166,7 +166,7 @@ fn a_destroyed_stream_finishes_its_work() {
     let _context = own_context();
     let stream = stream(1);
     let block = allocate(4);
-    let open = hold(stream);
+    let open = block_stream(stream);
     ok!(cuMemsetD32Async(block => u64, 9 => u32, 1 => usize, stream => usize));
     ok!(cuStreamDestroy_v2(stream => usize));
     returns!(code::INVALID_HANDLE, cuStreamSynchronize(stream => usize));

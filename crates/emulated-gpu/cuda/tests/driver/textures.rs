@@ -5,8 +5,8 @@ use std::ffi::CString;
 use cudarc::driver::sys;
 
 use crate::descriptions::{
-    FLOAT, LAYERED, SURFACE, array, copy_3d, fill, numbers, of_array, of_memory, of_rows, sampling,
-    texture, try_surface, try_texture,
+    FLOAT, LAYERED, SURFACE, array, array_resource, copy_3d, fill, memory_resource, numbers,
+    rows_resource, sampling, texture, try_surface, try_texture,
 };
 use crate::support::{
     allocate, code, cu, function, launch, module, ok, output, own_context, read, returns,
@@ -50,7 +50,7 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
     let memory = allocate(50 * 4);
     let line: Vec<u32> = numbers(50).iter().map(|x| x.to_bits()).collect();
     crate::memory::write(memory, &line);
-    let mut handles = vec![texture(of_memory(memory, 50 * 4), false)];
+    let mut handles = vec![texture(memory_resource(memory, 50 * 4), false)];
     for (index, size) in sizes.into_iter().enumerate().skip(1) {
         let layered = if matches!(index, 4 | 5) { LAYERED } else { 0 };
         let channels = if index == 6 { 4 } else { 1 };
@@ -58,7 +58,7 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
         let [width, height, depth] = size;
         let count = width * height.max(1) * depth.max(1) * channels as usize;
         fill(array, [width * channels as usize, height, depth], &numbers(count));
-        handles.push(texture(of_array(array), true));
+        handles.push(texture(array_resource(array), true));
     }
     handles.push(*handles.last().unwrap());
     let drawn = array([8, 8, 0], 1, SURFACE);
@@ -151,7 +151,7 @@ fn references_are_bound_by_name() {
     let (fetch, draw) = (function(module, "fetch"), function(module, "draw"));
     ok!(cuSurfRefSetArray(drawn => usize, array => usize, 0 => u32));
     assert_eq!(launch(draw, (1, 8), 0, &[]), 0);
-    let handle = texture(of_array(array), false);
+    let handle = texture(array_resource(array), false);
     assert_eq!(launch(fetch, (1, 8), 0, &[out, handle]), 0);
     let found = read(out, 16);
     for t in 0..8u32 {
@@ -195,7 +195,7 @@ fn descriptions_can_be_read_back() {
     ));
     assert_eq!((read.Width, read.Height, read.Depth), (6, 5, 4));
     assert_eq!((read.NumChannels, read.Flags, read.Format), (2, SURFACE, FLOAT));
-    let resource = of_array(made);
+    let resource = array_resource(made);
     let mut parameters = sampling(true, 2);
     parameters.borderColor = [1.0, 2.0, 3.0, 4.0];
     let (code, handle) = try_texture(resource, parameters);
@@ -206,7 +206,7 @@ fn descriptions_can_be_read_back() {
         (back.borderColor, back.flags, back.filterMode),
         (parameters.borderColor, 2, parameters.filterMode)
     );
-    let mut resource = of_memory(0, 0);
+    let mut resource = memory_resource(0, 0);
     ok!(cuTexObjectGetResourceDesc(&raw mut resource => *mut sys::CUDA_RESOURCE_DESC, handle => u64));
     // SAFETY: the resource is an array.
     assert_eq!(unsafe { resource.res.array.hArray } as usize, made);
@@ -252,7 +252,7 @@ fn cube_maps_are_addressed_by_directions() {
         }";
     let fetch = function(module(text), "fetch");
     for (flags, edge) in [(NORMALISED, 406.0), (NORMALISED | SEAMLESS, 205.5)] {
-        let (code, handle) = try_texture(of_array(cube), sampling(true, flags));
+        let (code, handle) = try_texture(array_resource(cube), sampling(true, flags));
         assert_eq!(code, 0);
         assert_eq!(launch(fetch, (1, 3), 0, &[out, at, handle]), 0);
         ok!(cuCtxSynchronize());
@@ -278,33 +278,33 @@ fn invalid_textures_are_rejected() {
     let plain = sampling(false, 0);
     // Invalid resources: a misaligned address, more than was allocated, no texels, an invalid
     // pitch.
-    invalid(of_memory(memory + 16, 64), plain);
-    invalid(of_memory(memory, 4100), plain);
-    invalid(of_memory(memory, 0), plain);
-    invalid(of_memory(memory, usize::MAX), plain);
-    invalid(of_rows(memory, [4, 4, 20]), plain);
-    invalid(of_rows(memory, [16, 4, 32]), plain);
-    invalid(of_rows(memory, [8, 1000, 32]), plain);
-    invalid(of_rows(memory, [usize::MAX, usize::MAX, usize::MAX - 31]), plain);
-    assert_eq!(try_texture(of_rows(memory, [8, 4, 32]), plain).0, 0);
-    invalid(of_array(77), plain);
+    invalid(memory_resource(memory + 16, 64), plain);
+    invalid(memory_resource(memory, 4100), plain);
+    invalid(memory_resource(memory, 0), plain);
+    invalid(memory_resource(memory, usize::MAX), plain);
+    invalid(rows_resource(memory, [4, 4, 20]), plain);
+    invalid(rows_resource(memory, [16, 4, 32]), plain);
+    invalid(rows_resource(memory, [8, 1000, 32]), plain);
+    invalid(rows_resource(memory, [usize::MAX, usize::MAX, usize::MAX - 31]), plain);
+    assert_eq!(try_texture(rows_resource(memory, [8, 4, 32]), plain).0, 0);
+    invalid(array_resource(77), plain);
     let array = array([8, 8, 0], 1, 0);
     assert_eq!(try_surface(array).0, code::INVALID_VALUE, "the array was not created for surfaces");
-    invalid(of_array(array), sampling(false, 0x100));
-    assert_eq!(try_texture(of_array(array), sampling(false, 0x10)).0, code::NOT_SUPPORTED);
+    invalid(array_resource(array), sampling(false, 0x100));
+    assert_eq!(try_texture(array_resource(array), sampling(false, 0x10)).0, code::NOT_SUPPORTED);
     let mut anisotropic = plain;
     anisotropic.maxAnisotropy = 4;
-    assert_eq!(try_texture(of_array(array), anisotropic).0, code::NOT_SUPPORTED);
+    assert_eq!(try_texture(array_resource(array), anisotropic).0, code::NOT_SUPPORTED);
     // Linear filtering is not possible for texels that are read as integers.
-    let mut bytes = of_memory(memory, 64);
+    let mut bytes = memory_resource(memory, 64);
     bytes.res.linear.format = sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
     assert_eq!(try_texture(bytes, sampling(true, 1)).0, 0, "linear memory is never filtered");
-    let mut rows = of_rows(memory, [8, 4, 32]);
+    let mut rows = rows_resource(memory, [8, 4, 32]);
     rows.res.pitch2D.format = sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
     invalid(rows, sampling(true, 1));
     assert_eq!(try_texture(rows, sampling(true, 0)).0, 0, "as fractions, they can be filtered");
     let null = std::ptr::null_mut::<u64>();
-    let resource = of_array(array);
+    let resource = array_resource(array);
     returns!(code::INVALID_VALUE, cuSurfObjectCreate(
         null => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC
     ));

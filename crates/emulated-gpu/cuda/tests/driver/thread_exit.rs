@@ -102,9 +102,9 @@ fn a_thread_may_exit_after_the_contexts_that_it_used() {
 
 /// A thread-local variable that uses the driver while its thread exits. It is initialised before the driver's
 /// thread-local variables, so they are already destroyed then.
-struct Late(Cell<(usize, u64)>);
+struct DriverUserAtExit(Cell<(usize, u64)>);
 
-impl Drop for Late {
+impl Drop for DriverUserAtExit {
     fn drop(&mut self) {
         let (context, block) = self.0.get();
         ok!(cuCtxSetCurrent(context => usize));
@@ -116,7 +116,7 @@ impl Drop for Late {
 #[test]
 fn a_thread_may_use_its_stream_while_it_exits() {
     thread_local! {
-        static LATE: Late = const { Late(Cell::new((0, 0))) };
+        static LATE: DriverUserAtExit = const { DriverUserAtExit(Cell::new((0, 0))) };
     }
     in_child!(&[]);
     let context = context();

@@ -20,7 +20,7 @@ pub(crate) struct Channels {
 pub(crate) struct Resource {
     /// `cudaResourceType`, which has the driver's numbers.
     pub(crate) kind: i32,
-    pub(crate) of: ResourceUnion,
+    pub(crate) details: ResourceUnion,
 }
 
 /// The union in `cudaResourceDesc`; `kind` selects the field.
@@ -28,14 +28,14 @@ pub(crate) struct Resource {
 #[derive(Clone, Copy)]
 pub(crate) union ResourceUnion {
     pub(crate) array: usize,
-    pub(crate) linear: Linear,
+    pub(crate) linear: LinearMemory,
     pub(crate) pitched: PitchedMemory,
 }
 
 /// Linear memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Linear {
+pub(crate) struct LinearMemory {
     pub(crate) address: usize,
     pub(crate) channels: Channels,
     pub(crate) bytes: usize,
@@ -108,6 +108,6 @@ pub(crate) struct DriverResource {
     pub(crate) kind: i32,
     /// Either the handle of an array; or an address, then the format and number of channels in one
     /// word, then the sizes.
-    pub(crate) of: [u64; 16],
+    pub(crate) details: [u64; 16],
     pub(crate) flags: u32,
 }

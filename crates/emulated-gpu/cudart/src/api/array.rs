@@ -5,11 +5,11 @@ use c_abi::{Code, export};
 use crate::abi::texture::{Channels, DriverArray};
 use crate::abi::{DriverCopy3D, DriverSide, Extent};
 use crate::channels;
-use crate::context::bind;
+use crate::context::bind_context;
 use crate::driver;
 use crate::ffi::{In, Out, Result, export_copies};
 
-use super::copy::{CopyKind, When, run};
+use super::copy::{CopyKind, CopyOrder, run};
 
 /// `CU_MEMORYTYPE_ARRAY`
 pub(super) const ARRAY: i32 = 3;
@@ -35,13 +35,13 @@ unsafe fn description(
     extent: Extent,
     flags: u32,
 ) -> Result<DriverArray> {
-    bind()?;
+    bind_context()?;
     out.require_as("array")?;
     let (format, channels) = channels::format(channels.get_as("desc")?)?;
     Ok(DriverArray { extent, format, channels, flags })
 }
 
-unsafe fn make(
+unsafe fn create_array(
     out: Out<'_, usize>,
     channels: In<'_, Channels>,
     extent: Extent,
@@ -62,8 +62,13 @@ fn in_memory(kind: i32, address: usize, pitch: usize) -> DriverSide {
 }
 
 /// Copies a rectangle; `size` is in bytes and rows.
-unsafe fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when: When) -> Result {
-    bind()?;
+unsafe fn rectangle(
+    from: DriverSide,
+    to: DriverSide,
+    size: (usize, usize),
+    order: CopyOrder,
+) -> Result {
+    bind_context()?;
     let (width, height) = size;
     for side in [from, to] {
         if side.kind != ARRAY && height > 1 && side.pitch < width {
@@ -71,7 +76,7 @@ unsafe fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when
                 .because(format!("the rows have {width} bytes, but the pitch is {}", side.pitch)));
         }
     }
-    run(&DriverCopy3D { from, to, width, height, depth: 1 }, when)
+    run(&DriverCopy3D { from, to, width, height, depth: 1 }, order)
 }
 
 /// Converts a number of bytes, starting at byte `x` of row `y`, to a width and a number of rows: part of one row, or
@@ -94,20 +99,20 @@ unsafe fn into_array(
     (to, at): (usize, (usize, usize)),
     (from, pitch): (usize, usize),
     size: (usize, usize),
-    (kind, when): (i32, When),
+    (kind, order): (i32, CopyOrder),
 ) -> Result {
-    let (from_kind, _) = CopyKind::from_number(kind)?.sides();
-    rectangle(in_memory(from_kind, from, pitch), in_array(to, at), size, when)
+    let (from_kind, _) = CopyKind::from_number(kind)?.memory_types();
+    rectangle(in_memory(from_kind, from, pitch), in_array(to, at), size, order)
 }
 
 unsafe fn out_of_array(
     (to, pitch): (usize, usize),
     (from, at): (usize, (usize, usize)),
     size: (usize, usize),
-    (kind, when): (i32, When),
+    (kind, order): (i32, CopyOrder),
 ) -> Result {
-    let (_, to_kind) = CopyKind::from_number(kind)?.sides();
-    rectangle(in_array(from, at), in_memory(to_kind, to, pitch), size, when)
+    let (_, to_kind) = CopyKind::from_number(kind)?.memory_types();
+    rectangle(in_array(from, at), in_memory(to_kind, to, pitch), size, order)
 }
 
 export! {
@@ -115,17 +120,17 @@ export! {
     fn cudaMallocArray(
         out: Out<'_, usize>, channels: In<'_, Channels>, width: usize, height: usize, flags: u32
     ) {
-        make(out, channels, Extent { width, height, depth: 0 }, flags)
+        create_array(out, channels, Extent { width, height, depth: 0 }, flags)
     }
 
     /// Creates an array of three dimensions or with layers.
     fn cudaMalloc3DArray(out: Out<'_, usize>, channels: In<'_, Channels>, extent: Extent, flags: u32) {
-        make(out, channels, extent, flags)
+        create_array(out, channels, extent, flags)
     }
 
     /// Frees an array; null is a no-op.
     fn cudaFreeArray(array: usize) {
-        bind()?;
+        bind_context()?;
         if array == 0 { Ok(()) } else { driver::cuArrayDestroy(array) }
     }
 
@@ -139,20 +144,20 @@ export! {
 
     /// Returns the array of a level.
     fn cudaGetMipmappedArrayLevel(out: Out<'_, usize>, mipmap: usize, level: u32) {
-        bind()?;
+        bind_context()?;
         out.require_as("levelArray")?;
         driver::cuMipmappedArrayGetLevel(out.address(), mipmap, level)
     }
 
     /// Frees a mipmapped array and its levels; null is a no-op.
     fn cudaFreeMipmappedArray(mipmap: usize) {
-        bind()?;
+        bind_context()?;
         if mipmap == 0 { Ok(()) } else { driver::cuMipmappedArrayDestroy(mipmap) }
     }
 
     /// Returns the format, extent and flags of an array.
     fn cudaArrayGetInfo(channels: Out<'_, Channels>, extent: Out<'_, Extent>, flags: Out<'_, u32>, array: usize) {
-        bind()?;
+        bind_context()?;
         let found = describe(array)?;
         channels.set_if_wanted(channels::from_format(found.format, found.channels));
         extent.set_if_wanted(found.extent);
@@ -162,7 +167,7 @@ export! {
 
     /// Returns the texel format of an array.
     fn cudaGetChannelDesc(out: Out<'_, Channels>, array: usize) {
-        bind()?;
+        bind_context()?;
         out.require_as("desc")?;
         let found = describe(array)?;
         out.set_as(channels::from_format(found.format, found.channels), "desc")
@@ -172,7 +177,7 @@ export! {
     fn cudaDeviceGetTexture1DLinearMaxWidth(
         out: Out<'_, usize>, channels: In<'_, Channels>, device: i32
     ) {
-        bind()?;
+        bind_context()?;
         out.require_as("maxWidthInElements")?;
         let (format, channels) = channels::format(channels.get_as("fmtDesc")?)?;
         driver::cuDeviceGetTexture1DLinearMaxWidth(out.address(), format, channels, device)
@@ -185,40 +190,40 @@ export! {
     ) {
         CopyKind::from_number(kind)?;
         let (from, to) = (in_array(from, (from_x, from_y)), in_array(to, (to_x, to_y)));
-        rectangle(from, to, (width, height), When::Now)
+        rectangle(from, to, (width, height), CopyOrder::Now)
     }
 }
 
 export_copies! {
     /// Copies rows into an array.
     fn cudaMemcpy2DToArray, cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz(
-        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize, kind: i32; when
+        to: usize, x: usize, y: usize, from: usize, pitch: usize, width: usize, height: usize, kind: i32; order
     ) {
-        into_array((to, (x, y)), (from, pitch), (width, height), (kind, when))
+        into_array((to, (x, y)), (from, pitch), (width, height), (kind, order))
     }
 
     /// Copies rows out of an array.
     fn cudaMemcpy2DFromArray, cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz(
-        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize, kind: i32; when
+        to: usize, pitch: usize, from: usize, x: usize, y: usize, width: usize, height: usize, kind: i32; order
     ) {
-        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, when))
+        out_of_array((to, pitch), (from, (x, y)), (width, height), (kind, order))
     }
 
     /// Copies bytes into consecutive rows of an array.
     fn cudaMemcpyToArray, cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz(
-        to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32; when
+        to: usize, x: usize, y: usize, from: usize, bytes: usize, kind: i32; order
     ) {
-        bind()?;
+        bind_context()?;
         let size = row_range(to, (x, y), bytes)?;
-        into_array((to, (x, y)), (from, size.0), size, (kind, when))
+        into_array((to, (x, y)), (from, size.0), size, (kind, order))
     }
 
     /// Copies bytes out of consecutive rows of an array.
     fn cudaMemcpyFromArray, cudaMemcpyFromArrayAsync / cudaMemcpyFromArrayAsync_ptsz(
-        to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32; when
+        to: usize, from: usize, x: usize, y: usize, bytes: usize, kind: i32; order
     ) {
-        bind()?;
+        bind_context()?;
         let size = row_range(from, (x, y), bytes)?;
-        out_of_array((to, size.0), (from, (x, y)), size, (kind, when))
+        out_of_array((to, size.0), (from, (x, y)), size, (kind, order))
     }
 }

@@ -2,8 +2,8 @@
 
 use c_abi::{Code, export, fail_if};
 
-use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, per_thread};
-use crate::context::{bind, primary};
+use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, PitchedPointer, per_thread};
+use crate::context::{bind_context, primary};
 use crate::driver;
 use crate::ffi::{In, Result, export_copies};
 
@@ -34,51 +34,59 @@ impl CopyKind {
     }
 
     /// The driver's memory types of source and destination.
-    pub(super) fn sides(self) -> (i32, i32) {
+    pub(super) fn memory_types(self) -> (i32, i32) {
         const HOST: i32 = 1;
         const DEVICE: i32 = 2;
-        const EITHER: i32 = 4;
+        const ANY_MEMORY: i32 = 4;
         match self {
             Self::HostToHost => (HOST, HOST),
             Self::HostToDevice => (HOST, DEVICE),
             Self::DeviceToHost => (DEVICE, HOST),
             Self::DeviceToDevice => (DEVICE, DEVICE),
-            Self::Default => (EITHER, EITHER),
+            Self::Default => (ANY_MEMORY, ANY_MEMORY),
         }
     }
 }
 
 /// When a copy takes place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum When {
+pub(crate) enum CopyOrder {
     /// The copy is complete before the call returns.
     Now,
     /// The copy takes place in the order of this stream.
-    In(usize),
+    InStream(usize),
 }
 
 /// Copies a contiguous range.
-pub(super) unsafe fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
-    bind()?;
+pub(super) unsafe fn copy(
+    to: usize,
+    from: usize,
+    bytes: usize,
+    kind: i32,
+    order: CopyOrder,
+) -> Result {
+    bind_context()?;
     let kind = CopyKind::from_number(kind)?;
     if bytes == 0 {
         return Ok(());
     }
-    match (kind, when) {
-        (CopyKind::HostToDevice, When::Now) => driver::cuMemcpyHtoD_v2(to, from, bytes),
-        (CopyKind::DeviceToHost, When::Now) => driver::cuMemcpyDtoH_v2(to, from, bytes),
-        (CopyKind::DeviceToDevice, When::Now) => driver::cuMemcpyDtoD_v2(to, from, bytes),
-        (CopyKind::HostToHost | CopyKind::Default, When::Now) => driver::cuMemcpy(to, from, bytes),
-        (CopyKind::HostToDevice, When::In(stream)) => {
+    match (kind, order) {
+        (CopyKind::HostToDevice, CopyOrder::Now) => driver::cuMemcpyHtoD_v2(to, from, bytes),
+        (CopyKind::DeviceToHost, CopyOrder::Now) => driver::cuMemcpyDtoH_v2(to, from, bytes),
+        (CopyKind::DeviceToDevice, CopyOrder::Now) => driver::cuMemcpyDtoD_v2(to, from, bytes),
+        (CopyKind::HostToHost | CopyKind::Default, CopyOrder::Now) => {
+            driver::cuMemcpy(to, from, bytes)
+        }
+        (CopyKind::HostToDevice, CopyOrder::InStream(stream)) => {
             driver::cuMemcpyHtoDAsync_v2(to, from, bytes, stream)
         }
-        (CopyKind::DeviceToHost, When::In(stream)) => {
+        (CopyKind::DeviceToHost, CopyOrder::InStream(stream)) => {
             driver::cuMemcpyDtoHAsync_v2(to, from, bytes, stream)
         }
-        (CopyKind::DeviceToDevice, When::In(stream)) => {
+        (CopyKind::DeviceToDevice, CopyOrder::InStream(stream)) => {
             driver::cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
         }
-        (CopyKind::HostToHost | CopyKind::Default, When::In(stream)) => {
+        (CopyKind::HostToHost | CopyKind::Default, CopyOrder::InStream(stream)) => {
             driver::cuMemcpyAsync(to, from, bytes, stream)
         }
     }
@@ -87,7 +95,7 @@ pub(super) unsafe fn copy(to: usize, from: usize, bytes: usize, kind: i32, when:
 /// The driver's description of a copy in three dimensions. If an array takes part, the runtime counts widths and x
 /// offsets in texels of the array, the driver in bytes.
 pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
-    let (from, to) = CopyKind::from_number(copy.kind)?.sides();
+    let (from, to) = CopyKind::from_number(copy.kind)?.memory_types();
     let arrays = [copy.from_array, copy.to_array];
     let texel = match arrays.into_iter().find(|&array| array != 0) {
         Some(array) => texel(array)?,
@@ -96,7 +104,7 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
     let too_large = || Code::INVALID_VALUE.because("the extent is too large");
     let width = copy.extent.width.checked_mul(texel).ok_or_else(too_large)?;
     let Extent { height, depth, .. } = copy.extent;
-    let side = |kind: i32, part: Pitched, array: usize, at: Extent| {
+    let side = |kind: i32, part: PitchedPointer, array: usize, at: Extent| {
         let (y, z) = (at.height, at.depth);
         if array != 0 {
             let x = at.width.checked_mul(texel).ok_or_else(too_large)?;
@@ -116,24 +124,24 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
 }
 
 /// Runs a copy through the driver; an empty copy is a no-op.
-pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
+pub(super) unsafe fn run(copy: &DriverCopy3D, order: CopyOrder) -> Result {
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
     }
     let at = std::ptr::from_ref(copy) as usize;
-    match when {
-        When::Now => driver::cuMemcpy3D_v2(at),
-        When::In(stream) => driver::cuMemcpy3DAsync_v2(at, stream),
+    match order {
+        CopyOrder::Now => driver::cuMemcpy3D_v2(at),
+        CopyOrder::InStream(stream) => driver::cuMemcpy3DAsync_v2(at, stream),
     }
 }
 
-unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
-    bind()?;
+unsafe fn fill_3d(part: PitchedPointer, value: i32, extent: Extent, order: CopyOrder) -> Result {
+    bind_context()?;
     let Extent { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {
         return Ok(());
     }
-    let Pitched { address, pitch, height: rows, .. } = part;
+    let PitchedPointer { address, pitch, height: rows, .. } = part;
     let invalid = |why: &str| Code::INVALID_VALUE.because(why);
     if depth > 1 && rows < height {
         return Err(invalid(&format!(
@@ -150,11 +158,11 @@ unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Resu
     };
     let end = reach().ok_or_else(|| invalid("the extent ends beyond the address space"))?;
     if depth == 1 || rows == height {
-        return fill_2d(address, pitch, value, (width, height * depth), when);
+        return fill_2d(address, pitch, value, (width, height * depth), order);
     }
     check_writable(address, end)?;
     for z in 0..depth {
-        fill_2d(address + pitch * rows * z, pitch, value, (width, height), when)?;
+        fill_2d(address + pitch * rows * z, pitch, value, (width, height), order)?;
     }
     Ok(())
 }
@@ -188,87 +196,89 @@ unsafe fn fill_2d(
     pitch: usize,
     value: i32,
     (width, height): (usize, usize),
-    when: When,
+    order: CopyOrder,
 ) -> Result {
     // Like C's `memset`, uses the lowest byte of the value.
     let byte = value as u8;
-    match when {
-        When::Now => driver::cuMemsetD2D8_v2(at, pitch, byte, width, height),
-        When::In(stream) => driver::cuMemsetD2D8Async(at, pitch, byte, width, height, stream),
+    match order {
+        CopyOrder::Now => driver::cuMemsetD2D8_v2(at, pitch, byte, width, height),
+        CopyOrder::InStream(stream) => {
+            driver::cuMemsetD2D8Async(at, pitch, byte, width, height, stream)
+        }
     }
 }
 
 export! {
     /// [`cudaMemcpy`] on the per-thread default stream.
     fn cudaMemcpy_ptds(to: usize, from: usize, bytes: usize, kind: i32) {
-        copy(to, from, bytes, kind, When::In(per_thread(0)))?;
+        copy(to, from, bytes, kind, CopyOrder::InStream(per_thread(0)))?;
         driver::cuStreamSynchronize(per_thread(0))
     }
 
     /// [`cudaMemset`] on the per-thread default stream.
     fn cudaMemset_ptds(at: usize, value: i32, bytes: usize) {
-        bind()?;
+        bind_context()?;
         driver::cuMemsetD8Async(at, value as u8, bytes, per_thread(0))
     }
 }
 
 export_copies! {
     /// Copies a range.
-    fn cudaMemcpy, cudaMemcpyAsync / cudaMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, kind: i32; when) {
-        copy(to, from, bytes, kind, when)
+    fn cudaMemcpy, cudaMemcpyAsync / cudaMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, kind: i32; order) {
+        copy(to, from, bytes, kind, order)
     }
 
     /// Copies a range from one device's memory to another's.
     fn cudaMemcpyPeer, cudaMemcpyPeerAsync / cudaMemcpyPeerAsync_ptsz(
-        to: usize, to_device: i32, from: usize, from_device: i32, bytes: usize; when
+        to: usize, to_device: i32, from: usize, from_device: i32, bytes: usize; order
     ) {
-        bind()?;
+        bind_context()?;
         let (to_context, from_context) = (primary(to_device)?, primary(from_device)?);
-        match when {
-            When::Now => driver::cuMemcpyPeer(to, to_context, from, from_context, bytes),
-            When::In(stream) => driver::cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream),
+        match order {
+            CopyOrder::Now => driver::cuMemcpyPeer(to, to_context, from, from_context, bytes),
+            CopyOrder::InStream(stream) => driver::cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream),
         }
     }
 
     /// Copies rows of a pitched range.
     fn cudaMemcpy2D, cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz(
-        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize, kind: i32; when
+        to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize, kind: i32; order
     ) {
         let pitches = to_pitch.min(from_pitch);
         fail_if!(width > pitches, INVALID_PITCH, "the rows have {width} bytes, but the pitch is {pitches}");
-        bind()?;
-        let part = |address, pitch| Pitched { address, pitch, width, height };
-        let (from, to) = (part(from, from_pitch), part(to, to_pitch));
+        bind_context()?;
+        let pitched = |address, pitch| PitchedPointer { address, pitch, width, height };
+        let (from, to) = (pitched(from, from_pitch), pitched(to, to_pitch));
         let extent = Extent { width, height, depth: 1 };
-        run(&driver_copy(&Copy3D { from, to, extent, kind, ..Copy3D::default() })?, when)
+        run(&driver_copy(&Copy3D { from, to, extent, kind, ..Copy3D::default() })?, order)
     }
 
     /// Copies a three-dimensional extent.
-    fn cudaMemcpy3D, cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(parameters: In<'_, Copy3D>; when) {
+    fn cudaMemcpy3D, cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(parameters: In<'_, Copy3D>; order) {
         let parameters = parameters.get_as("p")?;
-        bind()?;
-        run(&driver_copy(&parameters)?, when)
+        bind_context()?;
+        run(&driver_copy(&parameters)?, order)
     }
 
     /// Fills a range with a byte.
-    fn cudaMemset, cudaMemsetAsync / cudaMemsetAsync_ptsz(at: usize, value: i32, bytes: usize; when) {
-        bind()?;
-        match when {
-            When::Now => driver::cuMemsetD8_v2(at, value as u8, bytes),
-            When::In(stream) => driver::cuMemsetD8Async(at, value as u8, bytes, stream),
+    fn cudaMemset, cudaMemsetAsync / cudaMemsetAsync_ptsz(at: usize, value: i32, bytes: usize; order) {
+        bind_context()?;
+        match order {
+            CopyOrder::Now => driver::cuMemsetD8_v2(at, value as u8, bytes),
+            CopyOrder::InStream(stream) => driver::cuMemsetD8Async(at, value as u8, bytes, stream),
         }
     }
 
     /// Fills rows with a byte.
     fn cudaMemset2D, cudaMemset2DAsync / cudaMemset2DAsync_ptsz(
-        at: usize, pitch: usize, value: i32, width: usize, height: usize; when
+        at: usize, pitch: usize, value: i32, width: usize, height: usize; order
     ) {
-        bind()?;
-        fill_2d(at, pitch, value, (width, height), when)
+        bind_context()?;
+        fill_2d(at, pitch, value, (width, height), order)
     }
 
     /// Fills a three-dimensional extent with a byte.
-    fn cudaMemset3D, cudaMemset3DAsync / cudaMemset3DAsync_ptsz(at: Pitched, value: i32, extent: Extent; when) {
-        fill_3d(at, value, extent, when)
+    fn cudaMemset3D, cudaMemset3DAsync / cudaMemset3DAsync_ptsz(at: PitchedPointer, value: i32, extent: Extent; order) {
+        fill_3d(at, value, extent, order)
     }
 }

@@ -2,7 +2,9 @@
 
 use c_abi::{Code, export};
 
-use crate::context::{bind, count, device, primary, reset, set_device, start};
+use crate::context::{
+    bind_context, device, device_count, primary, reset, set_device, start_driver,
+};
 use crate::driver;
 use crate::ffi::{In, Out};
 
@@ -12,7 +14,7 @@ const FLAGS_ARE_VALID: u32 = 1;
 export! {
     /// Returns the number of devices.
     fn cudaGetDeviceCount(out: Out<'_, i32>) {
-        out.set_as(count()?, "count")
+        out.set_as(device_count()?, "count")
     }
 
     /// Sets the calling thread's current device.
@@ -30,7 +32,7 @@ export! {
         match flags {
             0 => {}
             FLAGS_ARE_VALID => {
-                start()?;
+                start_driver()?;
                 driver::cuDevicePrimaryCtxSetFlags_v2(number, device_flags)?;
             }
             _ => return Err(Code::INVALID_VALUE.because(format!("flags is {flags:#x}"))),
@@ -65,13 +67,13 @@ export! {
 
     /// Gives the current device access to another device's memory.
     fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) {
-        bind()?;
+        bind_context()?;
         driver::cuCtxEnablePeerAccess(primary(peer)?, flags)
     }
 
     /// Removes this access.
     fn cudaDeviceDisablePeerAccess(peer: i32) {
-        bind()?;
+        bind_context()?;
         driver::cuCtxDisablePeerAccess(primary(peer)?)
     }
 }

@@ -2,7 +2,7 @@
 //! and handles are forwarded as plain integers. Functions with the same arguments share a row: variants in which
 //! stream 0 is the per-thread default stream, and later versions under a second name.
 
-use crate::context::{bind, start};
+use crate::context::{bind_context, start_driver};
 use crate::ffi::forward;
 
 /// `cudaIpcMemHandle_t` and `cudaIpcEventHandle_t`, which are the driver's structures.
@@ -12,7 +12,7 @@ pub(crate) struct InterprocessHandle([u8; 64]);
 
 // Device queries, which need no context.
 forward! {
-    start:
+    start_driver:
     cudaDeviceGetAttribute = cuDeviceGetAttribute(out: usize, which: i32, device: i32);
     cudaDeviceGetPCIBusId = cuDeviceGetPCIBusId(text: usize, len: i32, device: i32);
     cudaDeviceGetByPCIBusId = cuDeviceGetByPCIBusId(out: usize, text: usize);
@@ -25,7 +25,7 @@ forward! {
 }
 
 forward! {
-    bind:
+    bind_context:
     // The current device.
     cudaDeviceSynchronize = cuCtxSynchronize, cudaThreadSynchronize = cuCtxSynchronize();
     cudaDeviceSetLimit = cuCtxSetLimit(limit: i32, value: usize);

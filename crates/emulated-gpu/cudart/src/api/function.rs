@@ -4,7 +4,7 @@ use c_abi::{Code, export, fail_if};
 
 use crate::abi::{FunctionAttributes, LaunchConfig};
 use crate::api::launch::{driver_config, kernel_error};
-use crate::context::bind;
+use crate::context::bind_context;
 use crate::driver;
 use crate::ffi::{In, Out, Result};
 use crate::registry::{is_kernel, kernel};
@@ -14,7 +14,7 @@ const NUMBERS: [i32; 13] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14];
 
 /// The driver's handle of a kernel.
 fn find(function: usize) -> Result<usize> {
-    bind()?;
+    bind_context()?;
     fail_if!(function == 0, INVALID_DEVICE_FUNCTION, "func is null");
     kernel(function)
 }
@@ -92,7 +92,7 @@ export! {
 
     /// Returns the driver's kernel handle.
     fn cudaGetKernel(out: Out<'_, usize>, function: usize) {
-        bind()?;
+        bind_context()?;
         fail_if!(!is_kernel(function), INVALID_DEVICE_FUNCTION, "no kernel is registered at this address");
         out.set_as(kernel(function)?, "kernel")
     }

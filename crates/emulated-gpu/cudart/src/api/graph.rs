@@ -3,25 +3,25 @@
 
 use c_abi::export;
 
-use crate::abi::{Copy3D, Extent, KernelNode, Pitched};
+use crate::abi::{Copy3D, Extent, KernelNode, PitchedPointer};
 use crate::api::copy::driver_copy;
-use crate::context::{bind, current};
+use crate::context::{bind_context, current};
 use crate::driver;
 use crate::ffi::{In, Result};
 use crate::registry::kernel;
 
 /// Replaces the kernel in the parameters by the driver's handle.
-unsafe fn node(parameters: In<'_, KernelNode>) -> Result<KernelNode> {
-    bind()?;
+unsafe fn driver_kernel_node(parameters: In<'_, KernelNode>) -> Result<KernelNode> {
+    bind_context()?;
     let node = parameters.get_as("pNodeParams")?;
     Ok(KernelNode { function: kernel(node.function)?, ..node })
 }
 
 /// Describes the copy of a contiguous range as a three-dimensional copy.
 fn linear(to: usize, from: usize, bytes: usize, kind: i32) -> Copy3D {
-    let part = |address| Pitched { address, pitch: bytes, width: bytes, height: 1 };
+    let pitched = |address| PitchedPointer { address, pitch: bytes, width: bytes, height: 1 };
     let extent = Extent { width: bytes, height: 1, depth: 1 };
-    Copy3D { from: part(from), to: part(to), extent, kind, ..Copy3D::default() }
+    Copy3D { from: pitched(from), to: pitched(to), extent, kind, ..Copy3D::default() }
 }
 
 unsafe fn add_copy(out: usize, graph: usize, before: usize, count: usize, copy: &Copy3D) -> Result {
@@ -32,13 +32,13 @@ unsafe fn add_copy(out: usize, graph: usize, before: usize, count: usize, copy: 
 export! {
     /// Creates a stream.
     fn cudaStreamCreate(out: usize) {
-        bind()?;
+        bind_context()?;
         driver::cuStreamCreate(out, 0)
     }
 
     /// Creates an event.
     fn cudaEventCreate(out: usize) {
-        bind()?;
+        bind_context()?;
         driver::cuEventCreate(out, 0)
     }
 
@@ -46,19 +46,19 @@ export! {
     fn cudaGraphAddKernelNode(
         out: usize, graph: usize, before: usize, count: usize, parameters: In<'_, KernelNode>
     ) {
-        let node = node(parameters)?;
+        let node = driver_kernel_node(parameters)?;
         driver::cuGraphAddKernelNode(out, graph, before, count, &raw const node as usize)
     }
 
     /// Sets the parameters of a kernel node.
     fn cudaGraphKernelNodeSetParams(at: usize, parameters: In<'_, KernelNode>) {
-        let node = node(parameters)?;
+        let node = driver_kernel_node(parameters)?;
         driver::cuGraphKernelNodeSetParams(at, &raw const node as usize)
     }
 
     /// Sets the parameters of a kernel node in an instantiated graph.
     fn cudaGraphExecKernelNodeSetParams(exec: usize, at: usize, parameters: In<'_, KernelNode>) {
-        let node = node(parameters)?;
+        let node = driver_kernel_node(parameters)?;
         driver::cuGraphExecKernelNodeSetParams(exec, at, &raw const node as usize)
     }
 
@@ -79,14 +79,14 @@ export! {
 
     /// Sets the parameters of a copy node.
     fn cudaGraphMemcpyNodeSetParams(at: usize, copy: In<'_, Copy3D>) {
-        bind()?;
+        bind_context()?;
         let copy = driver_copy(&copy.get_as("pNodeParams")?)?;
         driver::cuGraphMemcpyNodeSetParams(at, &raw const copy as usize)
     }
 
     /// The same for a contiguous range.
     fn cudaGraphMemcpyNodeSetParams1D(at: usize, to: usize, from: usize, bytes: usize, kind: i32) {
-        bind()?;
+        bind_context()?;
         let copy = driver_copy(&linear(to, from, bytes, kind))?;
         driver::cuGraphMemcpyNodeSetParams(at, &raw const copy as usize)
     }

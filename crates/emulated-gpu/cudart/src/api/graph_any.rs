@@ -42,7 +42,7 @@ struct DriverCopyNode {
 }
 
 /// Stores a structure at the start of the union.
-fn union_of<T: Copy>(value: T) -> [usize; UNION_WORDS] {
+fn to_union<T: Copy>(value: T) -> [usize; UNION_WORDS] {
     const { assert!(size_of::<T>() <= size_of::<[usize; UNION_WORDS]>()) };
     let mut words = [0; UNION_WORDS];
     // SAFETY: the assertion ensures that the structure fits, and every bit pattern is a valid word.
@@ -62,12 +62,12 @@ unsafe fn with_driver_parameters(
     let converted = match node.node_type {
         0 => {
             let kernel_node = node.parameters.as_ptr().cast::<KernelNode>().read_unaligned();
-            union_of(KernelNode { function: kernel(kernel_node.function)?, ..kernel_node })
+            to_union(KernelNode { function: kernel(kernel_node.function)?, ..kernel_node })
         }
         1 => {
             let copy_node = node.parameters.as_ptr().cast::<CopyNode>().read_unaligned();
             let CopyNode { flags, reserved: [reserved, ..], copy } = copy_node;
-            union_of(DriverCopyNode { flags, reserved, context, copy: driver_copy(&copy)? })
+            to_union(DriverCopyNode { flags, reserved, context, copy: driver_copy(&copy)? })
         }
         _ => return call(parameters.address()),
     };

@@ -3,7 +3,7 @@
 use c_abi::{Code, export};
 
 use crate::abi::{Dim3, DriverLaunchConfig, LaunchConfig, per_thread};
-use crate::context::{bind, device};
+use crate::context::{bind_context, device};
 use crate::driver;
 use crate::ffi::{In, Result, export_on_stream};
 use crate::registry::kernel;
@@ -16,7 +16,7 @@ const GRID: [i32; 3] = [5, 6, 7];
 
 /// Returns `cudaErrorInvalidConfiguration` for a grid or block beyond the device's limits. The driver would return
 /// another code.
-fn check(grid: Dim3, block: Dim3) -> Result {
+fn check_size(grid: Dim3, block: Dim3) -> Result {
     let device = device()?;
     let max = |which: i32| {
         let mut value = 0;
@@ -55,7 +55,7 @@ pub(super) fn kernel_error(done: Result) -> Result {
 
 /// Checks a launch configuration and converts it to the driver's.
 pub(super) fn driver_config(config: &LaunchConfig) -> Result<DriverLaunchConfig> {
-    check(config.grid, config.block)?;
+    check_size(config.grid, config.block)?;
     let shared = u32::try_from(config.shared).map_err(|_| {
         Code::INVALID_VALUE.because(format!("{} bytes of shared memory", config.shared))
     })?;
@@ -64,13 +64,13 @@ pub(super) fn driver_config(config: &LaunchConfig) -> Result<DriverLaunchConfig>
 }
 
 unsafe fn launch(config: &LaunchConfig, function: usize, arguments: usize) -> Result {
-    bind()?;
+    bind_context()?;
     let config = driver_config(config)?;
     let at = &raw const config as usize;
     kernel_error(driver::cuLaunchKernelEx(at, kernel(function)?, arguments, 0))
 }
 
-unsafe fn simple(
+unsafe fn launch_with_sizes(
     function: usize,
     (grid, block): (Dim3, Dim3),
     arguments: usize,
@@ -86,21 +86,21 @@ export_on_stream! {
     fn cudaLaunchKernel / cudaLaunchKernel_ptsz(
         function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
     ) {
-        simple(function, (grid, block), arguments, shared, stream)
+        launch_with_sizes(function, (grid, block), arguments, shared, stream)
     }
 
     /// Launches a kernel. nvcc's code for `<<<…>>>` calls this function.
     fn __cudaLaunchKernel / __cudaLaunchKernel_ptsz(
         function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
     ) {
-        simple(function, (grid, block), arguments, shared, stream)
+        launch_with_sizes(function, (grid, block), arguments, shared, stream)
     }
 
     /// Launches a kernel whose blocks can wait for each other.
     fn cudaLaunchCooperativeKernel / cudaLaunchCooperativeKernel_ptsz(
         function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
     ) {
-        bind()?;
+        bind_context()?;
         let config = LaunchConfig { grid, block, shared, stream, attributes: 0, count: 0 };
         let DriverLaunchConfig { grid, block, shared, stream, .. } = driver_config(&config)?;
         kernel_error(driver::cuLaunchCooperativeKernel(

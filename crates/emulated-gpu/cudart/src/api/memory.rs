@@ -2,16 +2,16 @@
 
 use c_abi::{Code, export};
 
-use crate::abi::{Extent, Pitched, PointerAttributes};
-use crate::context::bind;
+use crate::abi::{Extent, PitchedPointer, PointerAttributes};
+use crate::context::bind_context;
 use crate::driver;
 use crate::ffi::{Out, Result};
 
 /// Element size of the rows, which determines their alignment.
 const ELEMENT_BYTES: u32 = 4;
 
-fn pitched(width: usize, height: usize) -> Result<Pitched> {
-    let mut rows = Pitched { width, height, ..Pitched::default() };
+fn pitched(width: usize, height: usize) -> Result<PitchedPointer> {
+    let mut rows = PitchedPointer { width, height, ..PitchedPointer::default() };
     if width > 0 && height > 0 {
         let (address, pitch) = (&raw mut rows.address as usize, &raw mut rows.pitch as usize);
         // SAFETY: both are the addresses of fields of type `usize`.
@@ -57,7 +57,7 @@ fn describe(address: usize) -> PointerAttributes {
 export! {
     /// Allocates device memory; 0 bytes yield null.
     fn cudaMalloc(out: Out<'_, usize>, bytes: usize) {
-        bind()?;
+        bind_context()?;
         out.require_as("devPtr")?;
         if bytes == 0 {
             return out.set_as(0, "devPtr");
@@ -67,13 +67,13 @@ export! {
 
     /// Frees device memory; null is a no-op.
     fn cudaFree(address: usize) {
-        bind()?;
+        bind_context()?;
         if address == 0 { Ok(()) } else { driver::cuMemFree_v2(address) }
     }
 
     /// Allocates rows, each aligned for coalesced access.
     fn cudaMallocPitch(out: Out<'_, usize>, pitch: Out<'_, usize>, width: usize, height: usize) {
-        bind()?;
+        bind_context()?;
         out.require_as("devPtr")?;
         pitch.require_as("pitch")?;
         let made = pitched(width, height)?;
@@ -82,12 +82,12 @@ export! {
     }
 
     /// Allocates slices of rows, each row aligned for coalesced access.
-    fn cudaMalloc3D(out: Out<'_, Pitched>, extent: Extent) {
-        bind()?;
+    fn cudaMalloc3D(out: Out<'_, PitchedPointer>, extent: Extent) {
+        bind_context()?;
         out.require_as("pitchedDevPtr")?;
         let rows = extent.height.checked_mul(extent.depth);
         let rows = rows.ok_or_else(|| Code::INVALID_VALUE.because("the extent is too large"))?;
-        out.set_as(Pitched { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
+        out.set_as(PitchedPointer { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
     }
 
     /// Allocates page-locked host memory that the device can access.
@@ -102,13 +102,13 @@ export! {
 
     /// Frees page-locked memory; null is a no-op.
     fn cudaFreeHost(address: usize) {
-        bind()?;
+        bind_context()?;
         if address == 0 { Ok(()) } else { driver::cuMemFreeHost(address) }
     }
 
     /// Returns the type, device and pointers of an address.
     fn cudaPointerGetAttributes(out: Out<'_, PointerAttributes>, address: usize) {
-        bind()?;
+        bind_context()?;
         out.set_as(describe(address), "attributes")
     }
 }
@@ -116,7 +116,7 @@ export! {
 /// # Safety
 /// `out` must be null or a writable place of the program.
 unsafe fn host_alloc(out: Out<'_, usize>, bytes: usize, flags: u32) -> Result {
-    bind()?;
+    bind_context()?;
     out.require_as("ptr")?;
     if bytes == 0 {
         return out.set_as(0, "ptr");

@@ -3,13 +3,13 @@
 
 use c_abi::{Code, export};
 
-use crate::context::count;
+use crate::context::device_count;
 use crate::driver;
 use crate::ffi::{Out, Result};
 
 /// A group of consecutive fields. The numbers are driver device attributes.
 #[derive(Clone, Copy, Debug)]
-enum Fields {
+enum PropertyFields {
     /// `name`, `uuid`, `luid`, `luidDeviceNodeMask`, `totalGlobalMem`.
     Identity,
     /// An `int` for each attribute.
@@ -19,10 +19,10 @@ enum Fields {
     /// Zeroed `int`s, given their number.
     Zeros(usize),
 }
-use Fields::{Identity, Ints, Size, Zeros};
+use PropertyFields::{Identity, Ints, Size, Zeros};
 
 /// The layout of CUDA 12: 1032 bytes.
-const LAYOUT_12: &[Fields] = &[
+const LAYOUT_12: &[PropertyFields] = &[
     Identity,
     Size(8),
     Ints(&[12, 10]),
@@ -46,7 +46,7 @@ const LAYOUT_12: &[Fields] = &[
 ];
 
 /// The layout of CUDA 13: 1008 bytes.
-const LAYOUT_13: &[Fields] = &[
+const LAYOUT_13: &[PropertyFields] = &[
     Identity,
     Size(8),
     Ints(&[12, 10]),
@@ -96,8 +96,8 @@ fn identity(bytes: &mut Vec<u8>, device: i32) -> Result {
     Ok(())
 }
 
-fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
-    if !(0..count()?).contains(&device) {
+fn property_bytes(fields: &[PropertyFields], device: i32) -> Result<Vec<u8>> {
+    if !(0..device_count()?).contains(&device) {
         return Err(Code::INVALID_DEVICE.into());
     }
     let mut bytes = Vec::with_capacity(1032);
@@ -122,9 +122,9 @@ fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
 
 /// # Safety
 /// `out` must be null or have room for these fields.
-unsafe fn write(out: Out<'_, u8>, fields: &[Fields], device: i32) -> Result {
+unsafe fn write(out: Out<'_, u8>, fields: &[PropertyFields], device: i32) -> Result {
     out.require_as("prop")?;
-    out.set_list(&lay_out(fields, device)?)
+    out.set_list(&property_bytes(fields, device)?)
 }
 
 export! {

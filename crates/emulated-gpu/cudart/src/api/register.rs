@@ -93,8 +93,8 @@ pub(crate) unsafe extern "C" fn __cudaRegisterManagedVar(
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn __cudaInitModule(image: usize) -> c_char {
     let code = guard("__cudaInitModule", || {
-        context::bind()?;
-        registry::init_managed(image, context::count()?)
+        context::bind_context()?;
+        registry::init_managed(image, context::device_count()?)
     });
     c_char::from(code == Code::SUCCESS)
 }

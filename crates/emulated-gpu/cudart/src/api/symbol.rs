@@ -3,7 +3,7 @@
 use c_abi::{Code, export, fail_if};
 
 use crate::api::copy::copy;
-use crate::context::bind;
+use crate::context::bind_context;
 use crate::ffi::{Out, Result, export_copies};
 use crate::registry::variable;
 
@@ -12,8 +12,8 @@ const HOST_TO_DEVICE: i32 = 1;
 const DEVICE_TO_HOST: i32 = 2;
 
 /// The device address of a range in a variable.
-pub(super) fn part(symbol: usize, offset: usize, bytes: usize) -> Result<usize> {
-    bind()?;
+pub(super) fn variable_range(symbol: usize, offset: usize, bytes: usize) -> Result<usize> {
+    bind_context()?;
     let (address, size) = variable(symbol)?;
     match offset.checked_add(bytes) {
         Some(end) if end <= size => Ok(address + offset),
@@ -24,7 +24,7 @@ pub(super) fn part(symbol: usize, offset: usize, bytes: usize) -> Result<usize> 
 }
 
 /// Checks the direction of a copy to or from a variable; `wrong` is the opposite direction.
-fn check(kind: i32, wrong: i32) -> Result {
+fn check_direction(kind: i32, wrong: i32) -> Result {
     fail_if!(kind == 0 || kind == wrong, INVALID_DIRECTION, "kind is {kind}");
     Ok(())
 }
@@ -32,13 +32,13 @@ fn check(kind: i32, wrong: i32) -> Result {
 export! {
     /// Returns the address of a variable on the current device.
     fn cudaGetSymbolAddress(out: Out<'_, usize>, symbol: usize) {
-        bind()?;
+        bind_context()?;
         out.set_as(variable(symbol)?.0, "devPtr")
     }
 
     /// Returns the size of a variable in bytes.
     fn cudaGetSymbolSize(out: Out<'_, usize>, symbol: usize) {
-        bind()?;
+        bind_context()?;
         out.set_as(variable(symbol)?.1, "size")
     }
 }
@@ -46,17 +46,17 @@ export! {
 export_copies! {
     /// Copies to a variable.
     fn cudaMemcpyToSymbol, cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz(
-        symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32; when
+        symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32; order
     ) {
-        check(kind, DEVICE_TO_HOST)?;
-        copy(part(symbol, offset, bytes)?, from, bytes, kind, when)
+        check_direction(kind, DEVICE_TO_HOST)?;
+        copy(variable_range(symbol, offset, bytes)?, from, bytes, kind, order)
     }
 
     /// Copies from a variable.
     fn cudaMemcpyFromSymbol, cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz(
-        to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32; when
+        to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32; order
     ) {
-        check(kind, HOST_TO_DEVICE)?;
-        copy(to, part(symbol, offset, bytes)?, bytes, kind, when)
+        check_direction(kind, HOST_TO_DEVICE)?;
+        copy(to, variable_range(symbol, offset, bytes)?, bytes, kind, order)
     }
 }

@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use c_abi::{Code, export, fail_if};
 
 use crate::abi::texture::{
-    Channels, DriverResource, DriverTexture, DriverView, Linear, PitchedMemory, Resource,
+    Channels, DriverResource, DriverTexture, DriverView, LinearMemory, PitchedMemory, Resource,
     ResourceUnion, Texture, View,
 };
 use crate::channels;
-use crate::context::bind;
+use crate::context::bind_context;
 use crate::driver;
 use crate::ffi::{In, Out, Result};
 
@@ -48,11 +48,11 @@ fn driver_resource(resource: &Resource) -> Result<DriverResource> {
     let mut words = [0; 16];
     // SAFETY: every field of the union consists of plain numbers, and the program must initialise the whole union.
     let (array, linear, pitched) =
-        unsafe { (resource.of.array, resource.of.linear, resource.of.pitched) };
+        unsafe { (resource.details.array, resource.details.linear, resource.details.pitched) };
     match resource.kind {
         ARRAY | MIPMAPPED => words[0] = array as u64,
         LINEAR => {
-            let Linear { address, channels, bytes } = linear;
+            let LinearMemory { address, channels, bytes } = linear;
             words[..3].copy_from_slice(&[address as u64, packed_format(channels)?, bytes as u64]);
         }
         PITCHED => {
@@ -65,24 +65,24 @@ fn driver_resource(resource: &Resource) -> Result<DriverResource> {
             return Err(Code::INVALID_VALUE.because(format!("resource type {kind} is invalid")));
         }
     }
-    Ok(DriverResource { kind: resource.kind, of: words, flags: 0 })
+    Ok(DriverResource { kind: resource.kind, details: words, flags: 0 })
 }
 
 fn runtime_resource(driver: &DriverResource) -> Resource {
-    let [address, packed, first, second, third, ..] = driver.of;
+    let [address, packed, first, second, third, ..] = driver.details;
     let channels = channels::from_format(packed as u32, (packed >> 32) as u32);
     let address = address as usize;
     // The program may read the whole union, so its largest field is initialised first.
-    let mut of = ResourceUnion { pitched: PitchedMemory::default() };
+    let mut details = ResourceUnion { pitched: PitchedMemory::default() };
     match driver.kind {
-        LINEAR => of.linear = Linear { address, channels, bytes: first as usize },
+        LINEAR => details.linear = LinearMemory { address, channels, bytes: first as usize },
         PITCHED => {
             let [width, height, pitch] = [first, second, third].map(|size| size as usize);
-            of.pitched = PitchedMemory { address, channels, width, height, pitch };
+            details.pitched = PitchedMemory { address, channels, width, height, pitch };
         }
-        _ => of.array = address,
+        _ => details.array = address,
     }
-    Resource { kind: driver.kind, of }
+    Resource { kind: driver.kind, details }
 }
 
 /// The driver's texture flags.
@@ -135,7 +135,7 @@ export! {
     fn cudaCreateTextureObject(
         out: Out<'_, u64>, resource: In<'_, Resource>, texture: In<'_, Texture>, view: In<'_, View>
     ) {
-        bind()?;
+        bind_context()?;
         out.require_as("pTexObject")?;
         let resource = driver_resource(&resource.get_as("pResDesc")?)?;
         let texture = driver_texture(&texture.get_as("pTexDesc")?)?;
@@ -156,7 +156,7 @@ export! {
 
     /// Returns the resource description of a texture object.
     fn cudaGetTextureObjectResourceDesc(out: Out<'_, Resource>, texture: u64) {
-        bind()?;
+        bind_context()?;
         out.require_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuTexObjectGetResourceDesc(&raw mut found as usize, texture)?;
@@ -165,7 +165,7 @@ export! {
 
     /// Returns the texture description of a texture object.
     fn cudaGetTextureObjectTextureDesc(out: Out<'_, Texture>, texture: u64) {
-        bind()?;
+        bind_context()?;
         out.require_as("pTexDesc")?;
         let mut found = DriverTexture::default();
         driver::cuTexObjectGetTextureDesc(&raw mut found as usize, texture)?;
@@ -174,7 +174,7 @@ export! {
 
     /// Returns the resource view of a texture object.
     fn cudaGetTextureObjectResourceViewDesc(out: Out<'_, View>, texture: u64) {
-        bind()?;
+        bind_context()?;
         out.require_as("pResViewDesc")?;
         let mut found = DriverView::default();
         driver::cuTexObjectGetResourceViewDesc(&raw mut found as usize, texture)?;
@@ -183,7 +183,7 @@ export! {
 
     /// Creates a surface object, through which kernels read and write an array.
     fn cudaCreateSurfaceObject(out: Out<'_, u64>, resource: In<'_, Resource>) {
-        bind()?;
+        bind_context()?;
         out.require_as("pSurfObject")?;
         let resource = driver_resource(&resource.get_as("pResDesc")?)?;
         driver::cuSurfObjectCreate(out.address(), &raw const resource as usize)
@@ -191,7 +191,7 @@ export! {
 
     /// Returns the resource description of a surface object.
     fn cudaGetSurfaceObjectResourceDesc(out: Out<'_, Resource>, surface: u64) {
-        bind()?;
+        bind_context()?;
         out.require_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuSurfObjectGetResourceDesc(&raw mut found as usize, surface)?;

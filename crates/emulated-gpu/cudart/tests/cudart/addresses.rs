@@ -37,7 +37,7 @@ type Words<const N: usize> = [usize; N];
 fn invalid_3d_fills_write_nothing() {
     #[repr(C)]
     #[derive(Clone, Copy)]
-    struct Pitched(Words<4>);
+    struct PitchedPointer(Words<4>);
     #[repr(C)]
     #[derive(Clone, Copy)]
     struct Extent(Words<3>);
@@ -45,7 +45,7 @@ fn invalid_3d_fills_write_nothing() {
     let block = allocate(96);
     let fill = |[pitch, rows]: Words<2>, value: i32, extent| {
         rt!(cudaMemset3D(
-            Pitched([block, pitch, pitch, rows]) => Pitched, value => i32, Extent(extent) => Extent
+            PitchedPointer([block, pitch, pitch, rows]) => PitchedPointer, value => i32, Extent(extent) => Extent
         ))
     };
     ok!(cudaMemset(block => usize, 0 => i32, 96 => usize));

@@ -15,7 +15,7 @@ struct AnyNode {
 }
 
 /// PTX of a kernel `scale(condition, value)` that sets the value of a condition.
-const SET: &str = r"
+const SET_CONDITION: &str = r"
     .reg .b64 %c;
     .reg .b32 %v;
     ld.param.u64 %c, [p];
@@ -27,7 +27,7 @@ const SET: &str = r"
 
 fn condition_setter() -> Program {
     let declared = ".extern .func cudaGraphSetConditional(.param .b64 a, .param .b32 b);\n.visible";
-    register(fatbin(1, 80, ptx(SET).replacen(".visible", declared, 1).as_bytes()))
+    register(fatbin(1, 80, ptx(SET_CONDITION).replacen(".visible", declared, 1).as_bytes()))
 }
 
 fn node(node_type: u32, words: &[u64]) -> AnyNode {
@@ -39,7 +39,7 @@ fn node(node_type: u32, words: &[u64]) -> AnyNode {
 type Add = unsafe extern "C" fn(*mut usize, usize, *const usize, usize, usize, *mut AnyNode) -> u32;
 
 /// Adds a node that depends on others.
-fn add(graph: usize, after: &[usize], node: &mut AnyNode) -> usize {
+fn add_node(graph: usize, after: &[usize], node: &mut AnyNode) -> usize {
     // The function with edge data has the suffix `_v2` in CUDA 12; CUDA 13 has no other.
     let is_cuda_13 = nvidia_runtime().is_some_and(|path| path.to_string_lossy().ends_with(".13"));
     let add: Add = symbol(if is_cuda_13 { "cudaGraphAddNode" } else { "cudaGraphAddNode_v2" });
@@ -55,7 +55,7 @@ fn kernel(graph: usize, after: &[usize], function: usize, (p, n): (u64, u32)) ->
     let arguments = [&raw const p as u64, &raw const n as u64];
     let one = 1u64 << 32 | 1;
     let words = [function as u64, one, one, one, 0, arguments.as_ptr() as u64];
-    add(graph, after, &mut node(0, &words))
+    add_node(graph, after, &mut node(0, &words))
 }
 
 #[test]
@@ -72,10 +72,10 @@ fn conditional_nodes_select_and_repeat_bodies() {
     copy[6..10].copy_from_slice(&[source as u64, 4, 4, 1]);
     copy[14..18].copy_from_slice(&[data as u64, 4, 4, 1]);
     copy[18..22].copy_from_slice(&[4, 1, 1, 3]);
-    let first = add(graph, &[], &mut node(1, &copy));
+    let first = add_node(graph, &[], &mut node(1, &copy));
     // A switch node with three bodies.
     let mut switch = node(13, &[condition, 3 << 32 | 2]);
-    let chosen = add(graph, &[first], &mut switch);
+    let chosen = add_node(graph, &[first], &mut switch);
     let bodies = switch.words[2] as *const usize;
     // SAFETY: the runtime's list of three graphs, which is valid as long as the node.
     let body = unsafe { *bodies.add(2) };
@@ -88,7 +88,7 @@ fn conditional_nodes_select_and_repeat_bodies() {
     let repeat_condition =
         output!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
     let mut repeat = node(13, &[repeat_condition, 1 << 32 | 1]);
-    add(graph, &[chosen], &mut repeat);
+    add_node(graph, &[chosen], &mut repeat);
     // SAFETY: the runtime's list of one graph, which is valid as long as the node.
     let body = unsafe { *(repeat.words[2] as *const usize) };
     let scaled = kernel(body, &[], program.scale, (data as u64, 1));

@@ -9,7 +9,7 @@ use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 
 use crate::support::{
-    PART, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
+    ROLE, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
     ranks, ranks_in_c,
 };
 
@@ -58,9 +58,9 @@ fn call_operation(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm
 #[test]
 fn deadlocks_are_reported_on_every_rank() {
     let test = "deadlocks::deadlocks_are_reported_on_every_rank";
-    if std::env::var_os(PART).is_some() {
+    if std::env::var_os(ROLE).is_some() {
         install();
-        let part = std::env::var(PART).unwrap();
+        let part = std::env::var(ROLE).unwrap();
         ranks(move |rank, stream, comm| call_operation(&part, rank, stream, comm));
         return;
     }

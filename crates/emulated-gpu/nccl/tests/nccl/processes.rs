@@ -12,7 +12,7 @@ use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, Id, ReduceOp, result, sys};
 
 use crate::support::{
-    PART, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
+    ROLE, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
     rank_data, ranks_in_c,
 };
 
@@ -64,7 +64,7 @@ fn join_as_process() -> (usize, Arc<CudaStream>, Result<Comm, result::NcclError>
 #[test]
 fn ranks_can_be_processes() {
     let test = "processes::ranks_can_be_processes";
-    if std::env::var_os(PART).is_none() {
+    if std::env::var_os(ROLE).is_none() {
         for child in processes(test, &["rank"; 3], "60") {
             let output = child.wait_with_output().unwrap();
             assert_passed(&output);
@@ -97,7 +97,7 @@ fn a_killed_rank_fails_the_others_even_if_its_child_lives() {
 }
 
 fn killed(test: &str, part: &str) {
-    if std::env::var_os(PART).is_none() {
+    if std::env::var_os(ROLE).is_none() {
         let mut children = processes(test, &["waits", part, "waits"], "60");
         // Rank 1 kills itself once all ranks have joined.
         assert!(!children.remove(1).wait().unwrap().success());
@@ -113,7 +113,7 @@ fn killed(test: &str, part: &str) {
     let mut place = stream.clone_htod(&[1.0f32]).unwrap();
     comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).unwrap();
     assert_eq!(stream.clone_dtoh(&place).unwrap(), [3.0]);
-    let part = std::env::var(PART).unwrap();
+    let part = std::env::var(ROLE).unwrap();
     // SAFETY: the child only makes calls that are allowed after a fork of a process with threads.
     if part == "forks" && unsafe { libc::fork() } == 0 {
         // SAFETY: as above; the child ends after half a minute.
@@ -145,7 +145,7 @@ fn shared_memory(id: &[u8]) -> PathBuf {
 #[test]
 fn a_rank_killed_while_waiting_leaves_no_shared_memory() {
     let test = "processes::a_rank_killed_while_waiting_leaves_no_shared_memory";
-    if std::env::var_os(PART).is_some() {
+    if std::env::var_os(ROLE).is_some() {
         let (_, stream, comm) = join_as_process();
         let mut place = stream.clone_htod(&[1.0f32]).unwrap();
         return comm.unwrap().all_reduce_in_place(&mut place, &ReduceOp::Sum).map(|_| ()).unwrap();
@@ -176,7 +176,7 @@ fn a_rank_killed_while_waiting_leaves_no_shared_memory() {
 #[test]
 fn a_rank_that_never_joins_fails_the_others() {
     let test = "processes::a_rank_that_never_joins_fails_the_others";
-    if std::env::var_os(PART).is_none() {
+    if std::env::var_os(ROLE).is_none() {
         for child in processes(test, &["waits"; 2], "2") {
             let output = child.wait_with_output().unwrap();
             assert_passed(&output);

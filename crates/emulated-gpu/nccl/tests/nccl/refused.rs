@@ -7,13 +7,13 @@ use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, n
 use cudarc::nccl::{ReduceOp, result, sys};
 
 use crate::support::{
-    PART, address, assert_passed, command, in_rank_process, install, join, printed, ranks,
+    ROLE, address, assert_passed, command, in_rank_process, install, join, printed, ranks,
 };
 
 #[test]
 fn mismatched_calls_are_an_error_on_every_rank() {
     let test = "refused::mismatched_calls_are_an_error_on_every_rank";
-    if std::env::var_os(PART).is_none() {
+    if std::env::var_os(ROLE).is_none() {
         // For each mismatch: the messages of a rank that finds it, from either side, and the text that
         // the messages of the other ranks must contain.
         for (part, found, expected) in [
@@ -54,7 +54,7 @@ fn mismatched_calls_are_an_error_on_every_rank() {
         return;
     }
     install();
-    let part = std::env::var(PART).unwrap();
+    let part = std::env::var(ROLE).unwrap();
     ranks(move |rank, stream, comm| {
         let (mut a, mut b) =
             (stream.alloc_zeros::<f32>(12).unwrap(), stream.alloc_zeros::<i32>(4).unwrap());

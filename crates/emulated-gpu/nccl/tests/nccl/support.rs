@@ -10,7 +10,7 @@ use cudarc::nccl::{Comm, Id, result, sys};
 use emulated_gpu_test_support::device;
 
 /// The environment variable that names the role of a test's process.
-pub(crate) const PART: &str = "EMULATED_NCCL_TEST_PART";
+pub(crate) const ROLE: &str = "EMULATED_NCCL_TEST_PART";
 
 /// Installs the libraries: from now on, `libcuda.so` and `libnccl.so` resolve to the emulated ones.
 pub(crate) fn install() {
@@ -22,7 +22,7 @@ pub(crate) fn install() {
 pub(crate) fn command(test: &str, part: &str, devices: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
-    command.env(PART, part).env("EMULATED_GPU_DEVICES", devices.to_string());
+    command.env(ROLE, part).env("EMULATED_GPU_DEVICES", devices.to_string());
     command.env("EMULATED_GPU_MEMORY", "256M").stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -50,7 +50,7 @@ pub(crate) use in_rank_process;
 
 /// Whether this process plays a role of the test. If not, starts one that does, with three devices.
 pub(crate) fn is_rank_process(test: &str) -> bool {
-    if std::env::var_os(PART).is_some() {
+    if std::env::var_os(ROLE).is_some() {
         install();
         return true;
     }

@@ -10,7 +10,7 @@ use crate::session::Handle;
 /// `nvmlFieldValue_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Field {
+pub(crate) struct FieldValue {
     which: c_uint,
     scope: c_uint,
     time: i64,
@@ -27,10 +27,10 @@ const UNSIGNED: c_uint = 1;
 
 /// # Safety
 /// The pointer must be null or lead to `count` fields.
-unsafe fn each(
+unsafe fn for_each_field(
     device: Handle,
     count: c_int,
-    fields: Out<'_, Field>,
+    fields: Out<'_, FieldValue>,
     status: impl Fn(c_uint) -> Status,
 ) -> Result {
     device.number()?;
@@ -40,23 +40,23 @@ unsafe fn each(
         let (place, field) = (fields.offset(index), fields.offset(index).get()?);
         let status = status(field.which) as c_uint;
         let (time, latency) = (0, 0);
-        place.set(Field { time, latency, kind: UNSIGNED, status, value: 0, ..field })?;
+        place.set(FieldValue { time, latency, kind: UNSIGNED, status, value: 0, ..field })?;
     }
     Ok(())
 }
 
 export! {
     /// Returns field values of a card. Only the number of its links, 0, is supported.
-    fn nvmlDeviceGetFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
+    fn nvmlDeviceGetFieldValues(device: Handle, count: c_int, fields: Out<'_, FieldValue>) {
         let status = |which| match which {
             LINKS => Status::Success,
             _ => Status::NotSupported,
         };
-        each(device, count, fields, status)
+        for_each_field(device, count, fields, status)
     }
 
     /// Resets field values; none can be reset.
-    fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
-        each(device, count, fields, |_| Status::NotSupported)
+    fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, FieldValue>) {
+        for_each_field(device, count, fields, |_| Status::NotSupported)
     }
 }

@@ -6,7 +6,7 @@ use c_abi::export;
 
 use crate::card::Card;
 use crate::ffi::Out;
-use crate::out::{TextOut, field, versioned};
+use crate::out::{TextOut, padded_field, versioned};
 use crate::session::Handle;
 
 /// `nvmlPciInfo_t` of `nvmlDeviceGetPciInfo_v3`.
@@ -36,12 +36,12 @@ pub(crate) struct PciInfoExt {
     place: [c_uint; 3],
     ids: [c_uint; 2],
     /// Base class and subclass; unknown, so 0.
-    classes: [c_uint; 2],
+    device_classes: [c_uint; 2],
     bus: [u8; 32],
 }
 
 fn legacy(card: &Card) -> LegacyPciInfo {
-    LegacyPciInfo { bus: field(&card.bus_legacy()), place: card.place, ids: [0; 2] }
+    LegacyPciInfo { bus: padded_field(&card.bus_legacy()), place: card.place, ids: [0; 2] }
 }
 
 export! {
@@ -71,7 +71,7 @@ export! {
     /// Returns the PCI address in two forms: the legacy one, and one whose domain has eight digits.
     fn nvmlDeviceGetPciInfo_v3(device: Handle, out: Out<'_, PciInfo>) {
         let card = device.card()?;
-        out.set(PciInfo { legacy: legacy(&card), bus: field(&card.bus()) })
+        out.set(PciInfo { legacy: legacy(&card), bus: padded_field(&card.bus()) })
     }
 
     /// Returns the PCI address and the PCI classes.
@@ -82,8 +82,8 @@ export! {
             version,
             place: card.place,
             ids: [0; 2],
-            classes: [0; 2],
-            bus: field(&card.bus()),
+            device_classes: [0; 2],
+            bus: padded_field(&card.bus()),
         })
     }
 

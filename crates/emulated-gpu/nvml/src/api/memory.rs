@@ -20,7 +20,7 @@ pub(crate) struct Memory {
 /// `nvmlMemory_v2_t`, in bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Memory2 {
+pub(crate) struct MemoryV2 {
     version: c_uint,
     /// Padding.
     padding: c_uint,
@@ -38,10 +38,10 @@ export! {
     }
 
     /// Returns the total, reserved, free and used memory; the reserved memory is 0.
-    fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
+    fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, MemoryV2>) {
         let card = device.card()?;
-        let Memory2 { version, .. } = versioned::<2, _>(out)?;
-        out.set(Memory2 {
+        let MemoryV2 { version, .. } = versioned::<2, _>(out)?;
+        out.set(MemoryV2 {
             version,
             padding: 0,
             total: card.memory,

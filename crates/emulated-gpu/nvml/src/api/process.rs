@@ -15,7 +15,7 @@ const NO_INSTANCE: c_uint = c_uint::MAX;
 /// `nvmlProcessInfo_v1_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Process1 {
+pub(crate) struct ProcessV1 {
     process: c_uint,
     /// Padding.
     padding: c_uint,
@@ -26,7 +26,7 @@ pub(crate) struct Process1 {
 /// `nvmlProcessInfo_v2_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Process2 {
+pub(crate) struct ProcessV2 {
     process: c_uint,
     padding: c_uint,
     used: u64,
@@ -37,19 +37,19 @@ pub(crate) struct Process2 {
 /// `nvmlProcessDetail_v1_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Detail {
-    process: Process2,
+pub(crate) struct ProcessDetail {
+    process: ProcessV2,
     used_protected: u64,
 }
 
 /// `nvmlProcessDetailList_v1_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Details {
+pub(crate) struct ProcessDetailList {
     version: c_uint,
     mode: c_uint,
     count: c_uint,
-    processes: Option<std::ptr::NonNull<Detail>>,
+    processes: Option<std::ptr::NonNull<ProcessDetail>>,
 }
 
 /// `NVML_PROCESS_MODE_…`
@@ -59,9 +59,9 @@ const MPS: c_uint = 2;
 const ALL: c_uint = 3;
 
 /// The process that uses a card for computation, if any.
-fn computing(device: Handle) -> Result<Option<Process2>> {
+fn computing(device: Handle) -> Result<Option<ProcessV2>> {
     let card = device.card()?;
-    Ok((card.contexts > 0).then(|| Process2 {
+    Ok((card.contexts > 0).then(|| ProcessV2 {
         process: std::process::id(),
         padding: 0,
         used: card.used,
@@ -85,25 +85,25 @@ unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) ->
 }
 
 /// The processes that use a card in any other way; there are none.
-fn not_computing(device: Handle) -> Result<Option<Process2>> {
+fn not_computing(device: Handle) -> Result<Option<ProcessV2>> {
     device.number()?;
     Ok(None)
 }
 
-fn first_version(process: Process2) -> Process1 {
-    Process1 { process: process.process, padding: 0, used: process.used }
+fn first_version(process: ProcessV2) -> ProcessV1 {
+    ProcessV1 { process: process.process, padding: 0, used: process.used }
 }
 
 /// Declares the functions that list processes, in the structure's first version and in the later ones.
 macro_rules! lists {
     ($($(#[$meta:meta])* $name:ident, $name_v2:ident / $name_v3:ident = $processes:ident;)*) => { export! {$(
         $(#[$meta])*
-        fn $name(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
+        fn $name(device: Handle, count: Out<'_, c_uint>, to: Out<'_, ProcessV1>) {
             list($processes(device)?.map(first_version), count, to)
         }
 
         #[doc = concat!("[`", stringify!($name), "`] with the MIG instances of the processes.")]
-        fn $name_v2 / $name_v3(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>) {
+        fn $name_v2 / $name_v3(device: Handle, count: Out<'_, c_uint>, to: Out<'_, ProcessV2>) {
             list($processes(device)?, count, to)
         }
     )*}};
@@ -123,7 +123,7 @@ lists! {
 
 export! {
     /// Lists the processes that use a card in a given mode.
-    fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, Details>) {
+    fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, ProcessDetailList>) {
         device.number()?;
         let details = versioned::<1, _>(out)?;
         let process = match details.mode {
@@ -132,11 +132,11 @@ export! {
             _ => return Err(Status::InvalidArgument),
         };
         let count = c_uint::from(process.is_some());
-        out.set(Details { count, ..details })?;
+        out.set(ProcessDetailList { count, ..details })?;
         let Some(process) = process else { return Ok(()) };
         match details.processes {
             Some(list) if details.count > 0 => {
-                list.write_unaligned(Detail { process, used_protected: 0 });
+                list.write_unaligned(ProcessDetail { process, used_protected: 0 });
                 Ok(())
             }
             _ => Err(Status::InsufficientSize),

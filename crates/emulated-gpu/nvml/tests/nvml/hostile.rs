@@ -56,15 +56,15 @@ impl Random {
         self.0 >> 33
     }
 
-    fn one<T: Copy>(&mut self, list: &[T]) -> T {
+    fn choose<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.next() as usize % list.len()]
     }
 }
 
 /// Size of a buffer in words. The longest list (200 fields of 40 bytes) fits into the first half; the second half
 /// detects writes beyond a list.
-const USED: usize = 1024;
-const PLACE: usize = 2 * USED;
+const LIST_WORDS: usize = 1024;
+const BUFFER_WORDS: usize = 2 * LIST_WORDS;
 
 #[test]
 fn every_call_returns_a_status() {
@@ -73,7 +73,7 @@ fn every_call_returns_a_status() {
     let functions = functions();
     assert!(functions.len() > 50, "{}", functions.len());
     let mut random = Random(7);
-    let mut places = [vec![0u64; PLACE], vec![0u64; PLACE], vec![0u64; PLACE]];
+    let mut places = [vec![0u64; BUFFER_WORDS], vec![0u64; BUFFER_WORDS], vec![0u64; BUFFER_WORDS]];
     ok!(nvmlInit_v2());
     let cards = [device(0), device(1), device(0) + 2, 0, usize::MAX];
     let versions = [40 | 2 << 24, 64 | 1 << 24, 24 | 1 << 24, 52 | 1 << 24, 0, 1, u32::MAX];
@@ -82,23 +82,26 @@ fn every_call_returns_a_status() {
         // A structure starts with its version, and its third word may be a pointer.
         let elsewhere = [0, places[2].as_mut_ptr() as u64];
         for place in &mut places[..2] {
-            place[0] = u64::from(random.one(&versions)) | random.one(&[0, 1, 2, 3, 1 << 31]) << 32;
-            place[1] = random.one(&[0, 1, 2, u64::from(u32::MAX)]);
-            place[2] = random.one(&elsewhere);
-            place[3..16].fill(random.one(&[0, 91, u64::MAX]));
-            place[16..USED].fill(0);
+            place[0] =
+                u64::from(random.choose(&versions)) | random.choose(&[0, 1, 2, 3, 1 << 31]) << 32;
+            place[1] = random.choose(&[0, 1, 2, u64::from(u32::MAX)]);
+            place[2] = random.choose(&elsewhere);
+            place[3..16].fill(random.choose(&[0, 91, u64::MAX]));
+            place[16..LIST_WORDS].fill(0);
         }
         let (name, arguments) = &functions[random.next() as usize % functions.len()];
         let mut words = [0usize; 5];
         for (word, argument) in words.iter_mut().zip(arguments) {
             *word = match argument {
-                Argument::Handle => random.one(&cards),
-                Argument::Length => random.one(&[0, 1, 2, 3, 7, 40, 64, 200]),
-                Argument::SignedLength => random.one(&[0, 1, 7, 200, 1 << 31, u32::MAX as usize]),
-                Argument::Number => random.one(&[0, 1, 2, 3, 7, 64, 1 << 31, u32::MAX as usize]),
+                Argument::Handle => random.choose(&cards),
+                Argument::Length => random.choose(&[0, 1, 2, 3, 7, 40, 64, 200]),
+                Argument::SignedLength => {
+                    random.choose(&[0, 1, 7, 200, 1 << 31, u32::MAX as usize])
+                }
+                Argument::Number => random.choose(&[0, 1, 2, 3, 7, 64, 1 << 31, u32::MAX as usize]),
                 Argument::Pointer => {
                     let which = random.next() as usize % 2;
-                    random.one(&[0, 1, 1, 1]) * places[which].as_mut_ptr() as usize
+                    random.choose(&[0, 1, 1, 1]) * places[which].as_mut_ptr() as usize
                 }
             };
         }
@@ -115,6 +118,6 @@ fn every_call_returns_a_status() {
             failed += 1;
         }
     }
-    assert!(places.iter().all(|place| place[USED..].iter().all(|word| *word == 0)));
+    assert!(places.iter().all(|place| place[LIST_WORDS..].iter().all(|word| *word == 0)));
     assert!(succeeded > 5_000 && failed > 5_000, "{succeeded} succeeded, {failed} failed");
 }

@@ -19,7 +19,7 @@ struct Process {
 
 /// `nvmlProcessDetailList_v1_t` with a pointer to one entry.
 #[repr(C)]
-struct Details {
+struct ProcessDetailList {
     version: c_uint,
     mode: c_uint,
     count: c_uint,
@@ -80,10 +80,10 @@ fn processes_are_listed_with_their_memory() {
 
     let mut entry = (Process::default(), 7);
     let mut details =
-        Details { version: 24 | 1 << 24, mode: 0, count: 0, processes: &raw mut entry };
-    let listed = |details: &mut Details| {
+        ProcessDetailList { version: 24 | 1 << 24, mode: 0, count: 0, processes: &raw mut entry };
+    let listed = |details: &mut ProcessDetailList| {
         call!(nvmlDeviceGetRunningProcessDetailList(
-            cards[1] => usize, std::ptr::from_mut(details) => *mut Details
+            cards[1] => usize, std::ptr::from_mut(details) => *mut ProcessDetailList
         ))
     };
     assert_eq!((listed(&mut details), details.count), (INSUFFICIENT_SIZE, 1));

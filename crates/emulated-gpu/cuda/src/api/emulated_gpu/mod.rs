@@ -12,7 +12,9 @@ use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::device::kernel_counts::Counts;
 use crate::graph::operation::Operation;
-use crate::graph::operation::library_work::{Door, LibraryWork, ReleaseFunction, WorkFunction};
+use crate::graph::operation::library_work::{
+    AccessRequester, LibraryWork, ReleaseFunction, WorkFunction,
+};
 use crate::memory::library_access::{Declaration, READ, Range, WRITE};
 use crate::stream;
 
@@ -55,14 +57,14 @@ export! {
         })
     }
 
-    /// `CUresult emulatedGpuAccess(const EmulatedGpuDoor *door, const EmulatedGpuRange *ranges, size_t count)`:
+    /// `CUresult emulatedGpuAccess(const EmulatedGpuAccessRequester *requester, const EmulatedGpuRange *ranges, size_t count)`:
     /// requests device memory, from inside running work.
-    0 fn emulatedGpuAccess(door: In<u8>, ranges: In<Range>, count: usize) early {
-        fail_if!(door.is_null(), INVALID_VALUE, "the door is null; pass the one that the work was called with");
+    0 fn emulatedGpuAccess(requester: In<u8>, ranges: In<Range>, count: usize) early {
+        fail_if!(requester.is_null(), INVALID_VALUE, "the requester is null; pass the one that the work was called with");
         let ranges = self::ranges(ranges, count)?;
-        // SAFETY: the library passes the door that its function was called with, before the function returns.
-        let door = unsafe { &*(door.address() as *const Door<'_>) };
-        door.admit(ranges)
+        // SAFETY: the library passes the requester that its function was called with, before the function returns.
+        let requester = unsafe { &*(requester.address() as *const AccessRequester<'_>) };
+        requester.request(ranges)
     }
 
     /// `CUresult emulatedGpuSetDevices(unsigned int count)`: sets the number of cards, before `cuInit`.

@@ -29,7 +29,7 @@ pub(crate) struct AnyNode {
     node_type: u32,
     reserved: [i32; 3],
     /// A union of 232 bytes.
-    of_type: [u64; 29],
+    parameters_of_type: [u64; 29],
     reserved_end: u64,
 }
 
@@ -84,7 +84,7 @@ unsafe fn node_type(node: Out<AnyNode>) -> Result<NodeType> {
 
 /// The union's member for the node's type.
 unsafe fn member<'a, T>(node: Out<'a, AnyNode>) -> Out<'a, T> {
-    node.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
+    node.cast::<u8>().offset(std::mem::offset_of!(AnyNode, parameters_of_type)).cast()
 }
 
 /// The graph in the parameters of a child-graph node; `None` for another type.
@@ -174,7 +174,7 @@ unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
     let graph = graph_of(handle)?;
     let content = graph.with_node(handle, |node| Ok(node.content.clone()))?;
     let node_type = content.node_type() as u32;
-    out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_end: 0 })?;
+    out.set(AnyNode { node_type, reserved: [0; 3], parameters_of_type: [0; 29], reserved_end: 0 })?;
     let operation = match content {
         Content::Work(operation) => operation,
         Content::Child(_) => {

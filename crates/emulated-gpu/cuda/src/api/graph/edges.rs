@@ -45,7 +45,7 @@ unsafe fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Resul
 }
 
 /// Adds or removes all edges; if one fails, none is changed.
-unsafe fn change(
+unsafe fn change_edges(
     graph: Handle,
     from: In<Handle>,
     to: In<Handle>,
@@ -119,25 +119,25 @@ export! {
     }
 
     10000 fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
-        change(graph, from, to, count, true)
+        change_edges(graph, from, to, count, true)
     }
 
     12030 fn cuGraphAddDependencies_v2(
         graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
     ) {
-        change(graph, from, to, count, true)
+        change_edges(graph, from, to, count, true)
     }
 
     10000 fn cuGraphRemoveDependencies(
         graph: Handle, from: In<Handle>, to: In<Handle>, count: usize,
     ) {
-        change(graph, from, to, count, false)
+        change_edges(graph, from, to, count, false)
     }
 
     12030 fn cuGraphRemoveDependencies_v2(
         graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
     ) {
-        change(graph, from, to, count, false)
+        change_edges(graph, from, to, count, false)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, Out};
 use crate::api::graph::nodes::graph_of;
-use crate::execution::launch::{check_cluster, with_cooperative};
+use crate::execution::launch::{check_cluster, set_cooperative_launch};
 use crate::graph::operation::Operation;
 use crate::graph::{Content, Node};
 
@@ -33,7 +33,7 @@ fn with_kernel<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Resul
 
 fn set_cooperative(node: &mut Node, wanted: bool) -> Result {
     if let Content::Work(Operation::Launch { function, launch }) = &mut node.content {
-        *launch = Arc::new(with_cooperative(function, launch, wanted)?);
+        *launch = Arc::new(set_cooperative_launch(function, launch, wanted)?);
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, List, Location, Out, Pointer};
 use crate::api::driver::driver;
-use crate::api::memory::virtual_memory::own_access_of;
+use crate::api::memory::virtual_memory::access_of_current_device;
 use crate::memory::allocations::{Advice, AllocationKind};
 use crate::memory::copy::check_device;
 
@@ -46,7 +46,7 @@ fn mapped(address: Pointer) -> Option<Mapped> {
     Some(Mapped {
         range: memory.reservation(address)?,
         types: known.types as u32,
-        access: own_access_of(&mapping),
+        access: access_of_current_device(&mapping),
         memory: known.handle,
     })
 }

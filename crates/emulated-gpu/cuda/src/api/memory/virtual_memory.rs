@@ -266,7 +266,7 @@ pub(crate) fn access_of(mapping: &ptx_emulator::memory::Mapping, device: u32) ->
 }
 
 /// The access of the current context's device to a mapping; without a current context, of the memory's device.
-pub(crate) fn own_access_of(mapping: &ptx_emulator::memory::Mapping) -> u32 {
+pub(crate) fn access_of_current_device(mapping: &ptx_emulator::memory::Mapping) -> u32 {
     let device =
         calling_thread::context().map_or(mapping.physical.device(), |context| context.device);
     access_of(mapping, device)

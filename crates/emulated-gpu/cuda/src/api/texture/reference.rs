@@ -18,7 +18,7 @@ use crate::texture::reference::{Reference, Source, State, check_flags};
 const OVERRIDE_FORMAT: u32 = 1;
 
 /// The reference with this name in a module; the same name always gives the same handle.
-fn of_module(out: Out<Handle>, module: Handle, name: Text, kind: Opaque) -> Result {
+fn module_reference(out: Out<Handle>, module: Handle, name: Text, kind: Opaque) -> Result {
     out.required()?;
     let device = calling_thread::context()?.device;
     let name = name.get()?;
@@ -91,11 +91,11 @@ fn axis(dimension: i32) -> Result<usize> {
 
 export! {
     2000 fn cuModuleGetTexRef(out: Out<Handle>, module: Handle, name: Text) {
-        of_module(out, module, name, Opaque::Texture)
+        module_reference(out, module, name, Opaque::Texture)
     }
 
     3000 fn cuModuleGetSurfRef(out: Out<Handle>, module: Handle, name: Text) {
-        of_module(out, module, name, Opaque::Surface)
+        module_reference(out, module, name, Opaque::Surface)
     }
 
     2000 fn cuTexRefCreate(out as required: Out<Handle>) {

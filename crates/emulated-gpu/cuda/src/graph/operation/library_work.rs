@@ -15,8 +15,9 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi;
 use crate::memory::library_access::{Declaration, Range};
 
-/// `EmulatedGpuWork`: does the work, given its data and the door through which it requests device memory.
-pub(crate) type WorkFunction = Option<unsafe extern "C" fn(*mut c_void, *const Door<'_>) -> Code>;
+/// `EmulatedGpuWork`: does the work, given its data and the requester through which it requests device memory.
+pub(crate) type WorkFunction =
+    Option<unsafe extern "C" fn(*mut c_void, *const AccessRequester<'_>) -> Code>;
 /// `EmulatedGpuRelease`: frees the data of work that will not run again.
 pub(crate) type ReleaseFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 
@@ -32,9 +33,9 @@ pub(crate) struct LibraryWork {
     accepted: AtomicBool,
 }
 
-/// `EmulatedGpuDoor`: the handle with which a library requests memory while its work runs.
+/// `EmulatedGpuAccessRequester`: the handle with which a library requests memory while its work runs.
 #[derive(Debug)]
-pub(crate) struct Door<'work> {
+pub(crate) struct AccessRequester<'work> {
     work: &'work LibraryWork,
     memory: &'work Memory,
     /// The device that does the work, and its peers.
@@ -65,14 +66,14 @@ impl LibraryWork {
     /// otherwise the code that the library's function returns.
     pub(crate) fn run(&self, memory: &Memory, from: Reach) -> Result {
         let Some(run) = self.run else { return Ok(()) };
-        let door = Door { work: self, memory, from, rejected: Mutex::new(None) };
-        // SAFETY: the library passed the function to be called with this data; the door lives until the call returns.
-        let call = || unsafe { run(self.data as *mut c_void, &raw const door) };
+        let requester = AccessRequester { work: self, memory, from, rejected: Mutex::new(None) };
+        // SAFETY: the library passed the function to be called with this data; the requester lives until the call returns.
+        let call = || unsafe { run(self.data as *mut c_void, &raw const requester) };
         // The function accesses the requested ranges at their addresses, so they must not be reused before it
         // returns.
         let code = memory.with_lease(|| ffi::host_function(call));
         let Self { operation, .. } = self;
-        match door.rejected.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match requester.rejected.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None if code == Code::SUCCESS => Ok(()),
             None => {
@@ -93,12 +94,12 @@ impl Drop for LibraryWork {
     }
 }
 
-impl Door<'_> {
+impl AccessRequester<'_> {
     /// Grants the library access to all of the ranges, or to none.
     ///
     /// # Errors
     /// Those of [`Declaration::check`]; the first one is remembered.
-    pub(crate) fn admit(&self, ranges: Vec<Range>) -> Result {
+    pub(crate) fn request(&self, ranges: Vec<Range>) -> Result {
         let declaration = Declaration { operation: self.work.operation.clone(), ranges };
         declaration.check(self.memory, self.from).map_err(|error| {
             let code = error.code;

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::context::hardware::Hardware;
 use crate::event::{Event, Mark, Recorded};
 use crate::execution::function::Function;
-use crate::execution::launch::with_cooperative;
+use crate::execution::launch::set_cooperative_launch;
 use crate::graph::condition::Condition;
 use crate::graph::operation::decision::{Decision, run_all};
 use crate::graph::operation::stream_memory::{Wait, Write};
@@ -168,7 +168,7 @@ impl Operation {
             (Self::Launch { function, launch }, Self::Launch { launch: before, .. })
                 if before.cooperative && !launch.cooperative =>
             {
-                let launch = Arc::new(with_cooperative(&function, &launch, true)?);
+                let launch = Arc::new(set_cooperative_launch(&function, &launch, true)?);
                 Ok(Self::Launch { function, launch })
             }
             (operation, _) => Ok(operation),
@@ -310,7 +310,7 @@ fn access_error(what: &str, error: &dyn std::fmt::Display) -> Error {
 fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result<u64> {
     let hardware = &context.hardware;
     // A graph may contain kernels for several devices.
-    let own = function.own_context();
+    let own = function.module_context();
     let reach = own.as_ref().unwrap_or(context).reach();
     let kernel = function.kernel_on(reach.device)?;
     let start = std::time::Instant::now();

@@ -20,7 +20,7 @@ pub(crate) struct Write {
 
 /// `CUstreamWaitValue_flags`: the condition under which a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum WaitCondition {
     /// The value in memory is greater or equal, in wrapping order.
     Greater,
     /// The value in memory is equal.
@@ -38,10 +38,10 @@ pub(crate) struct Wait {
     pub(crate) value: u64,
     /// 4 or 8 bytes.
     pub(crate) size: usize,
-    pub(crate) when: When,
+    pub(crate) condition: WaitCondition,
 }
 
-impl When {
+impl WaitCondition {
     /// Converts the flags of `cuStreamWaitValue32`.
     ///
     /// # Errors
@@ -81,15 +81,15 @@ impl Wait {
     }
 
     fn is_satisfied(&self, found: u64) -> bool {
-        match self.when {
-            When::Greater if self.size == 4 => {
+        match self.condition {
+            WaitCondition::Greater if self.size == 4 => {
                 (found as u32).wrapping_sub(self.value as u32) as i32 >= 0
             }
-            When::Greater => found.wrapping_sub(self.value) as i64 >= 0,
-            When::Equal => found == self.value,
-            When::And => found & self.value != 0,
-            When::Nor if self.size == 4 => !(found as u32 | self.value as u32) != 0,
-            When::Nor => !(found | self.value) != 0,
+            WaitCondition::Greater => found.wrapping_sub(self.value) as i64 >= 0,
+            WaitCondition::Equal => found == self.value,
+            WaitCondition::And => found & self.value != 0,
+            WaitCondition::Nor if self.size == 4 => !(found as u32 | self.value as u32) != 0,
+            WaitCondition::Nor => !(found | self.value) != 0,
         }
     }
 }
@@ -100,18 +100,22 @@ mod tests {
 
     #[test]
     fn waits_end_under_their_condition() {
-        let wait = |when, size, value| Wait { address: 0, value, size, when };
-        assert!(wait(When::Greater, 4, 5).is_satisfied(5));
-        assert!(!wait(When::Greater, 4, 5).is_satisfied(4));
+        let wait = |condition, size, value| Wait { address: 0, value, size, condition };
+        assert!(wait(WaitCondition::Greater, 4, 5).is_satisfied(5));
+        assert!(!wait(WaitCondition::Greater, 4, 5).is_satisfied(4));
         // In wrapping order, 2 comes after the largest number.
-        assert!(wait(When::Greater, 4, 0xffff_ffff).is_satisfied(2));
+        assert!(wait(WaitCondition::Greater, 4, 0xffff_ffff).is_satisfied(2));
         assert!(
-            wait(When::Equal, 8, 7).is_satisfied(7) && !wait(When::Equal, 8, 7).is_satisfied(8)
+            wait(WaitCondition::Equal, 8, 7).is_satisfied(7)
+                && !wait(WaitCondition::Equal, 8, 7).is_satisfied(8)
         );
-        assert!(wait(When::And, 8, 6).is_satisfied(2) && !wait(When::And, 8, 6).is_satisfied(1));
         assert!(
-            wait(When::Nor, 4, 0xffff_fffe).is_satisfied(0)
-                && !wait(When::Nor, 4, 0xffff_fffe).is_satisfied(1)
+            wait(WaitCondition::And, 8, 6).is_satisfied(2)
+                && !wait(WaitCondition::And, 8, 6).is_satisfied(1)
+        );
+        assert!(
+            wait(WaitCondition::Nor, 4, 0xffff_fffe).is_satisfied(0)
+                && !wait(WaitCondition::Nor, 4, 0xffff_fffe).is_satisfied(1)
         );
     }
 }

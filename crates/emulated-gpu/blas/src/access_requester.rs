@@ -40,36 +40,36 @@ impl From<Rejection> for Refused {
 /// nor kept: work only borrows it.
 ///
 /// ```
-/// let run: emulated_blas::RunWork = Box::new(|door| door.admit(&[]));
+/// let run: emulated_blas::RunWork = Box::new(|requester| requester.request(&[]));
 /// ```
 ///
 /// ```compile_fail,E0507
-/// let run: emulated_blas::RunWork = Box::new(|door| {
-///     let copy: emulated_blas::Door = *door;
-///     copy.admit(&[])
+/// let run: emulated_blas::RunWork = Box::new(|requester| {
+///     let copy: emulated_blas::AccessRequester = *requester;
+///     copy.request(&[])
 /// });
 /// ```
 ///
 /// ```compile_fail,E0521
-/// fn keep(_: &'static emulated_blas::Door) {}
-/// fn work(door: &emulated_blas::Door) {
-///     keep(door);
+/// fn keep(_: &'static emulated_blas::AccessRequester) {}
+/// fn work(requester: &emulated_blas::AccessRequester) {
+///     keep(requester);
 /// }
 /// ```
 #[derive(Debug)]
-pub struct Door {
+pub struct AccessRequester {
     access_function: AccessFunction,
-    door: *const c_void,
+    requester: *const c_void,
 }
 
-impl Door {
+impl AccessRequester {
     /// Wraps the handle that the driver passes to running work.
     ///
     /// # Safety
-    /// The driver has passed `door` to that work, which must not end before this value; `access_function`
+    /// The driver has passed `requester` to that work, which must not end before this value; `access_function`
     /// is its `emulatedGpuAccess`.
-    pub(crate) unsafe fn new(access_function: AccessFunction, door: *const c_void) -> Self {
-        Self { access_function, door }
+    pub(crate) unsafe fn new(access_function: AccessFunction, requester: *const c_void) -> Self {
+        Self { access_function, requester }
     }
 
     /// Requests access to all of these ranges. They may then be accessed as declared until the work
@@ -78,12 +78,12 @@ impl Door {
     /// # Errors
     /// If a range is not inside a single allocation, is misaligned, or is read without ever having
     /// been written (if the driver checks that).
-    pub fn admit(&self, accesses: &[Access]) -> Result<(), Refused> {
+    pub fn request(&self, accesses: &[Access]) -> Result<(), Refused> {
         if accesses.is_empty() {
             return Ok(());
         }
         // SAFETY: the work is running, as `new` requires, and the list is valid during the call.
-        match unsafe { (self.access_function)(self.door, accesses.as_ptr(), accesses.len()) } {
+        match unsafe { (self.access_function)(self.requester, accesses.as_ptr(), accesses.len()) } {
             0 => Ok(()),
             code => Err(Refused(code)),
         }
@@ -93,13 +93,13 @@ impl Door {
     /// once. If a kernel changes the array later, the ranges that were requested stay the same.
     ///
     /// # Errors
-    /// See [`admit`](Self::admit).
+    /// See [`request`](Self::request).
     pub fn addresses(&self, array: u64, count: u64) -> Result<Vec<u64>, Refused> {
         const SIZE: u64 = size_of::<u64>() as u64;
         if count == 0 {
             return Ok(Vec::new());
         }
-        self.admit(&[Access::read_bytes(array, count.saturating_mul(SIZE)).aligned_to(SIZE)])?;
+        self.request(&[Access::read_bytes(array, count.saturating_mul(SIZE)).aligned_to(SIZE)])?;
         let mut list = filled(0, count as usize)?;
         // SAFETY: access to the array was granted, and it is aligned.
         unsafe { read_words(array as *const u8, &mut list) };
