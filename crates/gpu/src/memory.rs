@@ -40,6 +40,8 @@ pub unsafe trait AnyBits: DeviceRepr {}
 unsafe impl AnyBits for f32 {}
 // SAFETY: every bit pattern is an integer.
 unsafe impl AnyBits for u8 {}
+// SAFETY: as for `u8`.
+unsafe impl AnyBits for u32 {}
 
 /// Fails if the size in bytes of these elements overflows: cudarc multiplies without a check.
 fn countable<T>(elements: usize) -> Result<()> {
@@ -67,15 +69,18 @@ pub fn buffer<T: AnyBits>(stream: &Arc<CudaStream>, elements: usize) -> Result<C
     Ok(unsafe { stream.alloc(elements) }?)
 }
 
-/// Replaces a buffer with fewer than `elements` elements by a new one. Returns whether it was replaced. If the
-/// device is out of memory, the buffer is unchanged.
+/// Replaces a buffer with fewer than `elements` elements by a new one. If the device is out of memory, the
+/// buffer is unchanged.
 ///
 /// # Errors
 /// The driver's error.
-pub fn grow(stream: &Arc<CudaStream>, held: &mut Buffer, elements: usize) -> Result<bool> {
-    let grows = held.len() < elements;
-    if grows {
+pub fn grow<T: AnyBits>(
+    stream: &Arc<CudaStream>,
+    held: &mut CudaSlice<T>,
+    elements: usize,
+) -> Result<()> {
+    if held.len() < elements {
         *held = buffer(stream, elements)?;
     }
-    Ok(grows)
+    Ok(())
 }

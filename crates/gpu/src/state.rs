@@ -95,7 +95,7 @@ impl<T: Transfer + ?Sized> State<T> {
                 }
             }
         }
-        grow(stream, &mut self.p, batch * self.network.outputs()).map(|_| ())
+        grow(stream, &mut self.p, batch * self.network.outputs())
     }
 
     /// `z` of the last layer and `y`, both `[B, C]`, and `B`.

@@ -51,8 +51,7 @@ impl Level2 {
         let on = Operations::with_products(gpu, &profile.profiler, products)?;
         let input = transfer.start(gpu, &on.launcher)?;
         let state = State::new(on.stream(), network, input, |_| true)?;
-        let losses = Losses::new(on.stream(), network)?;
-        Ok(Self { on, state, losses, profile })
+        Ok(Self { losses: Losses::new(on.stream(), network)?, on, state, profile })
     }
 }
 
@@ -87,10 +86,10 @@ impl Level for Level2 {
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        if name == TensorName::Loss {
-            return Ok(Some(Tensor::scalar(self.loss()?)));
+        match name {
+            TensorName::Loss => Ok(Some(Tensor::scalar(self.loss()?))),
+            _ => self.state.tensor(&self.on.launcher, name),
         }
-        self.state.tensor(&self.on.launcher, name)
     }
 
     fn report(&mut self) -> Result<Vec<String>> {

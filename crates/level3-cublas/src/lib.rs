@@ -50,8 +50,7 @@ impl Level3 {
         let profile = if setup.graph { Profile::default() } else { profile };
         let on = Operations::new(gpu, &setup, &profile.profiler)?;
         let state = State::new(gpu, &on, network, &setup)?;
-        let graphs = setup.graph.then(Graphs::default);
-        Ok(Self { gpu: gpu.clone(), on, state, graphs, profile })
+        Ok(Self { gpu: gpu.clone(), on, state, graphs: setup.graph.then(Graphs::default), profile })
     }
 
     /// Replaces this level's library with a wrapper around it.
@@ -92,7 +91,8 @@ impl Level3 {
             // Launch once without capturing, because a library may have to load its code first. Making
             // gradients twice is harmless; updating parameters twice is not.
             launch(on, state, phases & !UPDATE, rate, &mut |_, _| Ok(()))?;
-            graphs.capture(on.stream(), key, || launch(on, state, phases, rate, finished))?;
+            graphs
+                .capture(on.kernels.stream(), key, || launch(on, state, phases, rate, finished))?;
         }
         Ok(graphs.launch(key)?)
     }

@@ -3,10 +3,8 @@
 //! They are the operations of the other levels. If an epilogue already does an operation, that operation
 //! is a no-op.
 
-use std::sync::Arc;
-
 use cublas::{Blas, Cublas, CublasLt, library::Library};
-use cudarc::driver::{CudaContext, CudaStream};
+use cudarc::driver::CudaContext;
 use gpu::{Buffer, Gpu, Layer, Profiler, Result, View};
 use level2_cuda_naive::operations::Operations as Kernels;
 
@@ -40,10 +38,6 @@ impl Operations {
         let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
         let blas = Blas { library, launcher: kernels.launcher.clone() };
         Ok(Self { kernels, blas })
-    }
-
-    pub(crate) const fn stream(&self) -> &Arc<CudaStream> {
-        self.kernels.stream()
     }
 
     /// `z = a_prev · wᵀ`. The epilogue `BIAS` also adds `b`; `RELU_AUX_BIAS` writes `a = relu(z)` and the

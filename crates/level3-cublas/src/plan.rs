@@ -43,7 +43,8 @@ impl LayerPlan {
     /// Plans all layers of a network for batches of this size.
     pub(crate) fn all(on: &Operations, layers: &[Layer], batch: usize) -> Result<Vec<Self>> {
         let last = layers.len() - 1;
-        let mask = |layer: &Layer| Mask::new(on.stream(), batch, layer.outputs).map(Rc::new);
+        let mask =
+            |layer: &Layer| Mask::new(on.kernels.stream(), batch, layer.outputs).map(Rc::new);
         let masks: Vec<_> = layers[..last].iter().map(mask).collect::<Result<_>>()?;
         // If the training set is on the device, `x` is a part of it that may begin at any row.
         let x = ALLOCATED.min(1 << (layers[0].inputs * size_of::<f32>()).trailing_zeros().min(31));

@@ -33,7 +33,7 @@ impl State {
         network: &Network,
         setup: &Setup,
     ) -> Result<Self> {
-        let (stream, launcher) = (on.stream(), &on.kernels.launcher);
+        let (stream, launcher) = (on.kernels.stream(), &on.kernels.launcher);
         let mut input = setup.transfer.start(gpu, launcher)?;
         if setup.graph {
             input = Box::new(Fixed::new(input, launcher)?);

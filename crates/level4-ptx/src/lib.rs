@@ -47,7 +47,6 @@ pub use table::Record;
 /// The network on the GPU.
 pub struct Level4 {
     gpu: Gpu,
-    rung: Rung,
     /// Whether the first batch decides on the rung: `--kernels auto`.
     is_undecided: bool,
     launches: Box<dyn Launches>,
@@ -63,7 +62,7 @@ impl Level4 {
     /// If the PTX can't be loaded, with the messages of the driver's compiler, or if the driver reports
     /// an error.
     pub fn new(gpu: &Gpu, network: &Network, rung: Rung, profile: Profile) -> Result<Self> {
-        Self::start(gpu, network, rung, rung.row().ptx, profile)
+        Self::open(gpu, network, rung, rung.row().ptx, profile)
     }
 
     /// A network with all parameters 0, with other PTX in place of the rung's file, to see the effect of a mistake.
@@ -75,7 +74,7 @@ impl Level4 {
     /// As [`new`](Self::new).
     #[allow(unsafe_code, reason = "the caller has to vouch for the kernels")]
     pub unsafe fn with_ptx(gpu: &Gpu, network: &Network, rung: Rung, ptx: &str) -> Result<Self> {
-        Self::start(gpu, network, rung, ptx, Profile::default())
+        Self::open(gpu, network, rung, ptx, Profile::default())
     }
 
     /// A network with all parameters 0, on a rung that is chosen when the first batch is loaded.
@@ -83,20 +82,13 @@ impl Level4 {
         Ok(Self { is_undecided: true, ..Self::new(gpu, network, Rung::Tiled, profile)? })
     }
 
-    fn start(
-        gpu: &Gpu,
-        network: &Network,
-        rung: Rung,
-        ptx: &str,
-        profile: Profile,
-    ) -> Result<Self> {
+    fn open(gpu: &Gpu, network: &Network, rung: Rung, ptx: &str, profile: Profile) -> Result<Self> {
         auto::check_network(gpu, network, rung)?;
         let loader = Loader::new(gpu, rung, ptx, &profile.profiler)?;
         let launches = (rung.row().load)(&loader)?;
         let on = loader.launcher;
         let state = State::new(&on, network, rung)?;
-        let gpu = gpu.clone();
-        Ok(Self { gpu, rung, is_undecided: false, launches, on, state, profile })
+        Ok(Self { gpu: gpu.clone(), is_undecided: false, launches, on, state, profile })
     }
 
     /// Changes to the rung that `--kernels auto` takes for batches of this size. The training set and the
@@ -162,13 +154,12 @@ impl Level for Level4 {
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        if !self.rung.materialises(name, self.state.buffers.layers.len()) {
-            return Ok(None);
+        let State { buffers, rung, .. } = &self.state;
+        match name {
+            _ if !rung.materialises(name, buffers.layers.len()) => Ok(None),
+            TensorName::Loss => Ok(Some(Tensor::scalar(self.loss()?))),
+            _ => buffers.tensor(&self.on, name),
         }
-        if name == TensorName::Loss {
-            return Ok(Some(Tensor::scalar(self.loss()?)));
-        }
-        self.state.buffers.tensor(&self.on, name)
     }
 
     fn report(&mut self) -> Result<Vec<String>> {

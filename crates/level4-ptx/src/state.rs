@@ -16,7 +16,7 @@ use crate::{Plan, Record, Rung};
 pub(crate) struct State {
     /// The buffers of all levels. A tensor that the rung never writes has a buffer of one element.
     pub(crate) buffers: gpu::State<Resident>,
-    rung: Rung,
+    pub(crate) rung: Rung,
     /// For each layer, the sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
     partials: Vec<Buffer>,
     /// The loss of each sample, `[B]`; after a launch of many batches, of all their samples.
@@ -86,7 +86,7 @@ impl State {
 
     /// Enlarges the buffer of losses to this number of samples if it is smaller.
     pub(crate) fn make_room_for_losses(&mut self, samples: usize) -> Result<()> {
-        grow(&self.buffers.stream, &mut self.losses, samples).map(|_| ())
+        grow(&self.buffers.stream, &mut self.losses, samples)
     }
 
     /// Writes the table of all addresses to the device.

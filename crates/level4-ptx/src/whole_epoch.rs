@@ -2,6 +2,7 @@
 
 use cudarc::driver::CudaSlice;
 use data::Batch;
+use gpu::memory::grow;
 use gpu::phases::{BACKWARD, FORWARD, Phases, STEP};
 use gpu::transfer::{SamplesOnDevice, Transfer};
 use gpu::{Read, Result, Write, launch};
@@ -60,9 +61,7 @@ impl WholeEpoch {
         let Some(SamplesOnDevice { x, y, rows, order }) = &found else { return Ok(false) };
         if let Some(order) = order {
             let stream = &self.cooperative.kernel.launcher.stream;
-            if self.order.len() < order.len() {
-                self.order = stream.alloc_zeros(order.len())?;
-            }
+            grow(stream, &mut self.order, order.len())?;
             stream.memcpy_htod(order, &mut self.order.slice_mut(..order.len()))?;
         }
         // Each weight is loaded once and stored once.
