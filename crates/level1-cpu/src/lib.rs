@@ -1,5 +1,5 @@
 //! Level 1: the network by hand, on the CPU. It is the blueprint of every later level: the same
-//! files, the same operations in the same order, under the same names.
+//! operations in the same order, under the same names.
 //!
 //! [`operations`] has the functions that the lower levels turn into kernels; `forward`, `backward` and
 //! `update` call them in order; `state` has the buffers. `fast` is a second version of the training step, as
