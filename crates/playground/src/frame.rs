@@ -334,7 +334,7 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
     };
     let _ = write!(
         html,
-        "<div class=\"fl-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Registers of warp {warp}\"><table class=\"fl-registers\"><caption>Registers of warp {warp}, lane by lane</caption><thead><tr><th scope=\"col\">lane</th>"
+        "<div class=\"fl-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Registers of warp {warp}\"><table class=\"fl-registers\"><caption>Registers of warp {warp}, lane by lane</caption><thead><tr><th scope=\"col\">lane</th>"
     );
     for lane in 0..LANES {
         let (class, text) = state(lane);

@@ -1,7 +1,7 @@
 //! Tests that names in PTX are those that NVRTC gives, and valid in PTX.
 
 use crate::kernel::{compile, run, word, words};
-use crate::reference::{nvrtc, theirs};
+use crate::reference::{compile_with_nvrtc, nvrtc};
 
 /// The kernels of a PTX module.
 fn entries(text: &str) -> Vec<&str> {
@@ -59,7 +59,7 @@ fn unnamed_types_take_the_names_of_their_aliases() {
         ]
     );
     if let Some(nvrtc) = nvrtc() {
-        assert_eq!(entries(&theirs(nvrtc, source)), entries(&own));
+        assert_eq!(entries(&compile_with_nvrtc(nvrtc, source)), entries(&own));
     }
 }
 
