@@ -125,7 +125,7 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let of_ranks = sources.iter().flat_map(|source| {
         source.differences.iter().map(|one| format!("{}: {one}", host::shown(&source.path)))
     });
-    let differences = [
+    let mut differences = vec![
         Differences {
             key: "mnist_differences",
             head: "the batch is not made of the samples that its header names:",
@@ -137,27 +137,53 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
             sentences: of_ranks.collect(),
         },
     ];
-    let found = Findings::new(&runs, differences, *scale_tolerance)?;
+    differences.retain(|one| !one.sentences.is_empty());
+    // A single file is judged by itself; otherwise each of the others is compared with the first.
+    let (reference, files) = match &runs[..] {
+        [first, rest @ ..] if !rest.is_empty() => (Some(*first), rest),
+        _ => (None, &runs[..]),
+    };
+    let steps = reference.map(|(_, run)| run);
+    let candidates =
+        judge_files(steps, files.iter().copied(), *scale_tolerance).map_err(|(at, reason)| {
+            Failure::Incomparable {
+                reference: runs[0].0.to_owned(),
+                candidate: files[at].0.to_owned(),
+                reason,
+            }
+        })?;
+    let agrees = differences.is_empty() && candidates.iter().all(|one| one.found.agrees());
     let failed = |path: &PathBuf| {
         let path = path.clone();
         |source| Failure::Report { path, source }
     };
+    let report = |out: &mut dyn Write| write_report(out, reference, &candidates, &differences);
     if let Some(Some(path)) = json {
-        file::write_atomically(path, |out| found.json(out)).map_err(failed(path))?;
+        file::write_atomically(path, |out| report(out)).map_err(failed(path))?;
     }
     if let Some(path) = html {
-        file::write_atomically(path, |out| found.html(out, *scale_tolerance))
-            .map_err(failed(path))?;
+        let mut candidates = candidates.clone();
+        for candidate in &mut candidates {
+            let sentences = differences.iter().flat_map(|one| &one.sentences);
+            candidate.found.warnings.extend(sentences.cloned());
+        }
+        let page = |out: &mut dyn Write| write_page(out, reference, &candidates, *scale_tolerance);
+        file::write_atomically(path, |out| page(out)).map_err(failed(path))?;
     }
     let mut text = Vec::new();
-    let written =
-        if matches!(json, Some(None)) { found.json(&mut text) } else { found.text(&mut text) };
-    written.map_err(Failure::Output)?;
+    if matches!(json, Some(None)) {
+        report(&mut text).map_err(Failure::Output)?;
+    } else {
+        for Differences { head, sentences, .. } in &differences {
+            writeln!(text, "{head}\n  {}\n", sentences.join("\n  ")).map_err(Failure::Output)?;
+        }
+        write_text(&mut text, reference, &candidates).map_err(Failure::Output)?;
+    }
     host::print(&String::from_utf8_lossy(&text)).map_err(Failure::Output)?;
-    Ok(if found.agrees() { AGREE } else { DIFFER })
+    Ok(if agrees { AGREE } else { DIFFER })
 }
 
-/// Differences that no bound allows, as sentences.
+/// Differences that no bound allows, as sentences: from the samples of MNIST that headers name, or between ranks.
 struct Differences {
     /// Their name in the JSON report, and their heading in the text.
     key: &'static str,
@@ -165,67 +191,23 @@ struct Differences {
     sentences: Vec<String>,
 }
 
-/// The findings about all files.
-struct Findings<'a> {
-    reference: Option<Run<'a>>,
-    candidates: Vec<Candidate<'a>>,
-    /// From the samples of MNIST that headers name, and between ranks. Without those that have no sentence.
-    differences: Vec<Differences>,
-}
-
-impl<'a> Findings<'a> {
-    /// Judges a single file by itself, or compares each of the others with the first.
-    ///
-    /// # Errors
-    /// If two runs begin with different steps.
-    fn new(runs: &[Run<'a>], differences: [Differences; 2], scale: f64) -> Result<Self, Failure> {
-        let (reference, files) = match runs {
-            [first, rest @ ..] if !rest.is_empty() => (Some(*first), rest),
-            _ => (None, runs),
-        };
-        let candidates = judge_files(reference.map(|(_, run)| run), files.iter().copied(), scale)
-            .map_err(|(at, reason)| Failure::Incomparable {
-            reference: runs[0].0.to_owned(),
-            candidate: files[at].0.to_owned(),
-            reason,
-        })?;
-        let differences = differences.into_iter().filter(|one| !one.sentences.is_empty()).collect();
-        Ok(Self { reference, candidates, differences })
+/// Writes the JSON report, with these differences.
+fn write_report(
+    out: &mut dyn Write,
+    reference: Option<Run<'_>>,
+    candidates: &[Candidate<'_>],
+    differences: &[Differences],
+) -> io::Result<()> {
+    if differences.is_empty() {
+        return write_json(out, reference, candidates);
     }
-
-    /// Whether nothing is wrong.
-    fn agrees(&self) -> bool {
-        self.differences.is_empty() && self.candidates.iter().all(|one| one.found.agrees())
+    let mut text = Vec::new();
+    write_json(&mut text, reference, candidates)?;
+    let mut report: serde_json::Value = serde_json::from_slice(&text)?;
+    report["verdict"] = if reference.is_some() { "differ" } else { "wrong" }.into();
+    for Differences { key, sentences, .. } in differences {
+        report[key] = sentences.clone().into();
     }
-
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for Differences { head, sentences, .. } in &self.differences {
-            writeln!(out, "{head}\n  {}\n", sentences.join("\n  "))?;
-        }
-        write_text(out, self.reference, &self.candidates)
-    }
-
-    fn html(&self, out: &mut dyn Write, scale: f64) -> io::Result<()> {
-        let mut candidates = self.candidates.clone();
-        for candidate in &mut candidates {
-            let sentences = self.differences.iter().flat_map(|one| &one.sentences);
-            candidate.found.warnings.extend(sentences.cloned());
-        }
-        write_page(out, self.reference, &candidates, scale)
-    }
-
-    fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.differences.is_empty() {
-            return write_json(out, self.reference, &self.candidates);
-        }
-        let mut text = Vec::new();
-        write_json(&mut text, self.reference, &self.candidates)?;
-        let mut report: serde_json::Value = serde_json::from_slice(&text)?;
-        report["verdict"] = if self.reference.is_some() { "differ" } else { "wrong" }.into();
-        for Differences { key, sentences, .. } in &self.differences {
-            report[key] = sentences.clone().into();
-        }
-        serde_json::to_writer_pretty(&mut *out, &report)?;
-        writeln!(out)
-    }
+    serde_json::to_writer_pretty(&mut *out, &report)?;
+    writeln!(out)
 }

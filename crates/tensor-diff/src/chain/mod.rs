@@ -76,23 +76,14 @@ impl<'a> Chain<'a> {
             ranks: reference.header.world_size.and_then(|n| n.try_into().ok()).unwrap_or(1),
             values: HashMap::new(),
         };
-        let order = names(layers);
-        for &name in &order {
+        for name in names(layers) {
             let shape = chain.network.shape(name, batch)?;
-            match reference.get(name).filter(|tensor| tensor.shape == shape) {
-                Some(tensor) => {
-                    chain.values.insert(name, Cow::Borrowed(&tensor.data));
-                }
+            let values = match reference.get(name).filter(|tensor| tensor.shape == shape) {
+                Some(tensor) => Some(Cow::Borrowed(&tensor.data[..])),
                 None if name.is_given() => return None,
-                None => {}
-            }
-        }
-        for name in order {
-            if !chain.values.contains_key(&name)
-                && let Some(values) = chain.compute(name)
-            {
-                chain.values.insert(name, Cow::Owned(values));
-            }
+                None => chain.compute(name).map(Cow::Owned),
+            };
+            chain.values.extend(values.map(|values| (name, values)));
         }
         Some(chain)
     }

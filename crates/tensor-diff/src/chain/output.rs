@@ -87,7 +87,11 @@ pub(crate) fn loss(loss: Loss, z: &[f64], y: &[f64], classes: usize) -> f64 {
             };
             samples.map(term).sum()
         }
-        Loss::Bce => z.iter().zip(y).map(|(&z, &y)| binary_cross_entropy(z, y)).sum(),
+        // −y·ln p − (1 − y)·ln(1 − p), from the logit.
+        Loss::Bce => {
+            let term = |(z, y): (&f64, &f64)| z.max(0.0) - z * y + (-z.abs()).exp().ln_1p();
+            z.iter().zip(y).map(term).sum()
+        }
         Loss::SquaredError => z.iter().zip(y).map(|(z, y)| 0.5 * (z - y) * (z - y)).sum(),
     };
     sum / divisor(loss, z.len(), classes)
@@ -97,11 +101,6 @@ fn softmax(z: &[f64]) -> Vec<f64> {
     let largest = largest(z);
     let sum: f64 = z.iter().map(|z| (z - largest).exp()).sum();
     z.iter().map(|z| (z - largest).exp() / sum).collect()
-}
-
-/// `−y·ln p − (1 − y)·ln(1 − p)` from the logit: `max(z, 0) − z·y + ln(1 + e^−|z|)`.
-fn binary_cross_entropy(z: f64, y: f64) -> f64 {
-    z.max(0.0) - z * y + (-z.abs()).exp().ln_1p()
 }
 
 /// The relative rounding errors of softmax's numerators `exp(z_j − max)` and of their sum.

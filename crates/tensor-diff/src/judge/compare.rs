@@ -5,7 +5,7 @@ use tensor::{Dump, TensorName};
 use super::context::Context;
 use super::moved_factor::moved_back;
 use super::own::{self, Judgement};
-use super::verdict::{Rows, Verdict};
+use super::verdict::{Row, Rows, Verdict};
 use crate::chain::Errors;
 use crate::finding::{Divergence, Finding};
 
@@ -71,21 +71,15 @@ pub(crate) fn compare_from(
 
 /// The first tensor that is a mismatch or wrong by itself, with its explanation.
 fn first_divergence(rows: &Rows, context: &Context<'_>, own: &Judgement) -> Option<Divergence> {
-    let row = rows.iter().position(|row| row.verdict.is_mismatch());
     let fault = own.first_fault.as_ref();
-    let at = fault.and_then(|fault| rows.iter().position(|row| row.name == fault.tensor));
-    match (row, at) {
+    let is_fault = |row: &Row| fault.is_some_and(|fault| fault.tensor == row.name);
+    let row = rows.iter().find(|row| row.verdict.is_mismatch() || is_fault(row))?;
+    if !row.verdict.is_mismatch() {
         // Wrong by itself but within the bounds of the comparison, which are wider than those of one operation.
-        (row, Some(at)) if row.is_none_or(|row| at < row) => fault.cloned(),
-        (Some(row), _) => {
-            let row = &rows[row];
-            let expected = context.reference.get(row.name);
-            let compared = Some((rows, own));
-            let finding = Finding { row, context, expected, before: None, later: &[], compared };
-            Some(finding.read())
-        }
-        (None, _) => None,
+        return fault.cloned();
     }
+    let (expected, compared) = (context.reference.get(row.name), Some((rows, own)));
+    Some(Finding { row, context, expected, before: None, later: &[], compared }.read())
 }
 
 /// Differences between two headers that make the dumps hard to compare.

@@ -6,6 +6,7 @@ use super::bounds;
 use super::order::{Misplaced, misplaced};
 use super::rounding::Rounding;
 use super::verdict::{Row, Verdict, deviation};
+use crate::chain::operation::updated_from;
 use crate::chain::{self, Chain, Errors};
 
 /// Two dumps, or a dump and its own recomputation, with everything that the verdict on a tensor depends on.
@@ -143,7 +144,6 @@ fn is_finite(value: &f64) -> bool {
 /// parameters before and after the step can't be declared absent: every level has them, and without
 /// them nothing would be compared.
 fn declares_absent(dump: &Dump, name: TensorName) -> bool {
-    let is_required =
-        name.is_given() || matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
+    let is_required = name.is_given() || updated_from(name).is_some();
     !is_required && dump.header.not_materialised.contains(&name)
 }

@@ -15,10 +15,8 @@ use crate::numeric::largest_magnitude;
 /// If the dump applies 1/B to the gradients of the parameters: the dump with the factor moved back to `dz`, and a
 /// warning about it. Otherwise the dump itself.
 pub(crate) fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
-    match move_factor(dump, scale_tolerance) {
-        Some((moved, note)) => (Cow::Owned(moved), Some(note)),
-        None => (Cow::Borrowed(dump), None),
-    }
+    let moved = move_factor(dump, scale_tolerance);
+    moved.map_or((Cow::Borrowed(dump), None), |(moved, note)| (Cow::Owned(moved), Some(note)))
 }
 
 fn move_factor(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {

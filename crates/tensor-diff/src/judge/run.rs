@@ -15,6 +15,7 @@ use super::own::{Judgement, judge_step};
 use super::usual;
 use super::verdict::{Rows, Verdict, number};
 use crate::chain::Errors;
+use crate::chain::operation::updated_from;
 use crate::finding::Divergence;
 
 /// How far the parameters of two runs are apart after a step.
@@ -204,21 +205,16 @@ pub(crate) fn allowed_at(
 // ANCHOR: carried
 /// The bounds of the differences of the next step's parameters.
 fn carried(allowed: Errors) -> Errors {
-    let next = |(name, bounds)| match name {
-        TensorName::WNext(layer) => Some((TensorName::W(layer), bounds)),
-        TensorName::BNext(layer) => Some((TensorName::B(layer), bounds)),
-        _ => None,
-    };
+    let next = |(name, bounds)| updated_from(name).map(|(parameter, _)| (parameter, bounds));
     allowed.into_iter().filter_map(next).collect()
 }
 // ANCHOR_END: carried
 
 /// The updated parameter that is closest to its bound, or exceeds it most.
 fn drift(rows: &Rows) -> Option<Drift> {
-    let updated = |name| matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
     let (tensor, farthest) = rows
         .iter()
-        .filter(|row| updated(row.name))
+        .filter(|row| updated_from(row.name).is_some())
         .filter_map(|row| Some((row.name, row.deviation.as_ref()?)))
         // NaN is the farthest.
         .max_by(|(_, a), (_, b)| a.ratio.abs().total_cmp(&b.ratio.abs()))?;

@@ -24,11 +24,9 @@ pub fn write_text(
     candidates: &[Candidate<'_>],
 ) -> io::Result<()> {
     match (reference, candidates) {
-        (None, [Candidate { path, run: [dump], found }]) => {
-            table::write_step(out, &found.steps[0], None, (path, dump))
-        }
-        (Some((reference, [dump])), [Candidate { path, run: [candidate], found }]) => {
-            table::write_step(out, &found.steps[0], Some((reference, dump)), (path, candidate))
+        (None | Some((_, [_])), [Candidate { path, run: [dump], found }]) => {
+            let reference = reference.map(|(path, run)| (path, &run[0]));
+            table::write_step(out, &found.steps[0], reference, (path, dump))
         }
         (_, [candidate]) => table::write_run(out, reference, candidate),
         (Some(reference), candidates) => table::write_levels(out, reference, candidates),

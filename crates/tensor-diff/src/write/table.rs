@@ -253,16 +253,14 @@ pub(super) fn write_run(
     warn(out, &first)?;
     write!(out, "{}: ", verdict(path, reference.map(|(path, _)| path), found.agrees()))?;
     let steps = found.steps.len();
-    let plural = if steps == 1 { "" } else { "s" };
-    let faulty = found.faulty();
-    match faulty.and_then(|at| found.steps[at].first_fault()) {
-        None => writeln!(out, "{steps} step{plural}, no fault in any")?,
-        Some(fault) => writeln!(
-            out,
-            "of {steps} step{plural} step {} is the first with a fault, in {}",
-            found.steps[faulty.unwrap_or(0)].step,
-            fault.tensor
-        )?,
+    let steps = format!("{steps} step{}", if steps == 1 { "" } else { "s" });
+    let faulty =
+        found.first_faulty().and_then(|step| Some((step.step, step.first_fault()?.tensor)));
+    match faulty {
+        None => writeln!(out, "{steps}, no fault in any")?,
+        Some((step, tensor)) => {
+            writeln!(out, "of {steps} step {step} is the first with a fault, in {tensor}")?;
+        }
     }
     warn(out, &others)?;
     writeln!(out)?;
@@ -276,7 +274,7 @@ pub(super) fn write_run(
     lines.extend(found.steps.iter().map(|step| step_line(step, compared)));
     write_columns(out, &lines, |_| true)?;
     writeln!(out)?;
-    if let Some(at) = faulty {
+    if let Some(at) = found.faulty() {
         let step = &found.steps[at];
         writeln!(out, "step {}:", step.step)?;
         let reference = reference.map(|(path, run)| (path, &run[at]));
