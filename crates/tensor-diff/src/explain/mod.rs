@@ -293,8 +293,9 @@ impl<'a> Scene<'a> {
         probes.dedup();
         let mut chances: Vec<f64> = probes.iter().map(chance).collect();
         chances.sort_by(f64::total_cmp);
-        // One or two numbers are little evidence, and all families are tried on them.
-        let families = if probes.len() < 3 { FAMILIES } else { 1.0 };
+        // One or two numbers are little evidence, and all families are tried on them; few are tried on a loss.
+        let few = probes.len() < 3 && self.name != TensorName::Loss;
+        let families = if few { FAMILIES } else { 1.0 };
         let alternatives = families * hypotheses as f64;
         alternatives * chances.iter().skip(numbers).product::<f64>() < BY_CHANCE
     }
