@@ -122,11 +122,11 @@ impl Lowerer<'_> {
     /// The value of an expression as a condition (a predicate).
     pub(super) fn condition(&mut self, expr: &Expr) -> Lowered<Value> {
         let typed = self.rvalue(expr)?;
-        self.to_condition(&typed, expr.span)
+        self.condition_value(&typed, expr.span)
     }
 
     /// Converts a value to a condition (a predicate).
-    pub(super) fn to_condition(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
+    pub(super) fn condition_value(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
         match &typed.ty {
             Type::Enum(name, _) if self.scoped_enums.contains(name) => {
                 let message = format!("a `{name}` is an `enum class`, which isn't a condition");
@@ -233,7 +233,7 @@ impl Lowerer<'_> {
                 Type::Scalar(into) | Type::Enum(_, into),
             ) => Ok(self.scalar_to_scalar(typed.value, *from, *into)),
             (Type::Pointer(_) | Type::Null, Type::Scalar(Scalar::Bool)) => {
-                self.to_condition(&typed, span)
+                self.condition_value(&typed, span)
             }
             (Type::Pointer(_) | Type::Null, Type::Pointer(_)) => Ok(typed.value),
             (Type::Pointer(_) | Type::Null, Type::Scalar(into)) if into.is_integer() => {

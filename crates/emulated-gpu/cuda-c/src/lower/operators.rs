@@ -16,7 +16,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Typed> {
         let typed = self.rvalue(operand)?;
         if operator == Unary::Not {
-            let truth = self.to_condition(&typed, operand.span)?;
+            let truth = self.condition_value(&typed, operand.span)?;
             let value = self.builder.unary(UnaryOp::Not, truth);
             return Ok(Typed { ty: Type::Scalar(Scalar::Bool), value });
         }
