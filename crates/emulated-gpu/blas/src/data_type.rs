@@ -69,7 +69,7 @@ impl DataType {
 
 /// The name of a type that the emulated library lacks, from its `cudaDataType_t` number.
 fn missing_type_name(code: i32) -> String {
-    let known = match code {
+    let name = match code {
         3 => "CUDA_R_8I",
         6 => "CUDA_C_16F",
         8 => "CUDA_R_8U",
@@ -79,7 +79,7 @@ fn missing_type_name(code: i32) -> String {
         29 => "CUDA_R_8F_E5M2",
         _ => return format!("the unknown type {code}"),
     };
-    known.to_owned()
+    name.to_owned()
 }
 
 /// How single-precision inputs are rounded before they are multiplied.

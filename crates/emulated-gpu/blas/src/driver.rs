@@ -173,8 +173,8 @@ impl Driver {
         let mut context: *mut c_void = std::ptr::null_mut();
         let place = (&raw mut context).cast();
         // SAFETY: an attribute of this kind is written as a pointer.
-        let found = unsafe { cuPointerGetAttribute(place, CONTEXT, address) };
-        found.is_ok() && context.is_null()
+        let code = unsafe { cuPointerGetAttribute(place, CONTEXT, address) };
+        code.is_ok() && context.is_null()
     }
 
     /// Whether an address is in memory that the host can't access.
@@ -182,8 +182,8 @@ impl Driver {
     pub fn is_device_only(&self, address: u64) -> bool {
         let mut kind: c_uint = 0;
         // SAFETY: an attribute of this kind is written as an unsigned int.
-        let found = unsafe { cuPointerGetAttribute((&raw mut kind).cast(), MEMORY_TYPE, address) };
-        if found.is_err() || kind != DEVICE_MEMORY {
+        let code = unsafe { cuPointerGetAttribute((&raw mut kind).cast(), MEMORY_TYPE, address) };
+        if code.is_err() || kind != DEVICE_MEMORY {
             return false;
         }
         let mut managed: c_uint = 0;

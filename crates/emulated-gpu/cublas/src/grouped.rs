@@ -133,7 +133,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
     /// the same type, and TF32 is the only fast type.
     fn check_types(&self) -> Result<(), Rejection> {
         let [a, b, c] = self.types;
-        let known = match self.compute {
+        let is_supported = match self.compute {
             Compute::F32(InputRounding::Full) => {
                 matches!(a, DataType::F16 | DataType::Bf16 | DataType::F32)
             }
@@ -141,7 +141,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
             Compute::F64 => a == DataType::F64,
             _ => false,
         };
-        if known && a == b && b == c {
+        if is_supported && a == b && b == c {
             return Ok(());
         }
         Err(Rejection::unsupported(format!(

@@ -52,7 +52,7 @@ fn unknown_handle(handle: Handle) -> Rejection {
 /// A copy of a handle's current settings.
 pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
     let mut settings = Settings::default();
-    change_settings(handle, |own| settings = *own)?;
+    change_settings(handle, |stored| settings = *stored)?;
     Ok(settings)
 }
 

@@ -29,8 +29,8 @@ export! {
 
     /// Returns the callback.
     fn cublasGetLoggerCallback(callback: Out<'_, LogCallback>) {
-        let known = *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner);
-        callback.set_as(known, "userCallback")
+        let current = *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner);
+        callback.set_as(current, "userCallback")
     }
 
     /// Writes messages into a file. Errors go to standard error in any case.

@@ -28,7 +28,7 @@ struct PreparedProduct {
 }
 
 impl PreparedProduct {
-    /// `[m, k] · [k, n]`; `transposed` says whether `A` and `B` are stored transposed.
+    /// `[m, k] · [k, n]`; `transposed` is whether `A` and `B` are stored transposed.
     fn new(
         stream: &Arc<CudaStream>,
         (m, n, k): (usize, usize, usize),
@@ -69,10 +69,10 @@ impl PreparedProduct {
             set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, (&raw const ld).cast(), 8)?;
             let preference = result::create_matmul_pref()?;
             let [a, b, d] = layouts;
-            let found =
+            let results =
                 result::get_matmul_algo_heuristic(handle, descriptor, a, b, d, d, preference)?;
             result::destroy_matmul_pref(preference)?;
-            found.algo
+            results.algo
         };
         let stream = Arc::clone(stream);
         drop(_guard);

@@ -69,8 +69,8 @@ impl Algorithm {
     /// The number of blocks that a card would use for a problem.
     pub(crate) fn blocks(&self, problem: &Problem) -> u64 {
         let (m, n, _) = problem.sizes;
-        let known = TILES.iter().find(|(id, ..)| *id == self.tile);
-        let &(_, rows, columns) = known.unwrap_or(&TILES[1]);
+        let row = TILES.iter().find(|(id, ..)| *id == self.tile);
+        let &(_, rows, columns) = row.unwrap_or(&TILES[1]);
         let tiles = m.div_ceil(rows).saturating_mul(n.div_ceil(columns));
         tiles.saturating_mul(self.parts()).saturating_mul(problem.d.batch)
     }
@@ -223,11 +223,11 @@ export! {
     ) {
         open(handle)?;
         reject_if!(requested < 1, invalid, "requestedAlgoCount is {requested}");
-        let known = check_types(compute_type, scale, (a, b, c, d))?;
-        if known {
+        let is_supported = check_types(compute_type, scale, (a, b, c, d))?;
+        if is_supported {
             ids.set_as(ID, "algoIdsArray")?;
         }
-        returned.set_as(known.into(), "returnAlgoCount")
+        returned.set_as(is_supported.into(), "returnAlgoCount")
     }
 
     /// Creates an algorithm from its number; it requires no alignment beyond one byte.

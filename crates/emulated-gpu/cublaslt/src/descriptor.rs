@@ -10,9 +10,9 @@ opaque! {
     Descriptor: "matmul descriptor", "CUBLASLT_MATMUL_DESC_…", b"LtDe", 184;
     /// No transposition, no epilogue.
     new(compute_type: c_int, scale_type: c_int);
-    others: |own, attribute| {
+    others: |descriptor, attribute| {
         let index = SCALES.iter().position(|(number, _)| *number == attribute)?;
-        field_pointer(&mut own.scales[index])
+        field_pointer(&mut descriptor.scales[index])
     };
     pub(crate) compute_type: i32 = compute_type, 0;
     pub(crate) scale_type: i32 = scale_type, 1;

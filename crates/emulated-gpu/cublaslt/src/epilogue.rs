@@ -80,14 +80,14 @@ const MISSING_EPILOGUES: &str = "EMULATED_GPU_CUBLASLT_WITHOUT";
 /// # Errors
 /// `INVALID_VALUE` if the list contains a name that is not an epilogue.
 fn contains_name(list: &str, name: &str) -> Result<bool, Rejection> {
-    let names = || list.split(',').map(str::trim).filter(|own| !own.is_empty());
-    let is_known = |own: &str| EPILOGUES.iter().any(|(_, epilogue)| epilogue.name == own);
-    match names().find(|own| !is_known(own)) {
-        Some(own) => {
+    let names = || list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let is_known = |entry: &str| EPILOGUES.iter().any(|(_, epilogue)| epilogue.name == entry);
+    match names().find(|entry| !is_known(entry)) {
+        Some(entry) => {
             let all = EPILOGUES.map(|(_, epilogue)| epilogue.name).join(", ");
-            Err(Rejection::invalid(format!("{MISSING_EPILOGUES}: `{own}` is not one of {all}")))
+            Err(Rejection::invalid(format!("{MISSING_EPILOGUES}: `{entry}` is not one of {all}")))
         }
-        None => Ok(names().any(|own| own == name)),
+        None => Ok(names().any(|entry| entry == name)),
     }
 }
 
@@ -112,7 +112,7 @@ impl Epilogue {
     pub(crate) fn from_code(code: i32) -> Result<Self, Rejection> {
         EPILOGUES
             .into_iter()
-            .find(|(own, _)| *own == code)
+            .find(|(number, _)| *number == code)
             .map(|(_, epilogue)| epilogue)
             .ok_or_else(|| {
                 Rejection::invalid(format!(

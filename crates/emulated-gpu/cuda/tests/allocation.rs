@@ -136,15 +136,15 @@ const N: usize = 1 << 17;
 
 /// A program that allocates memory of sizes it chooses, in a new context. `host` and `found` are N numbers of host
 /// memory.
-fn work(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
+fn work(host: &[u32], results: &mut [u32]) -> Result<(), Failed> {
     let mut context = 0usize;
     call!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, 0 => i32));
-    let result = in_context(host, found);
+    let result = in_context(host, results);
     call!(cuCtxDestroy_v2(context => usize));
     result
 }
 
-fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
+fn in_context(host: &[u32], results: &mut [u32]) -> Result<(), Failed> {
     let (mut stream, mut module) = (0usize, 0usize);
     call!(cuStreamCreate(&raw mut stream => *mut usize, 1 => u32));
     call!(cuModuleLoadData(&raw mut module => *mut usize, KERNELS.as_ptr() => *const u8));
@@ -166,11 +166,11 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     call!(cuMemFreeAsync(pooled => u64, stream => usize));
     call!(cuMemcpyDtoHAsync_v2(pinned => usize, managed => u64, N * 4 => usize, stream => usize));
     call!(cuStreamSynchronize(stream => usize));
-    call!(cuMemcpyDtoH_v2(found.as_mut_ptr() => *mut u32, managed => u64, N * 4 => usize));
-    assert!(found.iter().all(|&number| number == 4), "the numbers are not 3 + 1");
+    call!(cuMemcpyDtoH_v2(results.as_mut_ptr() => *mut u32, managed => u64, N * 4 => usize));
+    assert!(results.iter().all(|&number| number == 4), "the numbers are not 3 + 1");
     // SAFETY: the memory has N numbers, and the work is done.
     let in_pinned = unsafe { std::slice::from_raw_parts(pinned as *const u32, N) };
-    assert_eq!(in_pinned, found);
+    assert_eq!(in_pinned, results);
 
     launched(launch(function(c"local")?, (1, 64), stream, &[block]))?;
     call!(cuStreamSynchronize(stream => usize));
@@ -186,8 +186,8 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     call!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
     call!(cuGraphLaunch(executable => usize, stream => usize));
     call!(cuStreamSynchronize(stream => usize));
-    call!(cuMemcpyDtoH_v2(found.as_mut_ptr() => *mut u32, block => u64, N * 4 => usize));
-    assert!(found.iter().all(|&number| number == 4), "the graph's numbers are not 3 + 1");
+    call!(cuMemcpyDtoH_v2(results.as_mut_ptr() => *mut u32, block => u64, N * 4 => usize));
+    assert!(results.iter().all(|&number| number == 4), "the graph's numbers are not 3 + 1");
     call!(cuGraphExecDestroy(executable => usize));
     call!(cuGraphDestroy(graph => usize));
 
@@ -215,8 +215,8 @@ fn limit_addresses() {
 /// Runs the program with one block failing, and then again without. Returns the number of large blocks that the first
 /// run requested.
 fn fail_block(block: usize) -> usize {
-    let (host, mut found) = (vec![3u32; N], vec![0u32; N]);
-    let mut work = || work(&host, &mut found);
+    let (host, mut results) = (vec![3u32; N], vec![0u32; N]);
+    let mut work = || work(&host, &mut results);
     assert_eq!(cu!(cuInit(0 => u32)), 0);
     FAILING.store(block, Ordering::SeqCst);
     ARMED.store(true, Ordering::SeqCst);

@@ -12,8 +12,9 @@ fn symbols(file: &[u8], table: u32) -> Vec<String> {
     assert_eq!(&file[..5], b"\x7fELF\x02");
     let (headers, size, count) = (number(0x28, 8), number(0x3a, 2), number(0x3c, 2));
     let section = |index: usize| headers + index * size;
-    let found = (0..count).map(section).find(|at| number(at + 4, 4) == table as usize).unwrap();
-    let (start, len, texts) = (number(found + 24, 8), number(found + 32, 8), number(found + 40, 4));
+    let header = (0..count).map(section).find(|at| number(at + 4, 4) == table as usize).unwrap();
+    let (start, len, texts) =
+        (number(header + 24, 8), number(header + 32, 8), number(header + 40, 4));
     let texts = number(section(texts) + 24, 8);
     let name = |symbol: usize| {
         let text = &file[texts + number(start + symbol * 24, 4)..];
@@ -36,9 +37,9 @@ fn a_program_that_requests_the_path_does_not_link_the_driver() {
         assert!(exported.iter().any(|other| *other == name), "the library lacks {name}");
     }
     let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-    let own = symbols(&program, 2);
-    assert!(own.iter().any(|name| name == "main"), "the program's symbols were not found");
-    let twice: Vec<_> = exported.iter().filter(|name| own.contains(name)).collect();
+    let defined = symbols(&program, 2);
+    assert!(defined.iter().any(|name| name == "main"), "the program's symbols were not found");
+    let twice: Vec<_> = exported.iter().filter(|name| defined.contains(name)).collect();
     assert!(twice.is_empty(), "linked into the program: {twice:?}");
 }
 

@@ -116,7 +116,7 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 /// Returns the PTX for a card: of all entries that the card can run, the one for the newest card.
 ///
 /// # Errors
-/// [`FatbinError::NoPtx`] if there is none for this card; the message says which nvcc option adds
+/// [`FatbinError::NoPtx`] if there is none for this card; the message names the nvcc option that adds
 /// it. [`FatbinError::Damaged`] and [`FatbinError::OutOfMemory`] otherwise.
 pub fn extract_ptx(bytes: &[u8], card: u32) -> Result<String, FatbinError> {
     let entries = entries(bytes)?;

@@ -54,8 +54,8 @@ fn registry() -> MutexGuard<'static, HashMap<Handle, Arc<Communicator>>> {
 /// # Errors
 /// `ncclInvalidArgument` if there is no such communicator.
 pub(crate) fn find(handle: Handle) -> Result<Arc<Communicator>> {
-    let found = registry().get(&handle).cloned();
-    found.ok_or_else(|| {
+    let communicator = registry().get(&handle).cloned();
+    communicator.ok_or_else(|| {
         Error::argument(if handle == 0 {
             "the communicator is null".to_owned()
         } else {
@@ -73,10 +73,10 @@ pub(crate) fn check_ranks(ranks: c_int, rank: c_int) -> Result<(usize, usize)> {
     let count = count.ok_or_else(|| {
         Error::argument(format!("nranks is {ranks}: it must be from 1 to {MAX_RANKS}"))
     })?;
-    let own = usize::try_from(rank).ok().filter(|own| *own < count);
-    let own =
-        own.ok_or_else(|| Error::argument(format!("rank is {rank}, but nranks is {ranks}")))?;
-    Ok((count, own))
+    let valid_rank = usize::try_from(rank).ok().filter(|rank| *rank < count);
+    let rank = valid_rank
+        .ok_or_else(|| Error::argument(format!("rank is {rank}, but nranks is {ranks}")))?;
+    Ok((count, rank))
 }
 
 impl Communicator {
@@ -138,14 +138,14 @@ impl Communicator {
 
     /// The error that has ended the communicator, on this rank or on another.
     pub(crate) fn error(&self) -> Option<Error> {
-        let own = self.error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        own.or_else(|| self.membership.failure())
+        let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        error.or_else(|| self.membership.failure())
     }
 
     /// Records an error; the first one is kept.
     pub(crate) fn fail(&self, error: &Error) {
-        let mut own = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        own.get_or_insert_with(|| error.clone());
+        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert_with(|| error.clone());
     }
 
     /// Whether this rank has aborted the communicator.
@@ -196,9 +196,9 @@ impl Communicator {
     /// `ncclInvalidArgument` if there is no such custom reduction.
     pub(crate) fn remove_reduction(&self, number: u32) -> Result {
         let mut list = self.reductions.lock().unwrap_or_else(PoisonError::into_inner);
-        let own =
+        let reduction =
             number.checked_sub(FIRST_CUSTOM_OP).and_then(|index| list.get_mut(index as usize));
-        match own.and_then(Option::take) {
+        match reduction.and_then(Option::take) {
             Some(_) => Ok(()),
             None => {
                 Err(Error::argument(format!("op {number} was not created for this communicator")))

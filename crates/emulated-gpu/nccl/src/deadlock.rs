@@ -51,18 +51,18 @@ impl CounterReader {
     }
 
     /// Finds a cycle through `own`: each rank waits for the next one, and the last waits for `own`.
-    fn cycle(&mut self, region: &Region, own: usize) -> Option<Vec<usize>> {
+    fn cycle(&mut self, region: &Region, rank: usize) -> Option<Vec<usize>> {
         let mut before = vec![None; region.ranks];
-        let mut reached = vec![own];
+        let mut reached = vec![rank];
         let mut next = 0;
         while let Some(&rank) = reached.get(next) {
             next += 1;
             for other in (0..region.ranks).filter(|other| *other != rank) {
-                let is_new = other == own || before[other].is_none();
+                let is_new = other == rank || before[other].is_none();
                 if !is_new || !self.waits_for(region, rank, other) {
                     continue;
                 }
-                if other == own {
+                if other == rank {
                     let mut path = vec![rank];
                     while let Some(rank) = before[path[path.len() - 1]] {
                         path.push(rank);
@@ -80,10 +80,10 @@ impl CounterReader {
 
 /// The deadlock that rank `own` is part of: first `own`, then the others, each waiting for the
 /// next.
-pub(crate) fn deadlock(region: &Region, own: usize) -> Option<Vec<usize>> {
+pub(crate) fn deadlock(region: &Region, rank: usize) -> Option<Vec<usize>> {
     let look = || {
         let mut reader = CounterReader { seen: Vec::new() };
-        reader.cycle(region, own).map(|path| (path, reader.seen))
+        reader.cycle(region, rank).map(|path| (path, reader.seen))
     };
     let first = look()?;
     (look()? == first).then_some(first.0)

@@ -229,8 +229,8 @@ impl Membership {
     /// See [`wait`](Self::wait).
     pub(crate) fn barrier(&self, kind: BarrierKind) -> Result {
         let count = |rank: usize| &self.region.slot(rank).arrived[kind as usize];
-        let own = count(self.rank).fetch_add(1, AcqRel) + 1;
-        self.wait(|| self.others().filter(|&rank| count(rank).load(Acquire) < own).collect())
+        let round = count(self.rank).fetch_add(1, AcqRel) + 1;
+        self.wait(|| self.others().filter(|&rank| count(rank).load(Acquire) < round).collect())
     }
 
     /// Joins a communicator, and waits until all ranks have joined.
@@ -240,14 +240,14 @@ impl Membership {
     /// same device; `ncclSystemError` if a rank does not join in time; and those of
     /// [`wait`](Self::wait).
     pub(crate) fn join(region: Region, rank: usize, device: i32) -> Result<Self> {
-        let own = region.slot(rank);
-        if own.state.load(Acquire) != 0 {
+        let slot = region.slot(rank);
+        if slot.state.load(Acquire) != 0 {
             return Err(Error::invalid_usage(format!(
                 "rank {rank} has joined before, and has left"
             )));
         }
-        own.device.store(device, Relaxed);
-        own.state.store(JOINED, Release);
+        slot.device.store(device, Relaxed);
+        slot.state.store(JOINED, Release);
         let process = std::process::id();
         let membership = Self { region, rank, aborted: AtomicBool::new(false), process };
         membership.wait_for_other_ranks()?;
@@ -354,14 +354,14 @@ mod tests {
         region.unlink();
         let membership =
             Membership { region, rank: 1, aborted: AtomicBool::new(false), process: 0 };
-        let [other, own] =
+        let [other, this] =
             [0, 1].map(|rank| &membership.region.slot(rank).arrived[BarrierKind::Call as usize]);
         other.store(1, Relaxed);
         assert_eq!(
             membership.describe_rank(0),
             "rank 0 has not begun an operation (its stream may still have earlier work)"
         );
-        own.store(1, Relaxed);
+        this.store(1, Relaxed);
         other.store(2, Relaxed);
         assert_eq!(membership.describe_rank(0), "rank 0 calls ncclCommSplit");
         let data_type = DataType::Float32;
@@ -370,7 +370,7 @@ mod tests {
         parameters.publish(&membership.region.slot(0).call);
         let call = "rank 0 calls ncclAllReduce of 4 ncclFloat32";
         assert_eq!(membership.describe_rank(0), format!("{call}, and ncclCommSplit"));
-        own.store(2, Relaxed);
+        this.store(2, Relaxed);
         assert_eq!(membership.describe_rank(0), call);
     }
 

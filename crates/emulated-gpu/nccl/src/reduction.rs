@@ -187,13 +187,13 @@ mod tests {
         let mut ranks = ranks.to_vec();
         let count = ranks[0].len() / data_type.size();
         let n = ranks.len();
-        for own in &mut ranks {
+        for values in &mut ranks {
             // SAFETY: the factor is not in device memory.
             if let Some(factor) = unsafe { reduction.factor(data_type, n) } {
-                multiply(data_type, own, factor);
+                multiply(data_type, values, factor);
             }
         }
-        let published: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
+        let published: Vec<*const u8> = ranks.iter().map(|values| values.as_ptr()).collect();
         let mut to = vec![0; count * data_type.size()];
         // SAFETY: as above.
         unsafe { reduction.reduce_ring(data_type, &published, rank, (0, count), to.as_mut_ptr()) };
@@ -220,10 +220,11 @@ mod tests {
     #[test]
     fn sums_longer_than_a_block_are_correct() {
         let count = 3 * BLOCK / 8 + 5;
-        let of = |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
-        let ranks = [f32_bytes(&of(0)), f32_bytes(&of(1))];
-        let published: Vec<*const u8> = ranks.iter().map(|own| own.as_ptr()).collect();
-        let mut found = vec![0xee; (count + 1) * 4];
+        let values_of =
+            |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
+        let ranks = [f32_bytes(&values_of(0)), f32_bytes(&values_of(1))];
+        let published: Vec<*const u8> = ranks.iter().map(|values| values.as_ptr()).collect();
+        let mut result = vec![0xee; (count + 1) * 4];
         let sum = Reduction::Plain(Combine::Sum);
         // SAFETY: elements 3.. of each rank, and the result has space for them.
         unsafe {
@@ -232,12 +233,13 @@ mod tests {
                 &published,
                 0,
                 (3, count - 3),
-                found.as_mut_ptr().add(4),
+                result.as_mut_ptr().add(4),
             )
         };
-        let expected: Vec<f32> = of(0).iter().zip(of(1)).map(|(a, b)| a + b).skip(3).collect();
-        assert_eq!(found[4..][..expected.len() * 4], f32_bytes(&expected));
-        assert!(found[..4].iter().chain(&found[(count - 2) * 4..]).all(|byte| *byte == 0xee));
+        let expected: Vec<f32> =
+            values_of(0).iter().zip(values_of(1)).map(|(a, b)| a + b).skip(3).collect();
+        assert_eq!(result[4..][..expected.len() * 4], f32_bytes(&expected));
+        assert!(result[..4].iter().chain(&result[(count - 2) * 4..]).all(|byte| *byte == 0xee));
     }
 
     #[test]
@@ -262,10 +264,10 @@ mod tests {
             let ranks = [bytes(1, data_type.size()), bytes(2, data_type.size())];
             for operation in 0..FIRST_CUSTOM_OP {
                 let reduction = Reduction::built_in(operation).unwrap();
-                let found = reduce_on_rank(reduction, data_type, &ranks, 0);
-                assert_eq!(found.len(), data_type.size() * 3);
+                let result = reduce_on_rank(reduction, data_type, &ranks, 0);
+                assert_eq!(result.len(), data_type.size() * 3);
                 if operation == 2 {
-                    assert_eq!(found, ranks[1], "the larger, {}", data_type.name());
+                    assert_eq!(result, ranks[1], "the larger, {}", data_type.name());
                 }
             }
         }

@@ -77,7 +77,7 @@ pub(crate) struct Mailbox {
     pub(crate) messages: AtomicU64,
     pub(crate) count: AtomicU64,
     pub(crate) data_type: AtomicU32,
-    /// Total bytes put in and taken out.
+    /// The total numbers of bytes that the sender has put in and the receiver has taken out.
     pub(crate) bytes_put: AtomicU64,
     pub(crate) bytes_taken: AtomicU64,
     /// The value of `put` once the current message is completely in the mailbox.
@@ -136,11 +136,11 @@ impl Region {
         let file =
             SharedFile::open(name, mailbox_bytes_at(ranks, ranks, 0), piece_at(ranks, 0), rank)?;
         let region = Self { file: ManuallyDrop::new(file), ranks, reserved: Mutex::default() };
-        let own = ranks as u32;
-        let previous = region.header().ranks.compare_exchange(0, own, AcqRel, Acquire);
+        let requested = ranks as u32;
+        let previous = region.header().ranks.compare_exchange(0, requested, AcqRel, Acquire);
         match previous {
-            Err(others) if others != own => Err(Error::invalid_usage(format!(
-                "rank {rank} passed nranks {ranks}, but another rank passed {others}"
+            Err(existing) if existing != requested => Err(Error::invalid_usage(format!(
+                "rank {rank} passed nranks {ranks}, but another rank passed {existing}"
             ))),
             _ => Ok(region),
         }

@@ -85,9 +85,9 @@ fn open_own_file(path: &Path, create: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(create).mode(0o600);
     let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    let found = file.metadata()?;
+    let metadata = file.metadata()?;
     // SAFETY: only returns a number.
-    if !found.is_file() || found.uid() != unsafe { libc::geteuid() } {
+    if !metadata.is_file() || metadata.uid() != unsafe { libc::geteuid() } {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     Ok(file)

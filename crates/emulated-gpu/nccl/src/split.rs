@@ -28,9 +28,9 @@ pub(crate) fn split(
         )));
     }
     let region = &whole.membership.region;
-    let own = region.slot(whole.rank());
-    own.color.store(color, Relaxed);
-    own.key.store(key, Relaxed);
+    let this_slot = region.slot(whole.rank());
+    this_slot.color.store(color, Relaxed);
+    this_slot.key.store(key, Relaxed);
     whole.membership.barrier(BarrierKind::Call)?;
     let slot = |rank: usize| region.slot(rank);
     let mut members: Vec<usize> =
@@ -38,7 +38,7 @@ pub(crate) fn split(
     members.sort_by_key(|rank| (slot(*rank).key.load(Relaxed), *rank));
     let first = members.first().copied().unwrap_or(whole.rank());
     if first == whole.rank() {
-        publish_id(own, &UniqueId::new()?);
+        publish_id(this_slot, &UniqueId::new()?);
     }
     whole.membership.barrier(BarrierKind::Call)?;
     let id = read_id(slot(first));

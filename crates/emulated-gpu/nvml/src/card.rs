@@ -57,9 +57,9 @@ impl Card {
     /// Whether this is the card's UUID: NVML's form, or without "GPU-", as CUDA prints it and NVIDIA's cuda.core
     /// passes it on.
     pub(crate) fn has_uuid(&self, text: &[u8]) -> bool {
-        let own = self.uuid();
-        let digits = own.trim_start_matches("GPU-");
-        own.as_bytes().eq_ignore_ascii_case(text) || digits.as_bytes().eq_ignore_ascii_case(text)
+        let uuid = self.uuid();
+        let digits = uuid.trim_start_matches("GPU-");
+        uuid.as_bytes().eq_ignore_ascii_case(text) || digits.as_bytes().eq_ignore_ascii_case(text)
     }
 
     /// The PCI address with a domain of eight digits: "00000000:01:00.0".
@@ -142,8 +142,9 @@ mod tests {
     #[test]
     fn architectures_follow_from_compute_capabilities() {
         let architecture = |capability| Card { capability, ..card() }.architecture();
-        let found = [[5, 2], [6, 1], [7, 0], [7, 5], [8, 0], [8, 9], [9, 0]].map(architecture);
-        assert_eq!(found, [3, 4, 5, 6, 7, 8, 9]);
+        let architectures =
+            [[5, 2], [6, 1], [7, 0], [7, 5], [8, 0], [8, 9], [9, 0]].map(architecture);
+        assert_eq!(architectures, [3, 4, 5, 6, 7, 8, 9]);
         assert_eq!(architecture([99, 0]), u32::MAX);
     }
 }

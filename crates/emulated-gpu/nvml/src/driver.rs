@@ -77,7 +77,7 @@ pub(crate) fn count() -> Result<c_uint> {
 pub(crate) fn card(number: c_uint) -> Result<Card> {
     let mut card = Card::default();
     // SAFETY: the size is that of the structure.
-    let found = unsafe { emulatedGpuGetCard(number, &mut card, size_of::<Card>()) };
-    checked(found, Status::InvalidArgument)?;
+    let code = unsafe { emulatedGpuGetCard(number, &mut card, size_of::<Card>()) };
+    checked(code, Status::InvalidArgument)?;
     Ok(card)
 }

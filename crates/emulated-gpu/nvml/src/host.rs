@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn running_processes_have_a_name() {
-        let own = process_name(std::process::id()).unwrap();
+        let name = process_name(std::process::id()).unwrap();
         let program = std::env::current_exe().unwrap();
-        assert!(own.ends_with(program.file_name().unwrap().as_encoded_bytes()), "{own:?}");
+        assert!(name.ends_with(program.file_name().unwrap().as_encoded_bytes()), "{name:?}");
         assert_eq!(process_name(u32::MAX), Err(Status::NotFound));
     }
 }

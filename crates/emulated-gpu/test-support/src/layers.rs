@@ -9,7 +9,7 @@ const MAX_CYCLE: usize = 3;
 
 /// The text of each file of a crate's library, by its module path, such as `engine::race::cell`.
 pub fn modules(manifest: &str) -> BTreeMap<String, String> {
-    fn read_modules(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) {
+    fn read_modules(directory: &Path, module: &str, files: &mut BTreeMap<String, String>) {
         for entry in std::fs::read_dir(directory).expect("the sources") {
             let path = entry.expect("an entry").path();
             let stem = path.file_stem().expect("a name").to_str().expect("ASCII");
@@ -19,15 +19,15 @@ pub fn modules(manifest: &str) -> BTreeMap<String, String> {
                 (module, stem) => format!("{module}::{stem}"),
             };
             if path.is_dir() {
-                read_modules(&path, &child, found);
+                read_modules(&path, &child, files);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.insert(child, std::fs::read_to_string(&path).expect("a source"));
+                files.insert(child, std::fs::read_to_string(&path).expect("a source"));
             }
         }
     }
-    let mut found = BTreeMap::new();
-    read_modules(&Path::new(manifest).join("src"), "", &mut found);
-    found
+    let mut files = BTreeMap::new();
+    read_modules(&Path::new(manifest).join("src"), "", &mut files);
+    files
 }
 
 /// Expands `a::{b, c::{d, e}}` to `a::b`, `a::c::d` and `a::c::e`.
@@ -57,7 +57,7 @@ fn expand_use(tree: &str) -> Vec<String> {
 /// The `use` items of a file, except for those of its unit tests.
 fn use_items(text: &str) -> Vec<String> {
     let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let mut found = Vec::new();
+    let mut items = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let line = line.trim();
@@ -69,9 +69,9 @@ fn use_items(text: &str) -> Vec<String> {
         while !tree.contains(';') {
             tree += lines.next().expect("the end of a use").trim();
         }
-        found.push(tree.split(';').next().unwrap_or_default().to_owned());
+        items.push(tree.split(';').next().unwrap_or_default().to_owned());
     }
-    found
+    items
 }
 
 /// The module that a path refers into: the longest prefix that is a file.
@@ -82,9 +82,9 @@ fn module_of(path: &[&str], modules: &BTreeMap<String, String>) -> Option<String
 /// The modules that each module imports from, given the texts of all modules.
 #[must_use]
 pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
-    let of = |name: &String, text: &String| {
+    let imports_of = |name: &String, text: &String| {
         let own: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
-        let mut found = BTreeSet::new();
+        let mut imports = BTreeSet::new();
         for path in use_items(text).iter().flat_map(|tree| expand_use(tree)) {
             let parts: Vec<&str> = path.split("::").map(str::trim).collect();
             let up = parts.iter().take_while(|part| **part == "super").count();
@@ -100,12 +100,12 @@ pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
                 && target != *name
                 && !(bare && own.starts_with(&target.split("::").collect::<Vec<_>>()))
             {
-                found.insert(target);
+                imports.insert(target);
             }
         }
-        found
+        imports
     };
-    modules.iter().map(|(name, text)| (name.clone(), of(name, text))).collect()
+    modules.iter().map(|(name, text)| (name.clone(), imports_of(name, text))).collect()
 }
 
 /// All modules that can be reached from a module.
@@ -132,7 +132,8 @@ pub fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&str>>
     reached
         .iter()
         .map(|(name, others)| {
-            let back = |other: &&&str| reached.get(**other).is_some_and(|own| own.contains(name));
+            let back =
+                |other: &&&str| reached.get(**other).is_some_and(|module| module.contains(name));
             others.iter().filter(back).copied().collect::<Vec<_>>()
         })
         .filter(|circle| circle.len() > 1)

@@ -36,14 +36,14 @@ pub fn both(
     shape: ([u32; 3], [u32; 3], u32),
     arguments: &[Argument],
 ) -> Vec<Vec<u8>> {
-    let own = compile(source);
-    let (found, _) = run_with(&own, kernel, shape, arguments);
+    let ptx = compile(source);
+    let (results, _) = run_with(&ptx, kernel, shape, arguments);
     if let Some(nvrtc) = nvrtc() {
         let (expected, _) = run_with(&compile_with_nvrtc(nvrtc, source), kernel, shape, arguments);
-        for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
-            let place = found.iter().zip(expected).position(|(a, b)| a != b);
-            assert_eq!(place, None, "{kernel}, argument {index}: a byte differs\n{own}");
+        for (index, (results, expected)) in results.iter().zip(&expected).enumerate() {
+            let place = results.iter().zip(expected).position(|(a, b)| a != b);
+            assert_eq!(place, None, "{kernel}, argument {index}: a byte differs\n{ptx}");
         }
     }
-    found
+    results
 }

@@ -6,7 +6,7 @@ use ptx_emulator::Diagnostic;
 pub fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
+    let mut ranges = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
         let start = at;
@@ -17,10 +17,10 @@ pub fn words(text: &str) -> Vec<std::ops::Range<usize>> {
             }
         }
         if bytes[start].is_ascii() && !bytes[start].is_ascii_whitespace() {
-            found.push(start..at);
+            ranges.push(start..at);
         }
     }
-    found
+    ranges
 }
 
 /// Checks that a diagnostic points into the text, shows the line that it names, and has a help text.

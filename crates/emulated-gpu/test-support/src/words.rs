@@ -51,19 +51,19 @@ const EXTRA_WORDS: [&str; 40] = [
 
 /// Replaces, inserts, removes or moves one word; `None` if the result would be too long.
 #[must_use]
-pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<usize> {
+pub fn mutate(bytes: &mut [u8], size: usize, limit: usize, seed: u32) -> Option<usize> {
     let text = std::str::from_utf8(&bytes[..size]).ok()?;
-    let found = words(text);
+    let ranges = words(text);
     let mut state = u64::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut below = |n: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         ((state >> 33) as usize) % n.max(1)
     };
-    let place = found.get(below(found.len()))?.clone();
+    let place = ranges.get(below(ranges.len()))?.clone();
     let other = match below(4) {
         0 => EXTRA_WORDS[below(EXTRA_WORDS.len())].to_owned(),
         1 => instructions()[below(instructions().len())].to_owned(),
-        _ => text[found[below(found.len())].clone()].to_owned(),
+        _ => text[ranges[below(ranges.len())].clone()].to_owned(),
     };
     let (place, new) = match below(6) {
         0 => (place, String::new()),
@@ -71,13 +71,13 @@ pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<u
         2 => {
             // Copies the rest of the line to another place.
             let end = text[place.start..].find('\n').map_or(size, |at| place.start + at + 1);
-            let at = found[below(found.len())].start;
+            let at = ranges[below(ranges.len())].start;
             (at..at, text[place.start..end].to_owned())
         }
         _ => (place, other),
     };
     let changed = format!("{}{new}{}", &text[..place.start], &text[place.end..]);
-    if changed.len() > most {
+    if changed.len() > limit {
         return None;
     }
     bytes[..changed.len()].copy_from_slice(changed.as_bytes());

@@ -19,7 +19,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A matrix with gaps of `pad` elements between its lines. Its elements, in memory order, are
+    /// A matrix with gaps of `pad` elements between its columns or rows. Its elements, in memory order, are
     /// `element(index)`, rounded to its type.
     pub(crate) fn new<T: Number>(
         ty: DataType,

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::buffer::{self, value};
 
-/// A matrix with these gaps between its lines.
+/// A matrix with gaps of `pad` elements between its columns or rows.
 fn buffer(ty: DataType, sizes: (usize, usize), pad: usize, order: Order) -> buffer::Buffer {
     buffer::Buffer::new(ty, sizes, pad, order, |index| value(index + sizes.0))
 }
@@ -203,7 +203,8 @@ fn products_of_several_tiles_and_thin_products() {
     }
 }
 
-/// Thin products with longer sums, and with more columns, than one part of them has.
+/// Thin products that are divided into parts, because their sums are too long or their columns too
+/// many for one part.
 #[test]
 fn thin_products_of_several_parts() {
     for types in [TYPES[0], TYPES[4]] {

@@ -78,7 +78,7 @@ fn uninitialised_operands_are_detected() {
     for text in ["uninitialised memory", "library cublasSgemm_v2, operand 1, which it reads"] {
         assert!(message.contains(text), "{message}");
     }
-    // The next product, whose failure is reported on standard error like every other.
+    // The next product fails, too; its error is also reported on standard error.
     let text = "emulated cuBLAS: cublasSgemm_v2: the driver refused the work: CUDA error 719";
     assert!(message.contains(text), "{message}");
 }

@@ -16,8 +16,8 @@ use libloading::os::unix::Library;
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
-        let own = emulated_cublas::library_path().unwrap();
-        device::install([emulated_cuda::library_path().unwrap(), own])
+        let cublas = emulated_cublas::library_path().unwrap();
+        device::install([emulated_cuda::library_path().unwrap(), cublas])
     });
 }
 

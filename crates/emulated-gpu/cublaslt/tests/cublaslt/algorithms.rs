@@ -8,8 +8,13 @@ use crate::messages::Messages;
 use crate::support::{Call, CublasLt, Shape, Type};
 
 /// Returns up to `most` algorithms for this workspace size.
-fn candidates(lt: &CublasLt, call: &Call, workspace: usize, most: c_int) -> Vec<HeuristicResult> {
-    let (status, results) = call.heuristic(lt, workspace, most);
+fn candidates(
+    lt: &CublasLt,
+    call: &Call,
+    workspace: usize,
+    requested: c_int,
+) -> Vec<HeuristicResult> {
+    let (status, results) = call.heuristic(lt, workspace, requested);
     assert_eq!(status, 0);
     results
 }
@@ -71,16 +76,16 @@ fn all_candidates_compute_the_product() {
             let split = parts(result) > 1;
             assert_eq!(result.workspaceSize, if split { 4 * m * n * 4 } else { 0 });
             assert_eq!(call.multiply(&lt, Some(result), (lt.address(&workspace), WORKSPACE)), 0);
-            let found = lt.get_numbers(Type::F32, &d);
-            for (i, &found) in found.iter().enumerate() {
+            let values = lt.get_numbers(Type::F32, &d);
+            for (i, &value) in values.iter().enumerate() {
                 let (row, column) = (i % m, i / m);
                 let products = (0..k).map(|l| a[l * m + row] * b[column * k + l]);
                 let size: f64 = products.clone().map(f64::abs).sum();
                 let expected = 1.5 * products.sum::<f64>() + 0.5 * c[i];
                 let bound = 1.5 * (k as f64) * unit * size + 1e-6;
-                assert!((found - expected).abs() <= bound, "{found}, not {expected}");
+                assert!((value - expected).abs() <= bound, "{value}, not {expected}");
             }
-            results.push(found);
+            results.push(values);
         }
         // The tile doesn't change the result; the split only changes its last digits.
         assert!(results[..4].iter().all(|result| *result == results[0]));
@@ -120,9 +125,9 @@ fn capabilities_list_tiles_and_stages() {
     let memory = lt.numbers(Type::F32, &[1.0; 32]);
     let [a, d] = [0, 64].map(|offset| lt.address(&memory) + offset);
     let results = candidates(&lt, &Call::new(shapes, [a, a, d, d]), 0, 8);
-    let own = sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_TILE_ID;
+    let tile_id = sys::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_TILE_ID;
     let tiles: Vec<u32> =
-        results.iter().map(|result| attribute(result, own).unsigned_abs()).collect();
+        results.iter().map(|result| attribute(result, tile_id).unsigned_abs()).collect();
     use sys::cublasLtMatmulAlgoCapAttributes_t::*;
     for (which, expected) in
         [(CUBLASLT_ALGO_CAP_TILE_IDS, tiles.as_slice()), (CUBLASLT_ALGO_CAP_STAGES_IDS, &[0])]

@@ -134,13 +134,13 @@ fn the_message_names_structures_of_the_wrong_kind() {
     let mut preference = std::ptr::null_mut();
     let mut nothing = [0u64; 32];
     let mut result = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
-    let mut found: c_int = -1;
+    let mut count: c_int = -1;
     // SAFETY: every pointer to a structure points to at least as much memory as one needs.
     unsafe {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();
         let mut get_heuristic = |handle, requested| {
-            let (result, found) = (result.as_mut_ptr(), &raw mut found);
+            let (result, count) = (result.as_mut_ptr(), &raw mut count);
             get_heuristic(
                 handle,
                 wrong.cast(),
@@ -148,7 +148,7 @@ fn the_message_names_structures_of_the_wrong_kind() {
                 preference,
                 requested,
                 result,
-                found,
+                count,
             )
         };
         assert_eq!(get_heuristic(lt.handle, 1) as u32, 7);
@@ -159,7 +159,7 @@ fn the_message_names_structures_of_the_wrong_kind() {
         messages.expect(&["lightHandle is null"]);
         assert_eq!(sys::cublasLtMatmulPreferenceDestroy(preference) as u32, 0);
     }
-    assert_eq!(found, 0);
+    assert_eq!(count, 0);
 }
 
 #[test]

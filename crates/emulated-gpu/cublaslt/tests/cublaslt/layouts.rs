@@ -132,7 +132,7 @@ fn one_column_of_c_can_be_repeated() {
     for in_rows in [false, true] {
         let memory = [&va, &vb, &vc].map(|values| lt.numbers(F32, values));
         let d = lt.numbers(F32, &vec![9.0; m * n * batch]);
-        let own = |rows, columns| {
+        let shape = |rows, columns| {
             if in_rows {
                 Shape::in_row_order(F32, rows, columns)
             } else {
@@ -140,9 +140,13 @@ fn one_column_of_c_can_be_repeated() {
             }
         };
         let stacked = |shape: Shape, stride: i64| Shape { batch: batch as i32, stride, ..shape };
-        let c = stacked(Shape { ld: 0, ..own(m, n) }, m as i64);
-        let shapes =
-            [stacked(own(m, k), 0), stacked(own(k, n), 0), c, stacked(own(m, n), (m * n) as i64)];
+        let c = stacked(Shape { ld: 0, ..shape(m, n) }, m as i64);
+        let shapes = [
+            stacked(shape(m, k), 0),
+            stacked(shape(k, n), 0),
+            c,
+            stacked(shape(m, n), (m * n) as i64),
+        ];
         let [a, b, c_address] = [0, 1, 2].map(|index: usize| lt.address(&memory[index]));
         let addresses = [a, b, c_address, lt.address(&d)];
         let call = Call { scalars: (0.5, -1.0), ..Call::new(shapes, addresses) };

@@ -219,7 +219,7 @@ fn operands_outside_their_allocations_are_refused() {
     fixture.expect(&same, (0, INVALID), &["D and A are the same memory"]);
 }
 
-/// The heuristic assumes 256 bytes unless the preferences say otherwise.
+/// The heuristic assumes an alignment of 256 bytes unless the preferences give a smaller one.
 #[test]
 fn addresses_below_the_promised_alignment_are_refused() {
     let fixture = PaddedProduct::new();

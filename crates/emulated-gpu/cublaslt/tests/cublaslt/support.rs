@@ -15,8 +15,8 @@ use libloading::os::unix::Library;
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
-        let own = emulated_cublaslt::library_path().unwrap();
-        device::install([emulated_cuda::library_path().unwrap(), own])
+        let cublaslt = emulated_cublaslt::library_path().unwrap();
+        device::install([emulated_cuda::library_path().unwrap(), cublaslt])
     });
 }
 
@@ -128,14 +128,14 @@ pub(crate) unsafe fn get_heuristic(
     descriptor: sys::cublasLtMatmulDesc_t,
     [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
     preference: sys::cublasLtMatmulPreference_t,
-    most: c_int,
+    requested: c_int,
     results: *mut HeuristicResult,
-    found: *mut c_int,
+    count: *mut c_int,
 ) -> sys::cublasStatus_t {
     // SAFETY: the caller's promise.
     unsafe {
         sys::cublasLtMatmulAlgoGetHeuristic(
-            handle, descriptor, a, b, c, d, preference, most, results, found,
+            handle, descriptor, a, b, c, d, preference, requested, results, count,
         )
     }
 }

@@ -18,24 +18,24 @@ fn threads_may_share_a_handle() {
             scope.spawn(move || {
                 // Forgotten below, because dropping it would destroy the handle that all threads
                 // share.
-                let own = CublasLt { handle: handle as _, device: Device::new() };
-                let own = std::mem::ManuallyDrop::new(own);
+                let lt = CublasLt { handle: handle as _, device: Device::new() };
+                let lt = std::mem::ManuallyDrop::new(lt);
                 let x = thread as f64;
-                let a = own.numbers(ty, &[x, 0.0, 0.0, x]);
-                let b = own.numbers(ty, &[1.0, -2.0, 3.0, -4.0]);
-                let (d, bias) = (own.numbers(ty, &[0.0; 4]), own.numbers(ty, &[0.5, 3.0]));
-                let addresses = [&a, &b, &d, &d].map(|slice| own.address(slice));
+                let a = lt.numbers(ty, &[x, 0.0, 0.0, x]);
+                let b = lt.numbers(ty, &[1.0, -2.0, 3.0, -4.0]);
+                let (d, bias) = (lt.numbers(ty, &[0.0; 4]), lt.numbers(ty, &[0.5, 3.0]));
+                let addresses = [&a, &b, &d, &d].map(|slice| lt.address(slice));
                 // ReLU with a bias.
                 let call = Call {
                     epilogue: 6,
-                    bias: own.address(&bias),
+                    bias: lt.address(&bias),
                     ..Call::new([Shape::new(ty, 2, 2); 4], addresses)
                 };
                 let relu = |x: f64| x.max(0.0);
                 let wanted = [x + 0.5, relu(-2.0 * x + 3.0), 3.0 * x + 0.5, relu(-4.0 * x + 3.0)];
                 for _ in 0..ROUNDS {
-                    assert_eq!(call.run(&own), (0, 0));
-                    assert_eq!(own.get_numbers(ty, &d), wanted);
+                    assert_eq!(call.run(&lt), (0, 0));
+                    assert_eq!(lt.get_numbers(ty, &d), wanted);
                 }
             });
         }

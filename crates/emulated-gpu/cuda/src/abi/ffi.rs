@@ -105,16 +105,33 @@ pub(crate) struct Entry {
 }
 
 /// Declares exported functions and lists them as `ENTRIES`. Before each function is the CUDA version that introduced
-/// this form (12040 for 12.4, as in `cudaTypedefs.h`). `also ALIAS` exports the function under a second name, with
-/// stream 0 meaning the per-thread default stream. `early` functions need no `cuInit`. An argument `as required` is a
-/// pointer that must not be null; these are checked first.
+/// this form (12040 for 12.4, as in `cudaTypedefs.h`); a second version and name after the arguments export the same
+/// body again. `also ALIAS` exports the function under a second name, with stream 0 meaning the per-thread default
+/// stream. `early` functions need no `cuInit`. An argument `as required` is a pointer that must not be null; these are
+/// checked first.
 macro_rules! export {
     (@call) => { $crate::abi::ffi::call };
     (@call early) => { $crate::abi::ffi::early };
     (@call also) => { $crate::abi::ffi::call };
     (@per_thread $name:ident also $alias:ident) => { $alias };
     (@per_thread $name:ident $(early)?) => { $name };
-    (@alias $name:ident ($($argument:ident: $type:ty),*) also $alias:ident) => {
+    (@function
+        $(#[$meta:meta])* $name:ident ($($argument:ident $(as $required:ident)?: $type:ty),* $(,)?)
+        [$($how:ident)?] $body:block
+    ) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::error::Code {
+            unsafe fn body($($argument: $type),*) -> $crate::abi::error::Result {
+                $($($argument.$required()?;)?)*
+                $body
+            }
+            // SAFETY: the caller's promises are passed on.
+            let body = || unsafe { body($($argument),*) };
+            $crate::abi::ffi::export!(@call $($how)?)(stringify!($name), body)
+        }
+    };
+    (@alias $name:ident ($($argument:ident $(as $required:ident)?: $type:ty),* $(,)?) also $alias:ident) => {
         #[doc = concat!("[`", stringify!($name), "`], with stream 0 meaning the per-thread default stream.")]
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $alias($($argument: $type),*) -> $crate::abi::error::Code {
@@ -124,31 +141,30 @@ macro_rules! export {
     };
     (@alias $name:ident $arguments:tt $(early)?) => {};
     ($(
-        $(#[$meta:meta])* $since:literal fn $name:ident($($argument:ident $(as $required:ident)?: $type:ty),* $(,)?)
+        $(#[$meta:meta])* $since:literal fn $name:ident $arguments:tt $(, $second_since:literal $second:ident)?
         $($how:ident $($alias:ident)?)? $body:block
     )*) => {
         $(
-            $(#[$meta])*
-            #[unsafe(no_mangle)]
-            pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::error::Code {
-                unsafe fn body($($argument: $type),*) -> $crate::abi::error::Result {
-                    $($($argument.$required()?;)?)*
-                    $body
-                }
-                // SAFETY: the caller's promises are passed on.
-                let body = || unsafe { body($($argument),*) };
-                $crate::abi::ffi::export!(@call $($how)?)(stringify!($name), body)
-            }
-            $crate::abi::ffi::export! { @alias $name ($($argument: $type),*) $($how $($alias)?)? }
+            $crate::abi::ffi::export! { @function $(#[$meta])* $name $arguments [$($how)?] $body }
+            $crate::abi::ffi::export! { @alias $name $arguments $($how $($alias)?)? }
+            $($crate::abi::ffi::export! { @function $second $arguments [] $body })?
         )*
 
         /// The functions of this file.
-        pub(crate) const ENTRIES: &[$crate::abi::ffi::Entry] = &[$($crate::abi::ffi::Entry {
-            symbol: stringify!($name),
-            since: $since,
-            function: $name as *const std::ffi::c_void,
-            per_thread: $crate::abi::ffi::export!(@per_thread $name $($how $($alias)?)?) as *const std::ffi::c_void,
-        },)*];
+        pub(crate) const ENTRIES: &[$crate::abi::ffi::Entry] = &[$(
+            $crate::abi::ffi::Entry {
+                symbol: stringify!($name),
+                since: $since,
+                function: $name as *const std::ffi::c_void,
+                per_thread: $crate::abi::ffi::export!(@per_thread $name $($how $($alias)?)?) as *const std::ffi::c_void,
+            },
+            $($crate::abi::ffi::Entry {
+                symbol: stringify!($second),
+                since: $second_since,
+                function: $second as *const std::ffi::c_void,
+                per_thread: $second as *const std::ffi::c_void,
+            },)?
+        )*];
     };
 }
 pub(crate) use export;

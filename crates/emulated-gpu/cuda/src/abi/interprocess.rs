@@ -38,9 +38,9 @@ impl InterprocessHandle {
     /// A handle for memory or an event at `place`, on a device.
     pub(crate) fn new(kind: HandleKind, place: SharedMemory, device: u32) -> Self {
         let SharedMemory { process, descriptor, inode, offset, size } = place;
-        let own = u64::from(process) | u64::from(descriptor.cast_unsigned()) << 32;
+        let owner = u64::from(process) | u64::from(descriptor.cast_unsigned()) << 32;
         let mut bytes = [0; 64];
-        let words = [kind.magic(), own, inode, offset, size, device.into()];
+        let words = [kind.magic(), owner, inode, offset, size, device.into()];
         let words = words.into_iter().chain([checksum(&words)]);
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
             chunk.copy_from_slice(&word.to_ne_bytes());
@@ -63,12 +63,12 @@ impl InterprocessHandle {
         for (word, chunk) in words.iter_mut().zip(self.0.chunks_exact(8)) {
             *word = u64::from_ne_bytes(chunk.try_into().unwrap_or_default());
         }
-        let [magic, own, inode, offset, size, device, ..] = words;
+        let [magic, owner, inode, offset, size, device, ..] = words;
         if magic != kind.magic() {
             return Err(wrong());
         }
         let device = u32::try_from(device).map_err(|_| wrong())?;
-        let (process, descriptor) = (own as u32, ((own >> 32) as u32).cast_signed());
+        let (process, descriptor) = (owner as u32, ((owner >> 32) as u32).cast_signed());
         let place = SharedMemory { process, descriptor, inode, offset, size };
         if Self::new(kind, place, device).0 != self.0 {
             return Err(wrong());

@@ -24,9 +24,9 @@ fn forked() -> Error {
 /// # Errors
 /// `NOT_INITIALIZED` if this process was forked after its parent began to create the driver.
 pub(crate) fn begin() -> Result {
-    let own = std::process::id();
-    let first = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
-    if first.is_err_and(|process| process != own) { Err(forked()) } else { Ok(()) }
+    let this_process = std::process::id();
+    let first = PROCESS.compare_exchange(0, this_process, Ordering::Relaxed, Ordering::Relaxed);
+    if first.is_err_and(|process| process != this_process) { Err(forked()) } else { Ok(()) }
 }
 
 /// Records that creating the driver failed: a child forked from this process may try again.

@@ -40,7 +40,7 @@ pub(crate) struct ResourceDescription {
     pub(crate) flags: c_uint,
 }
 
-/// The union in it, of 128 bytes; `kind` says which member is valid.
+/// The union in `CUDA_RESOURCE_DESC`, of 128 bytes; the field `kind` selects the valid member.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) union ResourceUnion {

@@ -106,12 +106,7 @@ export! {
         write_text(name(), text, len)
     }
 
-    9020 fn cuDeviceGetUuid(out: Out<[u8; 16]>, device: Device) {
-        check(device)?;
-        out.set(uuid(device))
-    }
-
-    11040 fn cuDeviceGetUuid_v2(out: Out<[u8; 16]>, device: Device) {
+    9020 fn cuDeviceGetUuid(out: Out<[u8; 16]>, device: Device), 11040 cuDeviceGetUuid_v2 {
         check(device)?;
         out.set(uuid(device))
     }
@@ -157,7 +152,7 @@ export! {
         let text = text.get()?;
         let address = parse_pci_address(text.trim());
         match (0..count()? as i32).find(|&device| address == Some(pci_address(device))) {
-            Some(found) => device.set(found),
+            Some(index) => device.set(index),
             None => Err(Code::INVALID_DEVICE
                 .because(format!("there is no device at {text}; the first is at {}", pci_bus_id(0)))),
         }

@@ -180,37 +180,37 @@ impl Driver {
     /// # Errors
     /// `CONTEXT_IS_DESTROYED` if another thread has begun to destroy it.
     pub(crate) fn destroy_context(&self, context: &Context) -> Result<PendingDestructors> {
-        let (own, streams) = (context.handle, self.streams_of(context)?);
+        let (handle, streams) = (context.handle, self.streams_of(context)?);
         context.end()?;
         // A capture that was never ended would still forbid unsafe calls in other threads.
         for capture in streams.all().into_iter().filter_map(|stream| stream.capture()) {
             capture.abandon();
         }
         streams.synchronize();
-        self.contexts.remove(own);
-        self.streams_of.remove(own);
-        self.streams.retain(|stream| stream.context.handle != own);
-        self.events.retain(|event| event.context.handle != own);
-        self.modules.retain(|module| module.context != own);
-        self.functions.retain(|function| function.context != own);
+        self.contexts.remove(handle);
+        self.streams_of.remove(handle);
+        self.streams.retain(|stream| stream.context.handle != handle);
+        self.events.retain(|event| event.context.handle != handle);
+        self.modules.retain(|module| module.context != handle);
+        self.functions.retain(|function| function.context != handle);
         let stays = |module| module == 0 || self.modules.get(module).is_some();
         self.references.retain(|reference| stays(reference.module));
-        self.textures.remove_context(own);
-        self.surfaces.remove_context(own);
+        self.textures.remove_context(handle);
+        self.surfaces.remove_context(handle);
         streams.close();
-        leaks::report_context(&self.hardware, own);
-        self.hardware.memory().end_heap(own as u64);
-        self.arrays.remove_context(own);
-        self.hardware.allocations.free_context(own)?;
-        Ok(context.storage.take_all(own))
+        leaks::report_context(&self.hardware, handle);
+        self.hardware.memory().end_heap(handle as u64);
+        self.arrays.remove_context(handle);
+        self.hardware.allocations.free_context(handle)?;
+        Ok(context.storage.take_all(handle))
     }
 
     /// Removes a module and its functions, so that their handles become unknown.
     pub(crate) fn unload(&self, module: &Module) {
-        let own = module.handle;
-        self.modules.remove(own);
-        self.functions.retain(|function| function.module != own);
-        self.references.retain(|reference| reference.module != own);
+        let handle = module.handle;
+        self.modules.remove(handle);
+        self.functions.retain(|function| function.module != handle);
+        self.references.retain(|reference| reference.module != handle);
     }
 
     /// The green context of a handle.

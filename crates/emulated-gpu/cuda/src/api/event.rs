@@ -55,14 +55,6 @@ fn mark(event: &Event) -> Result<Option<Arc<Mark>>> {
     }
 }
 
-fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
-    milliseconds.required()?;
-    let driver = driver()?;
-    let (start, end) = (driver.event(start)?, driver.event(end)?);
-    start.context.report_fault()?;
-    milliseconds.set(Event::elapsed(&start, &end)?)
-}
-
 export! {
     2000 fn cuEventCreate(out as required: Out<Handle>, flags: u32) {
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
@@ -114,11 +106,10 @@ export! {
         event.context.report_fault()
     }
 
-    2000 fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {
-        elapsed(milliseconds, start, end)
-    }
-
-    12080 fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) {
-        elapsed(milliseconds, start, end)
+    2000 fn cuEventElapsedTime(milliseconds as required: Out<f32>, start: Handle, end: Handle), 12080 cuEventElapsedTime_v2 {
+        let driver = driver()?;
+        let (start, end) = (driver.event(start)?, driver.event(end)?);
+        start.context.report_fault()?;
+        milliseconds.set(Event::elapsed(&start, &end)?)
     }
 }

@@ -101,11 +101,11 @@ export! {
         Ok(())
     }
 
-    11000 fn cuFuncGetModule(out as required: Out<Handle>, function: Handle) {
+    11000 fn cuFuncGetModule(out as required: Out<Handle>, function: Handle), 12050 cuKernelGetLibrary {
         out.set(driver()?.function(function)?.module)
     }
 
-    12030 fn cuFuncGetName(name as required: Out<*const c_char>, function: Handle) {
+    12030 fn cuFuncGetName(name as required: Out<*const c_char>, function: Handle), 12030 cuKernelGetName {
         name.set(non_null(function)?.name.as_ptr())
     }
 
@@ -120,12 +120,8 @@ export! {
         offset.set(layout.offset as usize)
     }
 
-    13020 fn cuFuncGetParamCount(function: Handle, count as required: Out<usize>) {
+    13020 fn cuFuncGetParamCount(function: Handle, count as required: Out<usize>), 13020 cuKernelGetParamCount {
         count.set(driver()?.function(function)?.kernel.parameters().len())
-    }
-
-    13020 fn cuKernelGetParamCount(kernel: Handle, count as required: Out<usize>) {
-        count.set(driver()?.function(kernel)?.kernel.parameters().len())
     }
 
     12040 fn cuFuncIsLoaded(state as required: Out<u32>, function: Handle) {
@@ -141,10 +137,6 @@ export! {
         out.set(driver()?.function(kernel)?.handle)
     }
 
-    12050 fn cuKernelGetLibrary(out as required: Out<Handle>, kernel: Handle) {
-        out.set(driver()?.function(kernel)?.module)
-    }
-
     12000 fn cuKernelGetAttribute(value as required: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
         crate::api::device::check(device)?;
         value.set(driver()?.function(kernel)?.attribute(attribute)?)
@@ -158,10 +150,6 @@ export! {
     12000 fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
         crate::api::device::check(device)?;
         driver()?.function(kernel).map(|_| ())
-    }
-
-    12030 fn cuKernelGetName(name as required: Out<*const c_char>, kernel: Handle) {
-        name.set(non_null(kernel)?.name.as_ptr())
     }
 
     12040 fn cuKernelGetParamInfo(

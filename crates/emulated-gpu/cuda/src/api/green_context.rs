@@ -278,7 +278,7 @@ export! {
 /// The streams of a green context.
 fn streams_of(green: &Arc<GreenContext>) -> Result<Vec<Arc<Stream>>> {
     let mut streams = driver()?.streams.all();
-    streams.retain(|stream| stream.green.get().is_some_and(|own| Arc::ptr_eq(own, green)));
+    streams.retain(|stream| stream.green.get().is_some_and(|other| Arc::ptr_eq(other, green)));
     Ok(streams)
 }
 

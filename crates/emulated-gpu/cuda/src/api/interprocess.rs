@@ -41,10 +41,10 @@ export! {
         capture::forbid_unsafe_call(&driver()?.captures)?;
         calling_thread::context()?;
         let driver = driver()?;
-        let found = driver.hardware.allocations.with_allocation(address, |one| {
+        let device = driver.hardware.allocations.with_allocation(address, |one| {
             matches!(one.kind, AllocationKind::Device).then_some(one.device)
         });
-        let device = found.flatten().ok_or_else(|| {
+        let device = device.flatten().ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{address:#x} is not inside memory of cuMemAlloc"))
         })?;
         let place = driver.hardware.memory().share_with_processes(address).map_err(share_error)?;

@@ -67,8 +67,8 @@ fn legacy_streams(stream: &Stream, owners: Vec<Arc<Context>>) -> Vec<Arc<Stream>
         }
         handles.push(context.handle);
         // A destroyed context has no streams.
-        let found = driver().and_then(|driver| driver.streams_of(&context));
-        streams.extend(found.map(|own| own.null()));
+        let context_streams = driver().and_then(|driver| driver.streams_of(&context));
+        streams.extend(context_streams.map(|streams| streams.null()));
     }
     streams
 }

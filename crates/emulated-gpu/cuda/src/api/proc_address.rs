@@ -95,9 +95,9 @@ fn get(symbol: Text, out: Out<*const c_void>, version: i32, flags: u64) -> Resul
     out.required()?;
     let name = symbol.get()?;
     fail_if!(!matches!(flags, 0 | LEGACY | PER_THREAD), INVALID_VALUE, "unknown flags {flags:#x}");
-    let found = look_up(&name, version, flags);
-    out.set(if let LookUp::Function(function) = found { function } else { std::ptr::null() })?;
-    Ok(found)
+    let result = look_up(&name, version, flags);
+    out.set(if let LookUp::Function(function) = result { function } else { std::ptr::null() })?;
+    Ok(result)
 }
 
 export! {
@@ -118,7 +118,7 @@ export! {
         symbol: Text, out: Out<*const c_void>, version: i32, flags: u64, status: Out<u32>,
     ) early {
         // CUdriverProcAddressQueryResult
-        let status_of = |found| match found {
+        let status_of = |result| match result {
             LookUp::Function(_) => 0,
             LookUp::Unknown => 1,
             LookUp::Newer => 2,
@@ -135,8 +135,9 @@ mod tests {
 
     #[test]
     fn the_newest_form_up_to_the_version_is_found() {
-        let is =
-            |found: LookUp, function: *const c_void| assert_eq!(found, LookUp::Function(function));
+        let is = |result: LookUp, function: *const c_void| {
+            assert_eq!(result, LookUp::Function(function))
+        };
         is(look_up("cuMemAlloc", 12_000, 0), memory::cuMemAlloc_v2 as *const c_void);
         is(look_up("cuCtxCreate", 12_000, 0), context::cuCtxCreate_v3 as *const c_void);
         is(look_up("cuCtxCreate", 13_000, 0), context::cuCtxCreate_v4 as *const c_void);

@@ -176,11 +176,11 @@ export! {
     5000 fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
     also cuStreamAddCallback_ptsz {
         fail_if!(flags != 0 || function.is_none(), INVALID_VALUE, "flags must be 0, and the callback not null");
-        let own = calling_thread::stream(stream)?;
-        if let Some(capture) = own.capture() {
+        let target = calling_thread::stream(stream)?;
+        if let Some(capture) = target.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
-        stream::enqueue(&own, Operation::Callback { function, stream, data: data.address() })
+        stream::enqueue(&target, Operation::Callback { function, stream, data: data.address() })
     }
 
     5050 fn cuStreamGetPriority(stream: Handle, priority as required: Out<i32>) also cuStreamGetPriority_ptsz {

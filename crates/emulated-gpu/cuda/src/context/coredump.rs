@@ -74,19 +74,19 @@ impl Coredumps {
     /// The value for a context, or the global one.
     pub(crate) fn get(&self, context: Handle, attribute: Attribute) -> Value {
         let contexts = self.contexts();
-        let [own, all] =
+        let [stored, all] =
             [context, GLOBAL].map(|key| contexts.get(&key).cloned().unwrap_or_default());
-        let flags = own.flags.or(all.flags).unwrap_or_default();
+        let flags = stored.flags.or(all.flags).unwrap_or_default();
         match attribute {
             Attribute::OnException | Attribute::UserTrigger => Value::Switch(false),
             Attribute::TriggerHost => Value::Switch(flags & SKIP_ABORT == 0),
             Attribute::Lightweight => Value::Switch(flags & LIGHTWEIGHT == LIGHTWEIGHT),
             Attribute::Flags => Value::Flags(flags),
             Attribute::File => {
-                Value::Text(own.file.or(all.file).unwrap_or_else(|| default_name("core")))
+                Value::Text(stored.file.or(all.file).unwrap_or_else(|| default_name("core")))
             }
             Attribute::Pipe => {
-                Value::Text(own.pipe.or(all.pipe).unwrap_or_else(|| default_name("corepipe")))
+                Value::Text(stored.pipe.or(all.pipe).unwrap_or_else(|| default_name("corepipe")))
             }
         }
     }
@@ -99,8 +99,8 @@ impl Coredumps {
     pub(crate) fn set(&self, context: Handle, attribute: Attribute, value: Value) -> Result {
         let mut contexts = self.contexts();
         let all = contexts.get(&GLOBAL).and_then(|all| all.flags);
-        let own = contexts.entry(context).or_default();
-        let flags = own.flags.or(all).unwrap_or_default();
+        let stored = contexts.entry(context).or_default();
+        let flags = stored.flags.or(all).unwrap_or_default();
         let switched = |bits: u32, on: bool| Some(if on { flags | bits } else { flags & !bits });
         match (attribute, value) {
             (Attribute::OnException | Attribute::UserTrigger, Value::Switch(false)) => {}
@@ -108,17 +108,17 @@ impl Coredumps {
                 return Err(Code::NOT_SUPPORTED
                     .because("core dumps are not written; faults are reported on standard error"));
             }
-            (Attribute::TriggerHost, Value::Switch(on)) => own.flags = switched(SKIP_ABORT, !on),
-            (Attribute::Lightweight, Value::Switch(on)) => own.flags = switched(LIGHTWEIGHT, on),
+            (Attribute::TriggerHost, Value::Switch(on)) => stored.flags = switched(SKIP_ABORT, !on),
+            (Attribute::Lightweight, Value::Switch(on)) => stored.flags = switched(LIGHTWEIGHT, on),
             (Attribute::Flags, Value::Flags(flags)) if flags & !FLAGS == 0 => {
-                own.flags = Some(flags);
+                stored.flags = Some(flags);
             }
-            (Attribute::File, Value::Text(text)) => own.file = Some(text),
+            (Attribute::File, Value::Text(text)) => stored.file = Some(text),
             (Attribute::Pipe, Value::Text(_)) if context != GLOBAL => {
                 return Err(Code::NOT_PERMITTED
                     .because("the pipe can only be set globally, since a process has only one"));
             }
-            (Attribute::Pipe, Value::Text(text)) => own.pipe = Some(text),
+            (Attribute::Pipe, Value::Text(text)) => stored.pipe = Some(text),
             (attribute, value) => {
                 return Err(Code::INVALID_VALUE
                     .because(format!("{value:?} is not valid for {attribute:?}")));

@@ -134,11 +134,11 @@ fn threads(wanted: u64) -> Result<usize> {
 }
 
 fn capability(value: &str) -> Result<u32> {
-    let known = CAPABILITIES.iter().find(|number| {
+    let capability = CAPABILITIES.iter().find(|number| {
         value.trim().split_once('.')
             == Some((&(*number / 10).to_string(), &(*number % 10).to_string()))
     });
-    known.copied().ok_or_else(|| {
+    capability.copied().ok_or_else(|| {
         let names: Vec<String> =
             CAPABILITIES.iter().map(|number| format!("{}.{}", number / 10, number % 10)).collect();
         Code::INVALID_VALUE.because(format!(
@@ -148,7 +148,7 @@ fn capability(value: &str) -> Result<u32> {
     })
 }
 
-/// Checks that a card count is supported. `source` says where the count comes from, for the
+/// Checks that a card count is supported. `source` names the origin of the count, for the
 /// message.
 ///
 /// # Errors
@@ -187,8 +187,8 @@ mod tests {
 
     fn read(pairs: &[(&str, &str)]) -> Result<Settings> {
         let find = |name: &str| {
-            let found = pairs.iter().find(|(own, _)| *own == name);
-            found.map(|(_, value)| (*value).to_owned())
+            let pair = pairs.iter().find(|(key, _)| *key == name);
+            pair.map(|(_, value)| (*value).to_owned())
         };
         Settings::read(None, find)
     }

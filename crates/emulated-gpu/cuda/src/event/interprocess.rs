@@ -81,8 +81,8 @@ impl SharedEvent {
     /// `MAP_FAILED` if that process has ended or destroyed the event, or access is denied.
     pub(crate) fn open(place: SharedMemory) -> Result<Self> {
         let SharedMemory { process, descriptor, inode, .. } = place;
-        let found = SharedNumbers::open(process, descriptor, inode);
-        found.map(Self).ok_or_else(|| {
+        let numbers = SharedNumbers::open(process, descriptor, inode);
+        numbers.map(Self).ok_or_else(|| {
             Code::MAP_FAILED.because(format!(
                 "process {process} has ended or destroyed the event, or may not be accessed"
             ))
@@ -108,9 +108,9 @@ impl SharedEvent {
 
     /// Stores a new record.
     pub(super) fn record(&self, ticket: u32) {
-        let own = std::process::id();
+        let process = std::process::id();
         self.get(Number::Process)
-            .store(process_mark(own, stat(own).map(start_time)), Ordering::SeqCst);
+            .store(process_mark(process, stat(process).map(start_time)), Ordering::SeqCst);
         self.get(Number::Recorded).fetch_max(ticket, Ordering::SeqCst);
     }
 

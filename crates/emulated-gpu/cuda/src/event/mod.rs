@@ -142,8 +142,8 @@ impl Event {
 
     /// The last record. Any process may have made the last record of an interprocess event.
     pub(crate) fn recorded(&self) -> Recorded {
-        let own = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match (&self.shared, own) {
+        let recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match (&self.shared, recorded) {
             (Some(event), Recorded::Never | Recorded::Stream(_)) => match event.recorded() {
                 Some(ticket) => {
                     let shared = Some((Arc::clone(event), ticket));
@@ -151,7 +151,7 @@ impl Event {
                 }
                 None => Recorded::Never,
             },
-            (_, own) => own,
+            (_, recorded) => recorded,
         }
     }
 

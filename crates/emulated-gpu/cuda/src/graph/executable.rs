@@ -162,21 +162,21 @@ impl Executable {
         from: &Graph,
     ) -> Result<std::result::Result<(), (Handle, Difference)>> {
         let new = from.flatten()?;
-        let mut own = self.steps();
-        if own.len() != new.steps.len() {
+        let mut steps = self.steps();
+        if steps.len() != new.steps.len() {
             return Ok(Err((new.steps.last().map_or(0, |step| step.node), Difference::Topology)));
         }
-        for (step, new) in own.iter().zip(&new.steps) {
+        for (step, new) in steps.iter().zip(&new.steps) {
             if let Some(difference) = step.difference_from(new) {
                 return Ok(Err((new.node, difference)));
             }
         }
-        for (step, new) in own.iter_mut().zip(new.steps) {
+        for (step, new) in steps.iter_mut().zip(new.steps) {
             step.operation = new.operation;
         }
         let before = std::mem::replace(&mut *self.resources(), Arc::new(new.resources));
         // Dropping the old resources may take a while, so release the lock first.
-        drop(own);
+        drop(steps);
         drop(before);
         Ok(Ok(()))
     }
@@ -192,17 +192,18 @@ impl Executable {
             return invalid("a graph with conditional nodes can't be in a child node");
         }
         let mut steps = self.steps();
-        let own = self.children.get(&node).and_then(|range| steps.get_mut(range.clone()));
-        let Some(own) = own else {
+        let children = self.children.get(&node).and_then(|range| steps.get_mut(range.clone()));
+        let Some(children) = children else {
             return invalid("the node is not a child-graph node of this executable graph");
         };
-        let fits = own.iter().zip(&new.steps).all(|(own, new)| own.difference_from(new).is_none());
-        if own.len() != new.steps.len() || !fits {
+        let fits =
+            children.iter().zip(&new.steps).all(|(step, new)| step.difference_from(new).is_none());
+        if children.len() != new.steps.len() || !fits {
             return invalid(
                 "the graph and the node's graph differ in their nodes or in their order",
             );
         }
-        for (step, new) in own.iter_mut().zip(new.steps) {
+        for (step, new) in children.iter_mut().zip(new.steps) {
             step.operation = new.operation;
         }
         let mut resources = Resources::clone(&self.resources());
@@ -224,8 +225,8 @@ impl Executable {
         f: impl FnOnce(&mut Step) -> Result<T>,
     ) -> Result<T> {
         let mut steps = self.steps();
-        let found = self.indices.get(&node).and_then(|index| steps.get_mut(*index));
-        f(found.ok_or_else(|| {
+        let step = self.indices.get(&node).and_then(|index| steps.get_mut(*index));
+        f(step.ok_or_else(|| {
             Code::INVALID_VALUE.because("the node is not in this executable graph")
         })?)
     }

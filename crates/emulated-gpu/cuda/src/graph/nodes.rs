@@ -172,15 +172,15 @@ impl<C: Clone> Nodes<C> {
 
     /// The given nodes and all nodes on which they depend.
     pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
-        let mut found: HashSet<Handle> = HashSet::new();
+        let mut ancestors: HashSet<Handle> = HashSet::new();
         let mut open: Vec<Handle> = nodes.to_vec();
         while let Some(handle) = open.pop() {
             count_step();
-            if found.insert(handle) {
+            if ancestors.insert(handle) {
                 open.extend(self.nodes.get(&handle).into_iter().flat_map(Node::after));
             }
         }
-        found
+        ancestors
     }
 
     /// The nodes in an order that respects every dependency; apart from that, in the order in which they were added.

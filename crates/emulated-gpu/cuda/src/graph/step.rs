@@ -39,7 +39,7 @@ impl Step {
             return Some(Difference::NodeType);
         }
         match (&self.operation, &new.operation) {
-            (Operation::Decide(own), Operation::Decide(new)) if own.kind != new.kind => {
+            (Operation::Decide(old), Operation::Decide(new)) if old.kind != new.kind => {
                 Some(Difference::Parameters)
             }
             _ => (self.bodies != new.bodies).then_some(Difference::Topology),

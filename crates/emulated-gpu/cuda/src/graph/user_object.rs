@@ -94,8 +94,8 @@ impl ObjectReferences {
         resource: &Arc<UserResource>,
         count: u32,
     ) -> Result {
-        let mut held = self.references();
-        let (_, references) = held.entry(object).or_insert_with(|| (Arc::clone(resource), 0));
+        let mut objects = self.references();
+        let (_, references) = objects.entry(object).or_insert_with(|| (Arc::clone(resource), 0));
         let more = references.checked_add(count);
         *references = more.ok_or_else(|| Code::INVALID_VALUE.because("too many references"))?;
         Ok(())
@@ -106,18 +106,18 @@ impl ObjectReferences {
     /// # Errors
     /// `INVALID_VALUE` if there are fewer.
     pub(crate) fn release(&self, object: Handle, count: u32) -> Result {
-        let mut held = self.references();
-        let has = held.get(&object).map_or(0, |(_, references)| *references);
+        let mut objects = self.references();
+        let has = objects.get(&object).map_or(0, |(_, references)| *references);
         let left = has.checked_sub(count).ok_or_else(|| too_few(has, count))?;
-        let gone = match held.get_mut(&object) {
+        let gone = match objects.get_mut(&object) {
             Some((_, references)) if left > 0 => {
                 *references = left;
                 None
             }
-            _ => held.remove(&object),
+            _ => objects.remove(&object),
         };
         // The destructor may take a while, so release the lock first.
-        drop(held);
+        drop(objects);
         drop(gone);
         Ok(())
     }

@@ -207,13 +207,13 @@ pub(crate) fn union(all: &[DeviceResource]) -> Result<Option<DeviceResource>> {
     for other in others {
         let same = (other.device, other.split, other.data[2])
             == (first.device, first.split, first.data[2]);
-        let disjoint = set.iter().zip(other.set).all(|(own, other)| own & other == 0);
+        let disjoint = set.iter().zip(other.set).all(|(word, other)| word & other == 0);
         if !same || !disjoint || first.split == 0 {
             return Err(invalid_configuration(
                 "the multiprocessors of a context must be disjoint groups of one split",
             ));
         }
-        set.iter_mut().zip(other.set).for_each(|(own, other)| *own |= other);
+        set.iter_mut().zip(other.set).for_each(|(word, other)| *word |= other);
     }
     Ok(Some(resource(first.device, set, first.data[2])))
 }

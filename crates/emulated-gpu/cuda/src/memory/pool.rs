@@ -66,13 +66,13 @@ impl Pools {
     /// A default pool for each device.
     pub(crate) fn new(allocations: Arc<Allocations>, devices: u32) -> Self {
         let registry = Registry::default();
-        let own = |device| {
+        let device_pools = |device| {
             let default = fresh();
             registry
                 .insert(default, Arc::new(Pool::new(default, device, 0, Arc::clone(&allocations))));
             DevicePools { default, current: AtomicUsize::new(default) }
         };
-        let devices = (0..devices).map(own).collect();
+        let devices = (0..devices).map(device_pools).collect();
         Self { registry, devices, allocations }
     }
 
@@ -118,7 +118,7 @@ impl Pools {
     /// # Errors
     /// `INVALID_VALUE` for a default pool or an unknown handle.
     pub(crate) fn destroy(&self, handle: Handle) -> Result {
-        let is_default = self.devices.iter().any(|own| own.default == handle);
+        let is_default = self.devices.iter().any(|device| device.default == handle);
         if is_default || self.registry.remove(handle).is_none() {
             return Err(Code::INVALID_VALUE.because("this is a default pool or not a pool"));
         }

@@ -41,7 +41,7 @@ pub(crate) struct Module {
 /// The image is readable up to its end (a text's NUL), or the system can detect that it isn't.
 ///
 /// # Errors
-/// If the image can't be read, is machine code, or is a damaged fatbin or one without PTX; the log says which.
+/// If the image can't be read, is machine code, or is a damaged fatbin or one without PTX; the log names the reason.
 #[allow(unsafe_code, reason = "reads an image in the program's memory")]
 pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
@@ -129,7 +129,11 @@ impl Module {
     ///
     /// # Errors
     /// `NOT_FOUND`, listing the kernels that exist; `OUT_OF_MEMORY`.
-    pub(crate) fn function(&self, name: &str, known: &Registry<Function>) -> Result<Arc<Function>> {
+    pub(crate) fn function(
+        &self,
+        name: &str,
+        registry: &Registry<Function>,
+    ) -> Result<Arc<Function>> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = functions.get(name) {
             return Ok(Arc::clone(function));
@@ -143,7 +147,7 @@ impl Module {
         })?;
         let (home, image) = (Weak::clone(&self.home), Arc::clone(&self.image));
         let function = Function::new(self.handle, home, image, kernel, self.max_registers);
-        known.insert(function.handle, Arc::clone(&function));
+        registry.insert(function.handle, Arc::clone(&function));
         functions.insert(name.to_owned(), Arc::clone(&function));
         Ok(function)
     }
@@ -152,8 +156,8 @@ impl Module {
     ///
     /// # Errors
     /// See [`function`](Self::function).
-    pub(crate) fn all(&self, known: &Registry<Function>) -> Result<Vec<Arc<Function>>> {
-        self.image.loaded.kernels().iter().map(|name| self.function(name, known)).collect()
+    pub(crate) fn all(&self, registry: &Registry<Function>) -> Result<Vec<Arc<Function>>> {
+        self.image.loaded.kernels().iter().map(|name| self.function(name, registry)).collect()
     }
 
     /// The address and the size of a variable on a device.
@@ -161,8 +165,8 @@ impl Module {
     /// # Errors
     /// `NOT_FOUND` if there is no such variable.
     pub(crate) fn variable(&self, name: &str, device: u32) -> Result<(Pointer, u64)> {
-        let found = self.image.loaded_on(device)?.variable(name);
-        found.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
+        let variable = self.image.loaded_on(device)?.variable(name);
+        variable.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
     }
 
     /// The handle of a texture or surface variable on a device, and the sampling that the text declares for it.
@@ -170,9 +174,9 @@ impl Module {
     /// # Errors
     /// `NOT_FOUND` if there is no such variable.
     pub(crate) fn opaque(&self, name: &str, device: u32, kind: Opaque) -> Result<(u64, Sampling)> {
-        let found = self.image.loaded_on(device)?.opaque(name, kind);
+        let opaque = self.image.loaded_on(device)?.opaque(name, kind);
         let what = if kind == Opaque::Texture { "texture" } else { "surface" };
-        found.ok_or_else(|| {
+        opaque.ok_or_else(|| {
             Code::NOT_FOUND.because(format!("there is no {what} reference `{name}`"))
         })
     }

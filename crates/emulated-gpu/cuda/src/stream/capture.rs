@@ -92,14 +92,14 @@ impl Capture {
                 "the legacy default stream can't be captured; create a stream with cuStreamCreate",
             ));
         }
-        let own = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
+        let captured = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
         let capture = Arc::new(Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             graph,
             mode,
             origin: stream.handle,
             thread: thread::current().id(),
-            state: Mutex::new(State { streams: own, ..State::default() }),
+            state: Mutex::new(State { streams: captured, ..State::default() }),
             registry: Arc::clone(registry),
         });
         // Destroying the context ends the captures of all its streams. The guard delays that until this capture is
@@ -173,8 +173,8 @@ impl Capture {
     }
 
     pub(crate) fn set_dependencies(&self, stream: &Stream, nodes: Vec<Handle>) {
-        if let Some((_, own)) = self.state().streams.get_mut(&stream.handle) {
-            *own = nodes;
+        if let Some((_, after)) = self.state().streams.get_mut(&stream.handle) {
+            *after = nodes;
         }
     }
 
@@ -191,8 +191,8 @@ impl Capture {
     fn detach(&self) -> State {
         let state = std::mem::take(&mut *self.state());
         self.registry.remove(self.handle());
-        for (own, _) in state.streams.values() {
-            own.end_capture();
+        for (stream, _) in state.streams.values() {
+            stream.end_capture();
         }
         state
     }
@@ -247,11 +247,11 @@ impl Capture {
 /// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream in another capture,
 /// `…_INVALIDATED`.
 pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capture>) -> Result {
-    let own = stream.capture();
+    let current = stream.capture();
     let Some(capture) = captures.get(point.capture) else {
-        return Err(match own {
+        return Err(match current {
             _ if stream.kind == StreamKind::Null => Code::STREAM_CAPTURE_IMPLICIT.into(),
-            Some(own) => own.invalidate(Code::STREAM_CAPTURE_MERGE),
+            Some(current) => current.invalidate(Code::STREAM_CAPTURE_MERGE),
             // The capture has ended.
             None => Code::STREAM_CAPTURE_INVALIDATED.into(),
         });
@@ -260,7 +260,7 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capt
     if stream.kind == StreamKind::Null {
         return Err(capture.invalidate(Code::STREAM_CAPTURE_IMPLICIT));
     }
-    match own {
+    match current {
         None => {
             let mut state = capture.state();
             // Another thread may have ended this capture, or begun to capture the stream, meanwhile.
@@ -269,15 +269,15 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capt
             }
             state.streams.insert(stream.handle, (Arc::clone(stream), point.nodes.clone()));
         }
-        Some(own) if Arc::ptr_eq(&own, &capture) => {
+        Some(current) if Arc::ptr_eq(&current, &capture) => {
             let mut state = capture.state();
             let nodes = state.dependencies_of(stream)?;
             nodes.extend(&point.nodes);
             nodes.sort_unstable();
             nodes.dedup();
         }
-        Some(own) => {
-            own.invalidate(Code::STREAM_CAPTURE_MERGE);
+        Some(current) => {
+            current.invalidate(Code::STREAM_CAPTURE_MERGE);
             return Err(capture.invalidate(Code::STREAM_CAPTURE_MERGE));
         }
     }

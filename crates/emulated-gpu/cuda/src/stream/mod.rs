@@ -118,8 +118,8 @@ impl Streams {
             return Arc::clone(stream);
         }
         let stream = self.add(all, 2, StreamKind::PerThread, 0, 0);
-        let is_recorded = THREAD_STREAMS.try_with(|own| {
-            let mut contexts = own.contexts.borrow_mut();
+        let is_recorded = THREAD_STREAMS.try_with(|thread_streams| {
+            let mut contexts = thread_streams.contexts.borrow_mut();
             contexts.retain(|one| one.strong_count() > 0);
             contexts.push(Arc::downgrade(self));
         });
@@ -209,9 +209,9 @@ impl Stream {
 
     /// Joins a capture; false if it already participates in one.
     pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> bool {
-        let mut own = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_free = own.is_none();
-        own.get_or_insert_with(|| Arc::clone(capture));
+        let mut current = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_free = current.is_none();
+        current.get_or_insert_with(|| Arc::clone(capture));
         is_free
     }
 

@@ -198,9 +198,9 @@ mod tests {
     }
 
     fn put(queue: &Jobs, after: Vec<Ticket<Job>>, job: impl FnOnce() + Send + 'static) -> u64 {
-        let own = Arc::clone(queue);
+        let worker = Arc::clone(queue);
         let start = || -> Result<(), Infallible> {
-            thread::spawn(move || own.work(|job| job()));
+            thread::spawn(move || worker.work(|job| job()));
             Ok(())
         };
         let Ok(ticket) = queue.push(after, Box::new(job), start);
@@ -318,10 +318,10 @@ mod tests {
         check(|| {
             let (first, second) = (Jobs::default(), Jobs::default());
             let (mark, written) = (Arc::new(Mark::default()), Arc::new(AtomicBool::new(false)));
-            let own = (Arc::clone(&mark), Arc::clone(&written));
+            let shared = (Arc::clone(&mark), Arc::clone(&written));
             put(&second, Vec::new(), move || {
-                own.0.wait().unwrap();
-                assert!(own.1.load(Ordering::SeqCst));
+                shared.0.wait().unwrap();
+                assert!(shared.1.load(Ordering::SeqCst));
             });
             put(&first, Vec::new(), move || written.store(true, Ordering::SeqCst));
             put(&first, Vec::new(), move || mark.pass());

@@ -58,8 +58,8 @@ pub(crate) struct Array {
 /// # Errors
 /// `INVALID_VALUE` if they don't exist, `NOT_SUPPORTED` if they are not emulated.
 pub(crate) fn format(number: u32, channels: u32) -> Result<Format> {
-    let known = FORMATS.iter().find(|(own, _)| *own == number);
-    let Some(&(_, channel)) = known else {
+    let row = FORMATS.iter().find(|(format, _)| *format == number);
+    let Some(&(_, channel)) = row else {
         // Video planes, normalised formats and block-compressed formats.
         let exists = matches!(number, 0x50 | 0x60..=0x7f | 0x90..=0xdf);
         let code = if exists { Code::NOT_SUPPORTED } else { Code::INVALID_VALUE };
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn invalid_descriptions_are_rejected() {
-        let code = |found: Result<Texels>| found.unwrap_err().code;
+        let code = |result: Result<Texels>| result.unwrap_err().code;
         for (width, height, depth, flags) in [
             (0, 0, 0, 0),
             (4, 0, 4, 0),
@@ -224,8 +224,8 @@ mod tests {
             (usize::MAX, usize::MAX, usize::MAX, 0),
             (4, 4, 0, 0x100),
         ] {
-            let found = code(texels_of(width, height, depth, flags));
-            assert_eq!(found, Code::INVALID_VALUE, "{width} {height} {depth} {flags}");
+            let result = code(texels_of(width, height, depth, flags));
+            assert_eq!(result, Code::INVALID_VALUE, "{width} {height} {depth} {flags}");
         }
         assert_eq!(texels_of(4, 4, 6, CUBE_MAP).unwrap().layers, 6);
         assert_eq!(texels_of(4, 4, 24, LAYERED | CUBE_MAP).unwrap().layers, 24);

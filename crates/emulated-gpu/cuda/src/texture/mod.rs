@@ -82,8 +82,8 @@ impl Objects {
     /// # Errors
     /// `INVALID_VALUE`, naming the kind of object, if the handle is unknown.
     pub(crate) fn find(&self, handle: u64, what: &str) -> Result<Object> {
-        let found = self.list().get(&handle).copied();
-        found.ok_or_else(|| invalid(format!("there is no {what} {handle:#x}")))
+        let object = self.list().get(&handle).copied();
+        object.ok_or_else(|| invalid(format!("there is no {what} {handle:#x}")))
     }
 
     /// Destroys an object.
@@ -200,8 +200,8 @@ pub(crate) fn sampling(given: &TextureDescription) -> Result<Sampling> {
     if given.flags & SRGB != 0 {
         return unsupported("conversion from sRGB");
     }
-    let known = READ_AS_INTEGER | NORMALISED | NO_TRILINEAR_OPTIMISATION | SEAMLESS_CUBE_MAP;
-    if given.flags & !known != 0 {
+    let all_flags = READ_AS_INTEGER | NORMALISED | NO_TRILINEAR_OPTIMISATION | SEAMLESS_CUBE_MAP;
+    if given.flags & !all_flags != 0 {
         return Err(invalid(format!("unknown flags {:#x} of a texture", given.flags)));
     }
     if given.anisotropy > 1 {
@@ -254,8 +254,8 @@ pub(crate) fn texture_resource(
             arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(reason(error)))?.texels
         }
         MIPMAPPED => {
-            let found = arrays.mipmap(handle);
-            let mipmap = found.map_err(|error| Code::INVALID_VALUE.because(reason(error)))?;
+            let mipmap = arrays.mipmap(handle);
+            let mipmap = mipmap.map_err(|error| Code::INVALID_VALUE.because(reason(error)))?;
             let [level] = &mipmap.levels[..] else {
                 return Err(Code::NOT_SUPPORTED.because(
                     "textures with several levels are not emulated; make one of a single level \
@@ -280,10 +280,10 @@ fn check_view(kind: i32, texels: &Texels, view: &ViewDescription) -> Result {
         return Err(invalid("a texture in memory has no view; pass a null pointer"));
     }
     let shape = [view.width, view.height, view.depth].map(|length| length as u64);
-    let own = [texels.width, texels.height, texels.depth];
+    let extent = [texels.width, texels.height, texels.depth];
     let layers = [view.first_layer, view.last_layer].map(u64::from);
     let levels = [view.first_level, view.last_level];
-    let all = shape == own && levels == [0, 0] && layers == [0, texels.layers.saturating_sub(1)];
+    let all = shape == extent && levels == [0, 0] && layers == [0, texels.layers.saturating_sub(1)];
     if view.format == 0 && all {
         return Ok(());
     }

@@ -276,7 +276,7 @@ fn can_allocate() -> bool {
 fn destroying_the_stream_or_context_ends_a_capture() {
     // Its global captures would disturb other tests.
     in_child!(&[]);
-    let own = context();
+    let context = context();
     let captured = stream(1);
     begin(captured, GLOBAL);
     assert!(!can_allocate());
@@ -284,7 +284,7 @@ fn destroying_the_stream_or_context_ends_a_capture() {
     assert!(can_allocate(), "the stream that was captured is gone");
     begin(stream(1), GLOBAL);
     assert!(!can_allocate());
-    ok!(cuCtxDestroy_v2(own => usize));
+    ok!(cuCtxDestroy_v2(context => usize));
     let mut primary = 0usize;
     ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
     ok!(cuCtxSetCurrent(primary => usize));

@@ -261,12 +261,12 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
     let executable = instantiate(graph);
     write(sum, 0);
     // The first launch waits for the gate, and the other launches wait for the first.
-    let held = gate(first);
+    let blocked = gate(first);
     for stream in [first, second, first, second] {
         ok!(cuGraphLaunch(executable => usize, stream => usize));
     }
     returns!(code::NOT_READY, cuStreamQuery(second => usize));
-    held.open();
+    blocked.open();
     ok!(cuCtxSynchronize());
     assert_eq!(read(sum, 1), [200]);
 }

@@ -60,14 +60,14 @@ fn each_kind_has_a_valid_number_of_bodies() {
 fn a_condition_belongs_to_one_graph_and_one_node() {
     let _context = own_context();
     let (one, other) = (graph(), graph());
-    let own = condition(one, Some(0));
+    let of_one = condition(one, Some(0));
     let assert_rejected = |graph: usize, condition: u64| {
         assert_eq!(decide(graph, &[], (condition, IF, 1)).map(|_| ()), Err(code::INVALID_VALUE));
     };
-    assert_rejected(other, own);
+    assert_rejected(other, of_one);
     assert_rejected(one, 12345);
-    let (node, body) = decide(one, &[], (own, IF, 1)).unwrap();
-    assert_rejected(one, own);
+    let (node, body) = decide(one, &[], (of_one, IF, 1)).unwrap();
+    assert_rejected(one, of_one);
     // A nested graph may use the outer graph's condition, but the outer graph may not use the body's.
     let (below, above) = (condition(one, None), condition(body[0], None));
     assert_rejected(one, above);

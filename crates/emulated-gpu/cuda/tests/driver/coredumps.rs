@@ -26,14 +26,14 @@ fn set(attribute: u32, bytes: &[u8]) -> u32 {
 }
 
 fn flag(attribute: u32) -> [u8; 2] {
-    let (mut all, mut own, mut size) = (9u8, 9u8, 1usize);
+    let (mut of_process, mut of_context, mut size) = (9u8, 9u8, 1usize);
     ok!(cuCoredumpGetAttributeGlobal(
-        attribute => u32, &raw mut all => *mut u8, &raw mut size => *mut usize
+        attribute => u32, &raw mut of_process => *mut u8, &raw mut size => *mut usize
     ));
     ok!(cuCoredumpGetAttribute(
-        attribute => u32, &raw mut own => *mut u8, &raw mut size => *mut usize
+        attribute => u32, &raw mut of_context => *mut u8, &raw mut size => *mut usize
     ));
-    [all, own]
+    [of_process, of_context]
 }
 
 fn text(attribute: u32) -> String {

@@ -18,9 +18,9 @@ unsafe extern "C" fn sleep(_: *mut c_void) {
 fn fills_of_host_memory_are_synchronous() {
     let _context = own_context();
     let null = std::ptr::null_mut::<c_void>();
-    let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as u64;
-    ok!(cuMemHostRegister_v2(own as usize => usize, 256 => usize, 0 => u32));
-    for address in [pinned(256), managed(256), own] {
+    let registered = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as u64;
+    ok!(cuMemHostRegister_v2(registered as usize => usize, 256 => usize, 0 => u32));
+    for address in [pinned(256), managed(256), registered] {
         // Keeps the default stream busy.
         ok!(cuLaunchHostFunc(
             0 => usize, sleep => unsafe extern "C" fn(*mut c_void), null => *mut c_void
@@ -37,7 +37,7 @@ fn fills_of_host_memory_are_synchronous() {
     ok!(cuMemsetD32_v2(memory => u64, 9 => u32, 1 => usize));
     gate.open();
     assert_eq!(read(memory, 1), [9]);
-    ok!(cuMemHostUnregister(own as usize => usize));
+    ok!(cuMemHostUnregister(registered as usize => usize));
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn freeing_null_succeeds() {
         returns!(code::INVALID_VALUE, cuMemHostUnregister(0 => usize));
         context();
     }
-    let mut own = 0usize;
-    while cu!(cuCtxPopCurrent_v2(&raw mut own => *mut usize)) == 0 {
-        ok!(cuCtxDestroy_v2(own => usize));
+    let mut context = 0usize;
+    while cu!(cuCtxPopCurrent_v2(&raw mut context => *mut usize)) == 0 {
+        ok!(cuCtxDestroy_v2(context => usize));
     }
 }
 
@@ -60,16 +60,16 @@ fn freeing_null_succeeds() {
 fn memory_can_be_freed_without_a_context() {
     let mut context = context();
     let blocks = (allocate(64), pinned(64), managed(64), allocate(64));
-    let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as usize;
-    ok!(cuMemHostRegister_v2(own => usize, 256 => usize, 0 => u32));
+    let registered = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as usize;
+    ok!(cuMemHostRegister_v2(registered => usize, 256 => usize, 0 => u32));
     ok!(cuCtxPopCurrent_v2(&raw mut context => *mut usize));
     let mut address = 0u64;
     returns!(code::INVALID_CONTEXT, cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize));
     ok!(cuMemFree_v2(blocks.0 => u64));
     ok!(cuMemFreeHost(blocks.1 as usize => usize));
     ok!(cuMemFree_v2(blocks.2 => u64));
-    ok!(cuMemHostUnregister(own => usize));
-    returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own => usize));
+    ok!(cuMemHostUnregister(registered => usize));
+    returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(registered => usize));
     ok!(cuCtxDestroy_v2(context => usize));
     // Its memory was freed together with the context.
     returns!(code::INVALID_VALUE, cuMemFree_v2(blocks.3 => u64));

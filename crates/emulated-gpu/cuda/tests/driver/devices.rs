@@ -117,8 +117,8 @@ fn memory_is_on_the_device_of_its_context() {
     let contexts = [0, 1, 2].map(context_on);
     enter(contexts[1]);
     let before = free_memory();
-    let own = allocate(40 << 20);
-    assert_eq!((device_of(own), before - free_memory()), (1, 40 << 20));
+    let memory = allocate(40 << 20);
+    assert_eq!((device_of(memory), before - free_memory()), (1, 40 << 20));
     let mut more = 0u64;
     let rejected = cu!(cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
     assert_eq!(rejected, code::OUT_OF_MEMORY);
@@ -128,23 +128,23 @@ fn memory_is_on_the_device_of_its_context() {
     let other = allocate(40 << 20);
     assert_eq!(device_of(other), 2);
     // Freed memory returns to its device, whichever context is current.
-    ok!(cuMemFree_v2(own => u64));
+    ok!(cuMemFree_v2(memory => u64));
     enter(contexts[1]);
     assert_eq!(free_memory(), before);
     ok!(cuMemFree_v2(other => u64));
     // Copies go from any device to any other, and to the host.
     enter(contexts[0]);
-    let here = zeros(32);
+    let on_first = zeros(32);
     enter(contexts[1]);
-    let there = zeros(32);
-    assert_eq!(increment(there), 0);
+    let on_second = zeros(32);
+    assert_eq!(increment(on_second), 0);
     ok!(cuMemcpyPeer(
-        here => u64, contexts[0] => usize, there => u64, contexts[1] => usize, 128 => usize
+        on_first => u64, contexts[0] => usize, on_second => u64, contexts[1] => usize, 128 => usize
     ));
-    assert_eq!(read(here, 32), [1; 32]);
+    assert_eq!(read(on_first, 32), [1; 32]);
     enter(contexts[2]);
-    ok!(cuMemcpyDtoD_v2(there => u64, here => u64, 128 => usize));
-    assert_eq!(read(there, 32), [1; 32]);
+    ok!(cuMemcpyDtoD_v2(on_second => u64, on_first => u64, 128 => usize));
+    assert_eq!(read(on_second, 32), [1; 32]);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn peer_access_must_be_enabled() {
         return;
     }
     let contexts = [0, 1].map(context_on);
-    let there = zeros(32);
+    let on_second = zeros(32);
     enter(contexts[0]);
     let enable = |peer| cu!(cuCtxEnablePeerAccess(peer => usize, 0 => u32));
     assert_eq!(enable(contexts[0]), code::INVALID_VALUE);
@@ -169,15 +169,15 @@ fn peer_access_must_be_enabled() {
     assert_eq!(enable(second), PEER_ACCESS_UNSUPPORTED);
     assert_eq!(enable(contexts[1]), 0);
     assert_eq!(enable(contexts[1]), PEER_ACCESS_ALREADY_ENABLED);
-    assert_eq!(increment(there), 0);
-    assert_eq!(read(there, 32), [1; 32]);
+    assert_eq!(increment(on_second), 0);
+    assert_eq!(read(on_second, 32), [1; 32]);
     // Access is for one direction and one context.
-    let here = zeros(32);
+    let on_first = zeros(32);
     enter(contexts[1]);
     returns!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(contexts[0] => usize));
-    assert_eq!(increment(here), code::ILLEGAL_ADDRESS);
+    assert_eq!(increment(on_first), code::ILLEGAL_ADDRESS);
     enter(second);
-    assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
+    assert_eq!(increment(on_second), code::ILLEGAL_ADDRESS);
     // Pinned and managed memory is accessible to every device.
     enter(contexts[0]);
     for shared in [pinned(128), managed(128)] {
@@ -189,7 +189,7 @@ fn peer_access_must_be_enabled() {
         enter(contexts[0]);
     }
     ok!(cuCtxDisablePeerAccess(contexts[1] => usize));
-    assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
+    assert_eq!(increment(on_second), code::ILLEGAL_ADDRESS);
 }
 
 #[repr(C)]
@@ -211,10 +211,10 @@ fn a_pool_controls_access_to_its_memory() {
     let first = output!(cuDeviceGetDefaultMemPool(-> usize, 0 => i32));
     assert_ne!(pool, first);
     returns!(code::INVALID_VALUE, cuDeviceSetMemPool(0 => i32, pool => usize));
-    let own = stream(1);
-    ok!(cuMemAllocAsync(&raw mut address => *mut u64, 128 => usize, own => usize));
-    ok!(cuMemsetD32Async(address => u64, 0 => u32, 32 => usize, own => usize));
-    ok!(cuStreamSynchronize(own => usize));
+    let second_stream = stream(1);
+    ok!(cuMemAllocAsync(&raw mut address => *mut u64, 128 => usize, second_stream => usize));
+    ok!(cuMemsetD32Async(address => u64, 0 => u32, 32 => usize, second_stream => usize));
+    ok!(cuStreamSynchronize(second_stream => usize));
     assert_eq!(device_of(address), 1);
     let set = |device, flags| {
         let access = Access { kind: 1, device, flags };
@@ -299,23 +299,23 @@ fn work_of_one_device_can_wait_for_another() {
         return;
     }
     let contexts = [0, 1].map(context_on);
-    let there = zeros(32);
+    let on_second = zeros(32);
     let (slow, done) = (stream(1), crate::support::event());
     let gate = crate::support::gate(slow);
     let kernel = function(module(INCREMENT), "increment");
-    assert_eq!(launch(kernel, (1, 32), slow, &[there, 32]), 0);
+    assert_eq!(launch(kernel, (1, 32), slow, &[on_second, 32]), 0);
     ok!(cuEventRecord(done => usize, slow => usize));
     enter(contexts[0]);
-    let (here, own) = (zeros(32), stream(1));
-    ok!(cuStreamWaitEvent(own => usize, done => usize, 0 => u32));
+    let (on_first, first_stream) = (zeros(32), stream(1));
+    ok!(cuStreamWaitEvent(first_stream => usize, done => usize, 0 => u32));
     ok!(cuMemcpyPeerAsync(
-        here => u64, contexts[0] => usize, there => u64, contexts[1] => usize, 128 => usize,
-        own => usize
+        on_first => u64, contexts[0] => usize, on_second => u64, contexts[1] => usize, 128 => usize,
+        first_stream => usize
     ));
-    returns!(code::NOT_READY, cuStreamQuery(own => usize));
+    returns!(code::NOT_READY, cuStreamQuery(first_stream => usize));
     gate.open();
-    ok!(cuStreamSynchronize(own => usize));
-    assert_eq!(read(here, 32), [1; 32]);
+    ok!(cuStreamSynchronize(first_stream => usize));
+    assert_eq!(read(on_first, 32), [1; 32]);
 }
 
 /// A graph launched in a legacy default stream is ordered with the default streams of the other contexts whose
@@ -326,21 +326,21 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
         return;
     }
     let contexts = [0, 1].map(context_on);
-    let (there, after) = (zeros(32), zeros(32));
+    let (on_second, after) = (zeros(32), zeros(32));
     let kernel = function(module(INCREMENT), "increment");
     let captured = stream(1);
     begin(captured, THREAD_LOCAL);
-    assert_eq!(launch(kernel, (1, 32), captured, &[there, 32]), 0);
+    assert_eq!(launch(kernel, (1, 32), captured, &[on_second, 32]), 0);
     let (ended, graph) = end(captured);
     assert_eq!(ended, 0);
     let executable = instantiate(graph);
     // The default stream waits for a blocking stream, which waits for the gate.
     let gate = crate::support::gate(stream(0));
-    ok!(cuMemsetD32Async(there => u64, 5 => u32, 32 => usize, 0 => usize));
+    ok!(cuMemsetD32Async(on_second => u64, 5 => u32, 32 => usize, 0 => usize));
     enter(contexts[0]);
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     enter(contexts[1]);
-    ok!(cuMemcpyDtoDAsync_v2(after => u64, there => u64, 128 => usize, 0 => usize));
+    ok!(cuMemcpyDtoDAsync_v2(after => u64, on_second => u64, 128 => usize, 0 => usize));
     enter(contexts[0]);
     std::thread::sleep(Duration::from_millis(50));
     returns!(code::NOT_READY, cuStreamQuery(0 => usize));
@@ -348,17 +348,17 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     ok!(cuStreamSynchronize(0 => usize));
     enter(contexts[1]);
     ok!(cuStreamSynchronize(0 => usize));
-    assert_eq!((read(there, 32), read(after, 32)), (vec![6; 32], vec![6; 32]));
+    assert_eq!((read(on_second, 32), read(after, 32)), (vec![6; 32], vec![6; 32]));
     // In another stream, the graph only waits for that stream.
     let gate = crate::support::gate(stream(0));
-    ok!(cuMemsetD32Async(there => u64, 0 => u32, 32 => usize, 0 => usize));
+    ok!(cuMemsetD32Async(on_second => u64, 0 => u32, 32 => usize, 0 => usize));
     enter(contexts[0]);
-    let own = stream(1);
-    ok!(cuGraphLaunch(executable => usize, own => usize));
-    ok!(cuStreamSynchronize(own => usize));
+    let first_stream = stream(1);
+    ok!(cuGraphLaunch(executable => usize, first_stream => usize));
+    ok!(cuStreamSynchronize(first_stream => usize));
     gate.open();
     enter(contexts[1]);
-    assert_eq!(read(there, 32), [0; 32]);
+    assert_eq!(read(on_second, 32), [0; 32]);
     ok!(cuGraphExecDestroy(executable => usize));
     ok!(cuGraphDestroy(graph => usize));
 }
@@ -369,14 +369,14 @@ fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
         return;
     }
     let contexts = [0, 1].map(context_on);
-    let there = zeros(32);
+    let on_second = zeros(32);
     let gate = crate::support::gate(stream(0));
-    ok!(cuMemsetD32Async(there => u64, 5 => u32, 32 => usize, 0 => usize));
+    ok!(cuMemsetD32Async(on_second => u64, 5 => u32, 32 => usize, 0 => usize));
     enter(contexts[0]);
-    let here = zeros(32);
-    ok!(cuMemcpyDtoDAsync_v2(here => u64, there => u64, 128 => usize, 0 => usize));
+    let on_first = zeros(32);
+    ok!(cuMemcpyDtoDAsync_v2(on_first => u64, on_second => u64, 128 => usize, 0 => usize));
     std::thread::sleep(Duration::from_millis(50));
     returns!(code::NOT_READY, cuStreamQuery(0 => usize));
     gate.open();
-    assert_eq!(read(here, 32), [5; 32]);
+    assert_eq!(read(on_first, 32), [5; 32]);
 }

@@ -21,9 +21,8 @@ const UNKNOWN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
 fn table(id: u128) -> *const usize {
     let mut table = std::ptr::dangling::<usize>();
     let id = id.to_be_bytes();
-    let found =
-        cu!(cuGetExportTable(&raw mut table => *mut *const usize, id.as_ptr() => *const u8));
-    assert_eq!(found, if table.is_null() { code::NOT_SUPPORTED } else { 0 });
+    let code = cu!(cuGetExportTable(&raw mut table => *mut *const usize, id.as_ptr() => *const u8));
+    assert_eq!(code, if table.is_null() { code::NOT_SUPPORTED } else { 0 });
     table
 }
 

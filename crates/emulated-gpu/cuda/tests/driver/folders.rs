@@ -28,9 +28,9 @@ fn folders_are_in_seven_layers_without_a_cycle() {
     let imports = imports(&modules);
     for (module, text) in modules.iter().filter(|(module, _)| !module.is_empty()) {
         let imported = imports[module].iter().map(|target| folder(target));
-        let own = folder(module);
-        let others = imported.chain(folders_in_paths(text)).filter(|other| *other != own);
-        left.entry(own).or_default().extend(others);
+        let current = folder(module);
+        let others = imported.chain(folders_in_paths(text)).filter(|other| *other != current);
+        left.entry(current).or_default().extend(others);
     }
     assert!(left.len() > 10, "{left:#?}");
     let mut layers = Vec::new();

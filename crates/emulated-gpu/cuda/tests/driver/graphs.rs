@@ -244,9 +244,9 @@ fn memory_node_parameters_can_be_read_back() {
     returns!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
         made => usize, &raw mut freed_address => *mut u64
     ));
-    let own = crate::support::allocate(4);
+    let outside_graph = crate::support::allocate(4);
     let wrong = cu!(cuGraphAddMemFreeNode(
-        &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, own => u64
+        &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, outside_graph => u64
     ));
     assert_eq!(wrong, code::INVALID_VALUE);
     let ready = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));

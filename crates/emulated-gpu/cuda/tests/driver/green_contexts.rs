@@ -126,10 +126,10 @@ fn green_contexts_share_memory_with_the_primary_context() {
     let primary = output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let (_, groups, _) = by_count(device_resource(), 2, 8);
     let green = green(&groups[..1]);
-    let own = as_context(green);
-    assert!(own != primary && own != green);
+    let green_context = as_context(green);
+    assert!(green_context != primary && green_context != green);
     // The runtime library queries this.
-    assert_eq!([primary, own].map(export_tables::green), [(0, 0), (1, green)]);
+    assert_eq!([primary, green_context].map(export_tables::green), [(0, 0), (1, green)]);
     // Memory and modules are shared.
     ok!(cuCtxSetCurrent(primary => usize));
     let block = allocate(16);
@@ -137,14 +137,14 @@ fn green_contexts_share_memory_with_the_primary_context() {
     ok!(cuMemsetD32_v2(block => u64, 3 => u32, 4 => usize));
     // The fill is asynchronous, and the non-blocking stream below doesn't wait for it.
     ok!(cuCtxSynchronize());
-    ok!(cuCtxSetCurrent(own => usize));
+    ok!(cuCtxSetCurrent(green_context => usize));
     let mut current = 0usize;
     ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
-    assert_eq!(current, own);
+    assert_eq!(current, green_context);
     ok!(cuCtxPopCurrent_v2(&raw mut current => *mut usize));
-    ok!(cuCtxPushCurrent_v2(own => usize));
+    ok!(cuCtxPushCurrent_v2(green_context => usize));
     ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
-    assert_eq!(current, own, "not the primary context, of which it is a part");
+    assert_eq!(current, green_context, "not the primary context, of which it is a part");
     let mut stream = 0usize;
     let blocking = cu!(cuGreenCtxStreamCreate(
         &raw mut stream => *mut usize, green => usize, 0 => u32, 0 => i32
@@ -163,7 +163,7 @@ fn green_contexts_share_memory_with_the_primary_context() {
         ok!(cuStreamGetDevResource(
             stream => usize, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32
         ));
-        assert_eq!((owner, context, resource.data[0]), (green, own, 8));
+        assert_eq!((owner, context, resource.data[0]), (green, green_context, 8));
         ok!(cuStreamGetCtx_v2(
             stream => usize, &raw mut context => *mut usize, &raw mut owner => *mut usize
         ));
@@ -192,7 +192,7 @@ fn green_contexts_share_memory_with_the_primary_context() {
     ok!(cuCtxSetCurrent(primary => usize));
     ok!(cuGreenCtxDestroy(green => usize));
     returns!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green => usize));
-    returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(own => usize));
+    returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(green_context => usize));
     assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), STREAM_DETACHED);
     for stream in [stream, other, late] {
         ok!(cuStreamDestroy_v2(stream => usize));

@@ -65,7 +65,7 @@ fn the_card_identifies_itself_as_emulated() {
         let code = cu!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
         (code, value)
     };
-    let known = [
+    let expected = [
         (1, 1024),
         (10, 32),
         (41, 1),
@@ -76,7 +76,7 @@ fn the_card_identifies_itself_as_emulated() {
         (97, 227 << 10),
         (115, 1),
     ];
-    for (which, value) in known {
+    for (which, value) in expected {
         assert_eq!(attribute(which), (0, value), "attribute {which}");
     }
     for which in 1..=135 {
@@ -203,7 +203,7 @@ fn tensor_maps_and_checkpoints_are_not_supported() {
     for (name, since) in functions {
         let symbol = crate::support::symbol::<unsafe extern "C" fn() -> u32>(name);
         let text = std::ffi::CString::new(name).unwrap();
-        let found = |version: i32| {
+        let look_up = |version: i32| {
             let (mut address, mut status) = (1usize, 9u32);
             ok!(cuGetProcAddress_v2(
                 text.as_ptr() => *const c_char, &raw mut address => *mut usize, version => i32,
@@ -211,8 +211,8 @@ fn tensor_maps_and_checkpoints_are_not_supported() {
             ));
             (address, status)
         };
-        assert_eq!(found(since), (symbol as usize, 0), "{name}");
-        assert_eq!(found(since - 10), (0, 2), "{name}: older programs don't find it");
+        assert_eq!(look_up(since), (symbol as usize, 0), "{name}");
+        assert_eq!(look_up(since - 10), (0, 2), "{name}: older programs don't find it");
         // SAFETY: the function ignores its arguments, and the caller removes them.
         assert_eq!(unsafe { symbol() }, code::NOT_SUPPORTED, "{name}");
     }

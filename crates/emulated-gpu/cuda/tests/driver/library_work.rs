@@ -148,10 +148,10 @@ fn a_denied_request_makes_the_context_unusable() {
         return;
     }
     context();
-    let (stream, memory, own) = (stream(1), allocate(1024), [7u32; 4]);
+    let (stream, memory, host) = (stream(1), allocate(1024), [7u32; 4]);
     let good = range(memory, 1024, 3, 256);
     let (second, result, wanted) = match &*case {
-        "host" => (range(own.as_ptr() as u64, 16, 2, 0), 0, code::ILLEGAL_ADDRESS),
+        "host" => (range(host.as_ptr() as u64, 16, 2, 0), 0, code::ILLEGAL_ADDRESS),
         "beyond" => (range(memory + 1020, 8, 2, 0), 0, code::ILLEGAL_ADDRESS),
         "misaligned" => (range(memory + 2, 8, 2, 4), 0, code::MISALIGNED_ADDRESS),
         "failed" => (good, code::LAUNCH_FAILED, code::LAUNCH_FAILED),
@@ -160,7 +160,7 @@ fn a_denied_request_makes_the_context_unusable() {
     let work = TestWork { ranges: vec![good, second], result, ..TestWork::default() }.leak();
     assert_eq!(work.launch(stream), 0);
     returns!(wanted, cuStreamSynchronize(stream => usize));
-    assert_eq!(own, [7; 4], "the host's memory is unchanged");
+    assert_eq!(host, [7; 4], "the host's memory is unchanged");
     assert_eq!(work.counts()[..2], if result == 0 { [0, 1] } else { [1, 0] });
 }
 

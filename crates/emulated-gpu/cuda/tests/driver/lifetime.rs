@@ -135,8 +135,8 @@ fn unregistering_waits_for_the_kernels_that_use_the_memory() {
     let context = context();
     let spin = function(module(KERNELS), "spin");
     let (passed, waited) = (stream(1), stream(1));
-    let (flag, own) = (pinned(4), Box::leak(vec![0u32; PAGE].into_boxed_slice()));
-    let address = own.as_ptr() as usize;
+    let (flag, registered) = (pinned(4), Box::leak(vec![0u32; PAGE].into_boxed_slice()));
+    let address = registered.as_ptr() as usize;
     ok!(cuMemHostRegister_v2(address => usize, 4 * PAGE => usize, 0 => u32));
     let gate = gate(waited);
     let unregister = std::thread::spawn(move || {
@@ -213,9 +213,9 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
     let (store, load) = (function(module, "store"), function(module, "load"));
     let (rights, flags) =
         if case.starts_with("unmapped") { (BOTH, 0) } else { (libc::PROT_READ, 8) };
-    let own = pages(2, rights);
-    ok!(cuMemHostRegister_v2(own => usize, 2 * PAGE => usize, flags => u32));
-    let address = own as u64;
+    let registered = pages(2, rights);
+    ok!(cuMemHostRegister_v2(registered => usize, 2 * PAGE => usize, flags => u32));
+    let address = registered as u64;
     assert_eq!(launch(load, (1, 1), stream, &[address]), 0);
     ok!(cuStreamSynchronize(stream => usize));
     match &*case {
@@ -227,18 +227,18 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
             ok!(cuMemsetD8Async(address => u64, 1 => u8, 8 => usize, stream => usize));
         }
         "unmapped" => {
-            unmap(own);
-            unmap(own + PAGE);
+            unmap(registered);
+            unmap(registered + PAGE);
             assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
         }
         // Only one of the two pages remains mapped.
         "unmapped in part" => {
-            unmap(own + PAGE);
+            unmap(registered + PAGE);
             assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
         }
         _ => {
-            unmap(own);
-            unmap(own + PAGE);
+            unmap(registered);
+            unmap(registered + PAGE);
             ok!(cuMemcpyDtoDAsync_v2(memory => u64, address => u64, 8 => usize, stream => usize));
         }
     }

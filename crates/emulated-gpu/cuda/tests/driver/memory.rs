@@ -102,8 +102,8 @@ fn managed_memory_is_shared_by_host_and_device() {
 #[test]
 fn host_memory_is_registered_once() {
     let _context = own_context();
-    let mut own = vec![1u32; 1024];
-    let address = own.as_mut_ptr();
+    let mut host = vec![1u32; 1024];
+    let address = host.as_mut_ptr();
     ok!(cuMemHostRegister_v2(address => *mut u32, 4096 => usize, 0 => u32));
     returns!(code::HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(
         address => *mut u32, 16 => usize, 0 => u32
@@ -114,7 +114,7 @@ fn host_memory_is_registered_once() {
     let inside = address.wrapping_add(1);
     returns!(code::INVALID_VALUE, cuMemHostUnregister(inside => *mut u32));
     ok!(cuMemHostUnregister(address => *mut u32));
-    assert_eq!(own, [3; 1024], "unregistering waits for the fill");
+    assert_eq!(host, [3; 1024], "unregistering waits for the fill");
     returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(address => *mut u32));
     let null = std::ptr::null_mut::<u32>();
     returns!(code::INVALID_VALUE, cuMemHostRegister_v2(null => *mut u32, 16 => usize, 0 => u32));

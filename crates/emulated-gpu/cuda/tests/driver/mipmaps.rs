@@ -36,11 +36,11 @@ fn level(mipmap: usize, number: u32) -> (u32, usize) {
 }
 
 fn shape(array: usize) -> [usize; 3] {
-    let mut found = description([0; 3], 0);
+    let mut description = description([0; 3], 0);
     ok!(cuArray3DGetDescriptor_v2(
-        &raw mut found => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, array => usize
+        &raw mut description => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, array => usize
     ));
-    [found.Width, found.Height, found.Depth]
+    [description.Width, description.Height, description.Depth]
 }
 
 #[test]

@@ -131,13 +131,13 @@ fn files_are_loaded() {
 fn unknown_names_are_not_found() {
     let _context = own_context();
     let module = module(INCREMENT);
-    let mut found = 0usize;
+    let mut handle = 0usize;
     let get = |module: usize, name: *const c_char, out: *mut usize| cu!(cuModuleGetFunction(out => *mut usize, module => usize, name => *const c_char));
-    assert_eq!(get(module, c"decrement".as_ptr(), &raw mut found), code::NOT_FOUND);
-    assert_eq!(get(module, std::ptr::null(), &raw mut found), code::INVALID_VALUE);
+    assert_eq!(get(module, c"decrement".as_ptr(), &raw mut handle), code::NOT_FOUND);
+    assert_eq!(get(module, std::ptr::null(), &raw mut handle), code::INVALID_VALUE);
     assert_eq!(get(module, c"increment".as_ptr(), std::ptr::null_mut()), code::INVALID_VALUE);
-    assert_eq!(get(0, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
-    assert_eq!(get(12345, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
+    assert_eq!(get(0, c"increment".as_ptr(), &raw mut handle), code::INVALID_HANDLE);
+    assert_eq!(get(12345, c"increment".as_ptr(), &raw mut handle), code::INVALID_HANDLE);
     let (mut address, mut size) = (0u64, 0usize);
     returns!(code::NOT_FOUND, cuModuleGetGlobal_v2(
         &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,

@@ -76,17 +76,17 @@ fn the_legacy_stream_waits_for_blocking_streams() {
 fn each_thread_has_a_separate_default_stream() {
     let context = context();
     let id = |stream: usize| output!(cuStreamGetId(stream => usize, -> u64));
-    let here = id(2);
-    assert_eq!(id(2), here);
+    let id_in_this_thread = id(2);
+    assert_eq!(id(2), id_in_this_thread);
     assert_eq!(id(0), id(1));
-    assert_ne!(id(0), here);
+    assert_ne!(id(0), id_in_this_thread);
     let by_name = output!(cuStreamGetId_ptsz(0 => usize, -> u64));
-    assert_eq!(by_name, here);
-    let there = std::thread::spawn(move || {
+    assert_eq!(by_name, id_in_this_thread);
+    let id_in_other_thread = std::thread::spawn(move || {
         ok!(cuCtxSetCurrent(context => usize));
         output!(cuStreamGetId(2 => usize, -> u64))
     });
-    assert_ne!(there.join().unwrap(), here);
+    assert_ne!(id_in_other_thread.join().unwrap(), id_in_this_thread);
     ok!(cuCtxDestroy_v2(context => usize));
 }
 

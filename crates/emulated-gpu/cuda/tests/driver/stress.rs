@@ -33,7 +33,7 @@ impl Random {
 
 /// Checks the result of a call on memory that another thread may have freed.
 fn check(what: &str, code: u32) {
-    let known = [
+    let allowed = [
         code::SUCCESS,
         code::INVALID_VALUE,
         code::INVALID_HANDLE,
@@ -43,7 +43,7 @@ fn check(what: &str, code: u32) {
         code::HOST_MEMORY_ALREADY_REGISTERED,
         code::HOST_MEMORY_NOT_REGISTERED,
     ];
-    assert!(known.contains(&code), "{what} returned {code}");
+    assert!(allowed.contains(&code), "{what} returned {code}");
 }
 
 fn allocate(random: &mut Random) -> u64 {
@@ -60,7 +60,7 @@ fn allocate(random: &mut Random) -> u64 {
 }
 
 /// One random operation of a program.
-fn step(random: &mut Random, (stream, increment): (usize, usize), own: &mut [u32]) {
+fn step(random: &mut Random, (stream, increment): (usize, usize), host: &mut [u32]) {
     let address = random.shared().load(Ordering::Relaxed);
     match random.below(9) {
         0 | 1 => random.shared().store(allocate(random), Ordering::Relaxed),
@@ -72,11 +72,11 @@ fn step(random: &mut Random, (stream, increment): (usize, usize), own: &mut [u32
                 address => u64, 1 => u8, 1024 => usize, stream => usize
             ));
             check("a fill", code);
-            let to = own[CANARY_WORDS..].as_mut_ptr();
+            let to = host[CANARY_WORDS..].as_mut_ptr();
             check("a copy", cu!(cuMemcpyDtoH_v2(to => *mut u32, address => u64, 1024 => usize)));
         }
         7 => {
-            let (begin, bytes) = (own[CANARY_WORDS..].as_ptr() as usize, 4 * CANARY_WORDS);
+            let (begin, bytes) = (host[CANARY_WORDS..].as_ptr() as usize, 4 * CANARY_WORDS);
             let code = cu!(cuMemHostRegister_v2(begin => usize, bytes => usize, 0 => u32));
             check("cuMemHostRegister", code);
             check("a launch", launch(increment, (4, 64), stream, &[begin as u64, 256]));
@@ -108,12 +108,12 @@ fn run(thread: u64) {
     for _ in 0..ROUNDS {
         let context = crate::support::context();
         let target = (stream(1), function(module(INCREMENT), "increment"));
-        let mut own = vec![7u32; 3 * CANARY_WORDS];
+        let mut host = vec![7u32; 3 * CANARY_WORDS];
         for _ in 0..STEPS {
-            step(&mut random, target, &mut own);
+            step(&mut random, target, &mut host);
         }
         ok!(cuCtxDestroy_v2(context => usize));
-        let canaries = own[..CANARY_WORDS].iter().chain(&own[2 * CANARY_WORDS..]);
+        let canaries = host[..CANARY_WORDS].iter().chain(&host[2 * CANARY_WORDS..]);
         assert!(canaries.into_iter().all(|&word| word == 7), "a kernel wrote to the host's memory");
     }
 }

@@ -77,9 +77,9 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
     let out = allocate(64 * 80);
     let k = function(module(TEXTURES), "k");
     assert_eq!(launch(k, (1, 64), 0, &[out, table, at]), 0);
-    let found: Vec<f32> = read(out, 64 * 20).into_iter().map(f32::from_bits).collect();
+    let values: Vec<f32> = read(out, 64 * 20).into_iter().map(f32::from_bits).collect();
     for t in 0..64usize {
-        let own = &found[t * 20..][..20];
+        let of_thread = &values[t * 20..][..20];
         let fetched =
             t.checked_sub(4).filter(|&index| index < 50).map_or(0.0, |index| index as f32);
         let layer = (t % 3) as f32;
@@ -91,11 +91,11 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
             7.0 * layer + 1.75,
             16.0 * layer + 4.0 + 1.75,
         ];
-        assert_eq!(own[..6], expected, "{t}");
+        assert_eq!(of_thread[..6], expected, "{t}");
         // 4 channels, at 0.5625 and 0.375; these coordinates aren't normalised.
-        assert_eq!(own[6..10], [0.25, 1.25, 2.25, 3.25], "{t}");
-        assert_eq!(own[13..18], [13.0, 14.0, 8.0, 7.0, 7.75], "{t}");
-        assert_eq!(own[18], 3.0 * (63 - t) as f32, "{t}");
+        assert_eq!(of_thread[6..10], [0.25, 1.25, 2.25, 3.25], "{t}");
+        assert_eq!(of_thread[13..18], [13.0, 14.0, 8.0, 7.0, 7.75], "{t}");
+        assert_eq!(of_thread[18], 3.0 * (63 - t) as f32, "{t}");
     }
     // The surface's array has the values that were written.
     let mut rows = [0.0f32; 64];
@@ -153,9 +153,9 @@ fn references_are_bound_by_name() {
     assert_eq!(launch(draw, (1, 8), 0, &[]), 0);
     let handle = texture(array_resource(array), false);
     assert_eq!(launch(fetch, (1, 8), 0, &[out, handle]), 0);
-    let found = read(out, 16);
+    let values = read(out, 16);
     for t in 0..8u32 {
-        assert_eq!(found[2 * t as usize..][..2], [(t as f32).to_bits(), 100 + t], "{t}");
+        assert_eq!(values[2 * t as usize..][..2], [(t as f32).to_bits(), 100 + t], "{t}");
     }
     // Binding replaces the previous array or memory.
     ok!(cuTexRefSetArray(named => usize, array => usize, 1 => u32));
@@ -216,8 +216,8 @@ fn descriptions_can_be_read_back() {
     ));
     // The limits are those of real cards.
     for (attribute, value) in [(14, 512), (21, 131_072), (23, 65_536), (29, 2048), (51, 32)] {
-        let found = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
-        assert_eq!(found, value, "{attribute}");
+        let actual = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
+        assert_eq!(actual, value, "{attribute}");
     }
     let widest = output!(cuDeviceGetTexture1DLinearMaxWidth(
         -> usize, FLOAT as u32 => u32, 1 => u32, 0 => i32
@@ -256,14 +256,14 @@ fn cube_maps_are_addressed_by_directions() {
         assert_eq!(code, 0);
         assert_eq!(launch(fetch, (1, 3), 0, &[out, at, handle]), 0);
         ok!(cuCtxSynchronize());
-        let found: Vec<f32> = read(out, 3).into_iter().map(f32::from_bits).collect();
-        assert_eq!(found, [5.5, 505.5, edge]);
+        let values: Vec<f32> = read(out, 3).into_iter().map(f32::from_bits).collect();
+        assert_eq!(values, [5.5, 505.5, edge]);
         ok!(cuTexObjectDestroy(handle => u64));
     }
     // The limits are those of real cards.
     for (attribute, value) in [(52, 32_768), (53, 32_768), (54, 2046), (66, 32_768), (68, 2046)] {
-        let found = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
-        assert_eq!(found, value, "{attribute}");
+        let actual = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
+        assert_eq!(actual, value, "{attribute}");
     }
 }
 

@@ -174,9 +174,9 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     // Request more memory than the device has, with and without existing allocations.
     assert_eq!(create_as(3 << 30, PLAIN).0, code::OUT_OF_MEMORY);
     assert_eq!(create_as(usize::MAX / MIB2 * MIB2, PLAIN).0, code::OUT_OF_MEMORY);
-    let own = crate::support::allocate(3 << 29);
+    let memory = crate::support::allocate(3 << 29);
     assert_eq!(create_as(1 << 30, PLAIN).0, code::OUT_OF_MEMORY);
-    ok!(cuMemFree_v2(own => u64));
+    ok!(cuMemFree_v2(memory => u64));
     // Create more pieces of memory than this process may have open files.
     let few = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
     // SAFETY: the process only runs this test.

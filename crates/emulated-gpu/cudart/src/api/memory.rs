@@ -35,7 +35,7 @@ pub(super) fn attribute(which: i32, address: usize) -> Result<u64> {
 fn describe(address: usize) -> PointerAttributes {
     /// `cudaInvalidDeviceId`
     const NO_DEVICE: i32 = -2;
-    // Attribute 2 is the memory type: 1 for the host, 2 for the device. Attribute 8 tells whether the memory is
+    // Attribute 2 is the memory type: 1 for the host, 2 for the device. Attribute 8 is whether the memory is
     // managed, which is type 3 in the runtime.
     let Ok(kind) = attribute(2, address) else {
         let host_pointer = address;

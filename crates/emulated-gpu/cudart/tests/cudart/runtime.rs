@@ -123,7 +123,7 @@ fn incompatible_code_is_rejected_on_first_use() {
 
 #[test]
 fn device_properties_fill_their_structure_exactly() {
-    // Each of NVIDIA's libraries has one of the two layouts.
+    // Each release of NVIDIA's library has one of these two layouts of `cudaDeviceProp`.
     let both = [(true, 1008), (false, 1032)];
     let available = both.iter().filter(|(new, _)| match nvidia_runtime() {
         Some(library) => *new == library.ends_with("libcudart.so.13"),
@@ -287,7 +287,7 @@ fn kernel_attributes_and_occupancy() {
     let program = program();
     let mut attributes = [0u32; 36];
     ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
-    // The maximum number of threads per block comes after three sizes.
+    // Words 0 to 5 are three sizes of 64 bits; the next one is the maximum number of threads per block.
     assert_eq!(attributes[6], 1024);
     ok!(cudaFuncSetAttribute(program.scale => usize, 8 => i32, 100_000 => i32));
     ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));

@@ -55,17 +55,17 @@ fn texts() -> [Vec<u8>; 3] {
 #[test]
 fn plain_and_compressed_texts_are_extracted() {
     for one in texts() {
-        let found = extract_ptx(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
-        assert_eq!(found.unwrap(), TEXT);
+        let text = extract_ptx(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
+        assert_eq!(text.unwrap(), TEXT);
     }
 }
 
 #[test]
 fn newest_supported_architecture_is_chosen() {
-    let of = |capability: u32| {
+    let text_for = |capability: u32| {
         entry(PTX, capability, 0, format!(".version 8.0 // {capability}").as_bytes(), 0)
     };
-    let whole = container(&[of(70), of(90), of(80), of(100)]);
+    let whole = container(&[text_for(70), text_for(90), text_for(80), text_for(100)]);
     assert!(extract_ptx(&whole, 90).unwrap().ends_with("90"));
     assert!(extract_ptx(&whole, 86).unwrap().ends_with("80"));
     let refusal = extract_ptx(&whole, 60).unwrap_err();

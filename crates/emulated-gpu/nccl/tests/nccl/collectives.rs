@@ -91,9 +91,11 @@ fn sends_and_receives_of_a_group_progress_together() {
             comm.recv(&mut part, peer as i32).unwrap();
         }
         group_end().unwrap();
-        let found = stream.clone_dtoh(&receive).unwrap();
+        let received = stream.clone_dtoh(&receive).unwrap();
         for peer in 0..3 {
-            assert!(found[peer * COUNT..][..COUNT].iter().all(|&value| value == peer as f32 + 0.5));
+            assert!(
+                received[peer * COUNT..][..COUNT].iter().all(|&value| value == peer as f32 + 0.5)
+            );
         }
         // A send to itself outside a group would never be received.
         assert!(comm.send(&send, rank as i32).is_err());
@@ -118,11 +120,11 @@ fn one_thread_can_drive_all_ranks_in_a_group() {
         comms[rank].all_reduce(&sends[rank], &mut receives[rank], &ReduceOp::Avg).unwrap();
     }
     group_end().unwrap();
-    let found: Vec<_> =
+    let received: Vec<_> =
         (0..3).map(|rank| streams[rank].clone_dtoh(&receives[rank]).unwrap()).collect();
-    assert!(found[0] == found[1] && found[1] == found[2]);
+    assert!(received[0] == received[1] && received[1] == received[2]);
     let mean = (0..3).map(|rank| rank_data(rank, 1000)[5]).sum::<f32>() / 3.0;
-    assert!((found[0][5] - mean).abs() < 1e-5, "{} {mean}", found[0][5]);
+    assert!((received[0][5] - mean).abs() < 1e-5, "{} {mean}", received[0][5]);
     // A group that was never begun.
     assert!(group_end().is_err());
 }
@@ -193,9 +195,9 @@ fn symbol(name: &str) -> *const c_void {
     // SAFETY: the library is loaded already.
     let library = unsafe { Library::open(Some("libnccl.so"), RTLD_NOW) }.unwrap();
     // SAFETY: only the address is used.
-    let found = unsafe { library.get::<*const c_void>(name) }.unwrap().as_raw_ptr();
+    let function = unsafe { library.get::<*const c_void>(name) }.unwrap().as_raw_ptr();
     std::mem::forget(library);
-    found
+    function
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn mismatched_calls_are_an_error_on_every_rank() {
     if std::env::var_os(ROLE).is_none() {
         // For each mismatch: the messages of a rank that finds it, from either side, and the text that
         // the messages of the other ranks must contain.
-        for (part, found, expected) in [
+        for (part, texts, expected) in [
             (
                 "count",
                 ["has 3 elements, not 4", "has 4 elements, not 3"],
@@ -46,7 +46,7 @@ fn mismatched_calls_are_an_error_on_every_rank() {
             let output = command(test, part, 3).output().unwrap();
             assert_passed(&output);
             let output = printed(&output);
-            assert!(found.iter().any(|words| output.contains(words)), "{part}: {output}");
+            assert!(texts.iter().any(|words| output.contains(words)), "{part}: {output}");
             for line in output.lines().filter(|line| line.contains("call different operations")) {
                 assert!(expected.iter().all(|words| line.contains(words)), "{part}: {line}");
             }

@@ -43,8 +43,8 @@ export! {
         initialised()?;
         out.required()?;
         let address = address.get()?;
-        let found = find(|card| card.is_at(address.trim()).ok_or(Status::InvalidArgument))?;
-        out.set(Handle::from_index(found)?)
+        let index = find(|card| card.is_at(address.trim()).ok_or(Status::InvalidArgument))?;
+        out.set(Handle::from_index(index)?)
     }
 
     /// Returns the handle of a card by its UUID, with or without "GPU-".
@@ -61,12 +61,12 @@ export! {
         out.required()?;
         let uuid = versioned::<1, _>(uuid)?;
         let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
-        let found = find(|card| match uuid.kind {
+        let index = find(|card| match uuid.kind {
             ASCII => Ok(card.has_uuid(text)),
             BINARY => Ok(uuid.value.starts_with(&card.uuid)),
             _ => Err(Status::InvalidArgument),
         })?;
-        out.set(Handle::from_index(found)?)
+        out.set(Handle::from_index(index)?)
     }
 
     /// Returns the handle of a card by its serial number. No card has one.

@@ -43,8 +43,9 @@ fn versions_and_descriptions_need_no_initialisation() {
     assert_eq!(output!(nvmlSystemGetCudaDriverVersion(-> c_int)), version);
     assert_eq!(output!(nvmlSystemGetCudaDriverVersion_v2(-> c_int)), version);
     let dotted = format!("{}.{}", version / 1000, version % 1000 / 10);
-    let own = text(|to, len| call!(nvmlSystemGetNVMLVersion(to => *mut c_char, len => c_uint)));
-    assert_eq!(own, format!("{}.{dotted}", version / 1000));
+    let nvml_version =
+        text(|to, len| call!(nvmlSystemGetNVMLVersion(to => *mut c_char, len => c_uint)));
+    assert_eq!(nvml_version, format!("{}.{dotted}", version / 1000));
     let driver_version =
         |to, len| call!(nvmlSystemGetDriverVersion(to => *mut c_char, len => c_uint));
     assert_eq!(driver_version([0; 8].as_mut_ptr(), 8), UNINITIALIZED);

@@ -40,15 +40,15 @@ fn invalid_handles_are_rejected() {
         (c"", INVALID_ARGUMENT),
     ] {
         let text = text.as_ptr();
-        let found =
+        let code =
             call!(nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char, place => *mut usize));
-        assert_eq!(found, status);
+        assert_eq!(code, status);
     }
     let text = c"GPU-00000000-0000-0000-0000-000000000000".as_ptr();
-    let found = call!(nvmlDeviceGetHandleByUUID(text => *const c_char, place => *mut usize));
-    assert_eq!(found, NOT_FOUND);
-    let found = call!(nvmlDeviceGetHandleBySerial(text => *const c_char, place => *mut usize));
-    assert_eq!(found, NOT_FOUND);
+    let code = call!(nvmlDeviceGetHandleByUUID(text => *const c_char, place => *mut usize));
+    assert_eq!(code, NOT_FOUND);
+    let code = call!(nvmlDeviceGetHandleBySerial(text => *const c_char, place => *mut usize));
+    assert_eq!(code, NOT_FOUND);
     assert_eq!(handle, 0);
     let same = call!(nvmlDeviceGetP2PStatus(
         card => usize, card => usize, 0 => c_uint, &raw mut handle => *mut usize

@@ -63,16 +63,16 @@ fn processes_are_listed_with_their_memory() {
     ok!(nvmlDeviceGetMemoryInfo_v2(cards[1] => usize, second.as_mut_ptr() => *mut u64));
     assert_eq!(second, [40 | 2 << 24, total, 0, free, used]);
 
-    let own =
+    let entry_of_this =
         Process { process: std::process::id(), padding: 0, used, instances: [c_uint::MAX; 2] };
     assert_eq!(computing(cards[1], 0), (INSUFFICIENT_SIZE, 1, Process::default()));
-    assert_eq!(computing(cards[1], 9), (0, 1, own));
+    assert_eq!(computing(cards[1], 9), (0, 1, entry_of_this));
     assert_eq!(computing(cards[0], 9).1, 0, "no context on the other card");
     let (mut count, mut first) = (1, [0u64; 2]);
     ok!(nvmlDeviceGetComputeRunningProcesses(
         cards[1] => usize, &raw mut count => *mut c_uint, first.as_mut_ptr() => *mut u64
     ));
-    assert_eq!((count, first), (1, [own.process.into(), used]));
+    assert_eq!((count, first), (1, [entry_of_this.process.into(), used]));
     ok!(nvmlDeviceGetGraphicsRunningProcesses_v3(
         cards[1] => usize, &raw mut count => *mut c_uint, std::ptr::null_mut() => *mut Process
     ));
@@ -88,7 +88,7 @@ fn processes_are_listed_with_their_memory() {
     };
     assert_eq!((listed(&mut details), details.count), (INSUFFICIENT_SIZE, 1));
     assert_eq!((listed(&mut details), details.count), (0, 1));
-    assert_eq!(entry, (own, 0));
+    assert_eq!(entry, (entry_of_this, 0));
     details.mode = 1;
     assert_eq!((listed(&mut details), details.count), (0, 0));
     details.mode = 4;
@@ -105,15 +105,15 @@ fn process_names_are_their_command() {
     crate::support::driver();
     ok!(nvmlInit_v2());
     let name = |process: c_uint, to: *mut c_char, len: c_uint| call!(nvmlSystemGetProcessName(process => c_uint, to => *mut c_char, len => c_uint));
-    let own = std::process::id();
+    let process = std::process::id();
     let whole = std::env::args().next().unwrap();
     let mut long = vec![0u8; whole.len() + 1];
-    assert_eq!(name(own, long.as_mut_ptr().cast(), long.len() as c_uint), 0);
+    assert_eq!(name(process, long.as_mut_ptr().cast(), long.len() as c_uint), 0);
     assert_eq!(long, [whole.as_bytes(), b"\0"].concat());
-    let truncated = text(|to, _| name(own, to, 4));
+    let truncated = text(|to, _| name(process, to, 4));
     assert_eq!(truncated, whole[..3]);
     let mut none = [0 as c_char; 4];
     assert_eq!(name(u32::MAX, none.as_mut_ptr(), 4), NOT_FOUND);
-    assert_eq!(name(own, none.as_mut_ptr(), 0), INVALID_ARGUMENT);
-    assert_eq!(name(own, std::ptr::null_mut(), 4), INVALID_ARGUMENT);
+    assert_eq!(name(process, none.as_mut_ptr(), 0), INVALID_ARGUMENT);
+    assert_eq!(name(process, std::ptr::null_mut(), 4), INVALID_ARGUMENT);
 }

@@ -13,16 +13,16 @@ use crate::support::{
 fn list() -> Vec<(String, Option<usize>)> {
     let source = include_str!("../../src/api/unsupported.rs");
     let (_, list) = source.rsplit_once("\nunsupported! {").unwrap();
-    let (mut kind, mut found) = (None, Vec::new());
+    let (mut kind, mut functions) = (None, Vec::new());
     for line in list.lines().map(str::trim) {
         if let Some(head) = line.strip_suffix(" {") {
             kind = head.contains("out").then(|| head.matches(',').count());
         } else {
             let names = line.split_whitespace().filter(|name| *name != "}");
-            found.extend(names.map(|name| (name.to_owned(), kind)));
+            functions.extend(names.map(|name| (name.to_owned(), kind)));
         }
     }
-    found
+    functions
 }
 
 type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_uint;

@@ -116,49 +116,29 @@ pub(crate) fn release(device: Device) -> Result {
     end(device, Primary::release)
 }
 
-/// Destroys the primary context, no matter how often it was retained.
-fn reset(device: Device) -> Result {
-    end(device, |primary| Ok(primary.context.take()))
-}
-
-fn set_flags(device: Device, flags: u32) -> Result {
-    check_flags(flags)?;
-    with_primary(device, |primary| {
-        primary.flags = flags;
-        if let Some(context) = &primary.context {
-            context.flags.store(flags, Ordering::Relaxed);
-        }
-        Ok(())
-    })
-}
-
 export! {
     7000 fn cuDevicePrimaryCtxRetain(out as required: Out<Handle>, device: Device) {
         out.set(retain(device)?.handle)
     }
 
-    7000 fn cuDevicePrimaryCtxRelease(device: Device) {
+    7000 fn cuDevicePrimaryCtxRelease(device: Device), 11000 cuDevicePrimaryCtxRelease_v2 {
         release(device)
     }
 
-    11000 fn cuDevicePrimaryCtxRelease_v2(device: Device) {
-        release(device)
+    7000 fn cuDevicePrimaryCtxReset(device: Device), 11000 cuDevicePrimaryCtxReset_v2 {
+        // The number of times that it was retained doesn't matter.
+        end(device, |primary| Ok(primary.context.take()))
     }
 
-    7000 fn cuDevicePrimaryCtxReset(device: Device) {
-        reset(device)
-    }
-
-    11000 fn cuDevicePrimaryCtxReset_v2(device: Device) {
-        reset(device)
-    }
-
-    7000 fn cuDevicePrimaryCtxSetFlags(device: Device, flags: u32) {
-        set_flags(device, flags)
-    }
-
-    11000 fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
-        set_flags(device, flags)
+    7000 fn cuDevicePrimaryCtxSetFlags(device: Device, flags: u32), 11000 cuDevicePrimaryCtxSetFlags_v2 {
+        check_flags(flags)?;
+        with_primary(device, |primary| {
+            primary.flags = flags;
+            if let Some(context) = &primary.context {
+                context.flags.store(flags, Ordering::Relaxed);
+            }
+            Ok(())
+        })
     }
 
     7000 fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
@@ -316,13 +296,13 @@ export! {
     }
 
     4000 fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
-        let own = calling_thread::context()?;
+        let context = calling_thread::context()?;
         let peer = find(peer)?;
-        if flags != 0 || own.handle == peer.handle {
+        if flags != 0 || context.handle == peer.handle {
             return Err(Code::INVALID_VALUE
                 .because("flags must be 0, and a context is not its own peer"));
         }
-        own.set_peer(peer.device, true)
+        context.set_peer(peer.device, true)
     }
 
     4000 fn cuCtxDisablePeerAccess(peer: Handle) {
@@ -349,11 +329,7 @@ export! {
         Err(Code::NOT_SUPPORTED.because("no other device writes to the emulated GPU"))
     }
 
-    4000 fn cuProfilerStart() {
-        calling_thread::context().map(|_| ())
-    }
-
-    4000 fn cuProfilerStop() {
+    4000 fn cuProfilerStart(), 4000 cuProfilerStop {
         calling_thread::context().map(|_| ())
     }
 

@@ -85,9 +85,9 @@ export! {
     0 fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
         counts.required()?;
         let driver = driver()?;
-        let own = driver.hardware.counts.get(driver.function(function)?.handle);
+        let sums = driver.hardware.counts.get(driver.function(function)?.handle);
         // SAFETY: the structure consists of these numbers, without padding.
-        let all: [u64; size_of::<Counts>() / size_of::<u64>()] = unsafe { std::mem::transmute(own) };
+        let all: [u64; size_of::<Counts>() / size_of::<u64>()] = unsafe { std::mem::transmute(sums) };
         counts.set_all(all.into_iter().take(size / size_of::<u64>()));
         Ok(())
     }

@@ -247,8 +247,8 @@ tables! {
 export! {
     3000 fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) early {
         let id = id.get()?;
-        if let Some(found) = TABLES.iter().find(|table| table.id == id) {
-            return table.set(found.words.as_ptr().cast());
+        if let Some(Table { words, .. }) = TABLES.iter().find(|table| table.id == id) {
+            return table.set(words.as_ptr().cast());
         }
         table.set(std::ptr::null())?;
         let why = format!(

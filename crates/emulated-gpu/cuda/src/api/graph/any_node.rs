@@ -150,8 +150,8 @@ unsafe fn add_conditional(place: NewNode, parameters: Out<ConditionalNode>) -> R
         Code::INVALID_VALUE
             .because(format!("{handle:#x} is not a conditional handle, or its graph was destroyed"))
     };
-    let known = usize::try_from(given.condition).ok();
-    let condition = known.and_then(|handle| driver().ok()?.graphs.conditions.get(handle));
+    let handle = usize::try_from(given.condition).ok();
+    let condition = handle.and_then(|handle| driver().ok()?.graphs.conditions.get(handle));
     let condition = condition.ok_or_else(missing)?;
     let kind = ConditionalKind::from_number(given.kind)?;
     kind.check_bodies(given.size)?;

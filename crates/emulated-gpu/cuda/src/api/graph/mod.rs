@@ -86,8 +86,8 @@ pub(crate) fn executable(handle: Handle) -> Result<Arc<Executable>> {
 /// Updates an executable graph from another graph. Returns the result code (0 for success) and the node that doesn't
 /// match.
 fn update(graph: Handle, from: Handle) -> Result<(u32, Handle)> {
-    let (own, new) = (executable(graph)?, driver()?.graph(from)?);
-    Ok(match own.update(&new)? {
+    let (old, new) = (executable(graph)?, driver()?.graph(from)?);
+    Ok(match old.update(&new)? {
         Ok(()) => (0, 0),
         Err((node, Difference::NodeType)) => (NODE_TYPE_CHANGED, node),
         Err((node, Difference::Topology)) => (TOPOLOGY_CHANGED, node),
@@ -163,13 +163,7 @@ export! {
 
     10000 fn cuGraphInstantiate(
         out: Out<Handle>, graph: Handle, _error: Out<Handle>, _log: Out<u8>, _size: usize,
-    ) {
-        instantiate(out, graph, 0)
-    }
-
-    11000 fn cuGraphInstantiate_v2(
-        out: Out<Handle>, graph: Handle, _error: Out<Handle>, _log: Out<u8>, _size: usize,
-    ) {
+    ), 11000 cuGraphInstantiate_v2 {
         instantiate(out, graph, 0)
     }
 

@@ -222,8 +222,8 @@ export! {
 
     2030 fn cuMemHostGetFlags(flags as required: Out<u32>, address: In<u8>) {
         let at = address.address() as u64;
-        let own = driver()?.hardware.allocations.with_allocation(at, |one| one.is_host().then_some(one.flags)).flatten();
-        flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
+        let host_flags = driver()?.hardware.allocations.with_allocation(at, |one| one.is_host().then_some(one.flags)).flatten();
+        flags.set(host_flags.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
     }
 
     6000 fn cuMemAllocManaged(out as required: Out<Pointer>, size: usize, flags: u32) {

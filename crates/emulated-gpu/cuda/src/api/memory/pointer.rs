@@ -42,19 +42,19 @@ fn mapped(address: Pointer) -> Option<Mapped> {
     let driver = driver().ok()?;
     let memory = driver.hardware.memory();
     let mapping = memory.mapping(address)?;
-    let known = driver.hardware.handles.find(&mapping.physical)?;
+    let physical = driver.hardware.handles.find(&mapping.physical)?;
     Some(Mapped {
         range: memory.reservation(address)?,
-        types: known.types as u32,
+        types: physical.types as u32,
         access: access_of_current_device(&mapping),
-        memory: known.handle,
+        memory: physical.handle,
     })
 }
 
 /// The memory at an address: an allocation of the program, or else a variable of a module.
 fn pointer_info(address: Pointer) -> Result<Option<PointerInfo>> {
     let driver = driver()?;
-    let found = driver.hardware.allocations.with_allocation(address, |one| PointerInfo {
+    let info = driver.hardware.allocations.with_allocation(address, |one| PointerInfo {
         base: one.address,
         size: one.size,
         context: one.context,
@@ -68,7 +68,7 @@ fn pointer_info(address: Pointer) -> Result<Option<PointerInfo>> {
             && driver.hardware.memory().can_map(),
         mapped: None,
     });
-    let found = found.map(|found| PointerInfo { mapped: mapped(address), ..found });
+    let info = info.map(|info| PointerInfo { mapped: mapped(address), ..info });
     let variable = || {
         let (base, size) = driver.hardware.memory().range_of(address)?;
         let inside = address < base.saturating_add(size);
@@ -83,7 +83,7 @@ fn pointer_info(address: Pointer) -> Result<Option<PointerInfo>> {
             ..PointerInfo::default()
         })
     };
-    Ok(found.or_else(variable))
+    Ok(info.or_else(variable))
 }
 
 enumeration! {

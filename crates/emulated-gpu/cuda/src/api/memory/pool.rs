@@ -93,8 +93,8 @@ export! {
 
     11020 fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value as required: Out<u64>) {
         let (pool, attribute) = (driver()?.pool(pool)?, Attribute::from_number(attribute)?);
-        let found = pool.attribute(attribute);
-        if attribute.is_narrow() { value.cast::<i32>().set(found as i32) } else { value.set(found) }
+        let number = pool.attribute(attribute);
+        if attribute.is_narrow() { value.cast::<i32>().set(number as i32) } else { value.set(number) }
     }
 
     11020 fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {

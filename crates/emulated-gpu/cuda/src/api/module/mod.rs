@@ -44,8 +44,8 @@ unsafe fn load(
         }
         Err(Refusal { code, log }) => {
             logs.write("", &log);
-            // CUDA's error code only says that something is wrong. If the caller passed no log buffer, the details go
-            // to standard error.
+            // CUDA's error code gives no details. If the caller passed no log buffer, they go to
+            // standard error.
             if !logs.has_error_log() {
                 report(&log);
             }
@@ -114,22 +114,12 @@ fn library(handle: Handle) -> Result<Arc<Module>> {
     driver()?.module(handle)
 }
 
-fn library_variable(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) -> Result {
-    let name = name.get()?;
-    // Without a current context, use the first device.
-    let device = calling_thread::context().map_or(0, |context| context.device);
-    let (at, size) = library(handle)?.variable(&name, device)?;
-    address.set_if_wanted(at);
-    bytes.set_if_wanted(size as usize);
-    Ok(())
-}
-
 export! {
     2000 fn cuModuleLoad(out as required: Out<Handle>, path: Text) {
         out.set(load_file(path, JitOptions::default(), Some(&calling_thread::context()?))?)
     }
 
-    2000 fn cuModuleLoadData(out as required: Out<Handle>, image: In<u8>) {
+    2000 fn cuModuleLoadData(out as required: Out<Handle>, image: In<u8>), 2000 cuModuleLoadFatBinary {
         out.set(load_from_memory(image)?)
     }
 
@@ -139,10 +129,6 @@ export! {
         let context = calling_thread::context()?;
         let logs = JitOptions::read(count, options, values)?;
         out.set(load_image(image, logs, Some(&context))?)
-    }
-
-    2000 fn cuModuleLoadFatBinary(out as required: Out<Handle>, image: In<u8>) {
-        out.set(load_from_memory(image)?)
     }
 
     2000 fn cuModuleUnload(module: Handle) {
@@ -220,11 +206,14 @@ export! {
         Ok(())
     }
 
-    12000 fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
-        library_variable(address, bytes, handle, name)
-    }
-
-    12000 fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
-        library_variable(address, bytes, handle, name)
+    12000 fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text),
+    12000 cuLibraryGetManaged {
+        let name = name.get()?;
+        // Without a current context, use the first device.
+        let device = calling_thread::context().map_or(0, |context| context.device);
+        let (at, size) = library(handle)?.variable(&name, device)?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(size as usize);
+        Ok(())
     }
 }

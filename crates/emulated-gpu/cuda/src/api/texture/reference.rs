@@ -24,11 +24,11 @@ fn module_reference(out: Out<Handle>, module: Handle, name: Text, kind: Opaque) 
     let name = name.get()?;
     let module = driver()?.module(module)?;
     let variable = module.opaque(&name, device, kind)?;
-    let known = driver()?.references.all();
+    let references = driver()?.references.all();
     let same = |reference: &&Arc<Reference>| {
         reference.module == module.handle && reference.variable() == Some(variable.0)
     };
-    if let Some(reference) = known.iter().find(same) {
+    if let Some(reference) = references.iter().find(same) {
         return out.set(reference.handle);
     }
     create(out, module.handle, kind, Some(variable))
@@ -53,7 +53,7 @@ fn create(
 /// `INVALID_VALUE` if the handle is unknown, or the reference is of another kind.
 fn find(handle: Handle, kind: Opaque) -> Result<Arc<Reference>> {
     let missing = || Code::INVALID_VALUE.because(format!("there is no reference {handle:#x}"));
-    driver()?.references.get(handle).filter(|found| found.kind == kind).ok_or_else(missing)
+    driver()?.references.get(handle).filter(|reference| reference.kind == kind).ok_or_else(missing)
 }
 
 fn texture(handle: Handle) -> Result<Arc<Reference>> {
@@ -169,14 +169,14 @@ export! {
 
     2000 fn cuTexRefGetFormat(format: Out<u32>, channels: Out<i32>, reference: Handle) {
         let state = texture(reference)?.get();
-        let (own, count) = match state.source {
+        let (format_number, count) = match state.source {
             Source::Array(array) => {
                 let description = driver()?.arrays.array(array)?.description;
                 (description.format, description.channels)
             }
             _ => state.format,
         };
-        format.set_if_wanted(own);
+        format.set_if_wanted(format_number);
         channels.set_if_wanted(count as i32);
         Ok(())
     }

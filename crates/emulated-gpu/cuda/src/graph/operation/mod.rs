@@ -310,8 +310,8 @@ fn access_error(what: &str, error: &dyn std::fmt::Display) -> Error {
 fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result<u64> {
     let hardware = &context.hardware;
     // A graph may contain kernels for several devices.
-    let own = function.module_context();
-    let reach = own.as_ref().unwrap_or(context).reach();
+    let module_context = function.module_context();
+    let reach = module_context.as_ref().unwrap_or(context).reach();
     let kernel = function.kernel_on(reach.device)?;
     let start = std::time::Instant::now();
     match hardware.emulator.launch_from(reach, &kernel, launch) {

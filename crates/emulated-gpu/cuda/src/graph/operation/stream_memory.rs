@@ -70,9 +70,10 @@ impl Wait {
     pub(crate) fn run(&self, memory: &Memory, context: &Arc<Context>) -> Result {
         // Poll, because the writer can't notify this thread. A fault ends the wait.
         while context.fault().is_none() {
-            let found = memory.load(self.address, self.size == 8);
-            let found = found.map_err(|error| Code::ILLEGAL_ADDRESS.because(error.to_string()))?;
-            if self.is_satisfied(found) {
+            let current = memory.load(self.address, self.size == 8);
+            let current =
+                current.map_err(|error| Code::ILLEGAL_ADDRESS.because(error.to_string()))?;
+            if self.is_satisfied(current) {
                 break;
             }
             std::thread::sleep(Duration::from_micros(50));
@@ -80,16 +81,16 @@ impl Wait {
         Ok(())
     }
 
-    fn is_satisfied(&self, found: u64) -> bool {
+    fn is_satisfied(&self, current: u64) -> bool {
         match self.condition {
             WaitCondition::Greater if self.size == 4 => {
-                (found as u32).wrapping_sub(self.value as u32) as i32 >= 0
+                (current as u32).wrapping_sub(self.value as u32) as i32 >= 0
             }
-            WaitCondition::Greater => found.wrapping_sub(self.value) as i64 >= 0,
-            WaitCondition::Equal => found == self.value,
-            WaitCondition::And => found & self.value != 0,
-            WaitCondition::Nor if self.size == 4 => !(found as u32 | self.value as u32) != 0,
-            WaitCondition::Nor => !(found | self.value) != 0,
+            WaitCondition::Greater => current.wrapping_sub(self.value) as i64 >= 0,
+            WaitCondition::Equal => current == self.value,
+            WaitCondition::And => current & self.value != 0,
+            WaitCondition::Nor if self.size == 4 => !(current as u32 | self.value as u32) != 0,
+            WaitCondition::Nor => !(current | self.value) != 0,
         }
     }
 }

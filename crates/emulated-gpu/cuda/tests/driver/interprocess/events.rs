@@ -25,13 +25,13 @@ fn an_event_orders_the_work_of_two_processes() {
         assert_eq!(event.0, 0);
         let event = event.1;
         assert_eq!(query(event), code::NOT_READY);
-        let own = allocate(16);
+        let copy = allocate(16);
         ok!(cuStreamWaitEvent(stream => usize, event => usize, 0 => u32));
-        ok!(cuMemcpyDtoDAsync_v2(own => u64, block => u64, 16 => usize, stream => usize));
+        ok!(cuMemcpyDtoDAsync_v2(copy => u64, block => u64, 16 => usize, stream => usize));
         returns!(code::NOT_READY, cuStreamQuery(stream => usize));
         send("waiting");
         ok!(cuStreamSynchronize(stream => usize));
-        assert_eq!((read(own, 4), query(event)), (vec![5; 4], 0));
+        assert_eq!((read(copy, 4), query(event)), (vec![5; 4], 0));
         ok!(cuEventSynchronize(event => usize));
         // The child records the event, and the parent waits.
         let gate = gate(stream);
