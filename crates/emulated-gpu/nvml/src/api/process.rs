@@ -84,7 +84,7 @@ unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) ->
     }
 }
 
-/// The processes that use a card in any other way; there are none.
+/// The processes that use a card without computing on it: always `None`.
 fn not_computing(device: Handle) -> Result<Option<ProcessV2>> {
     device.number()?;
     Ok(None)
