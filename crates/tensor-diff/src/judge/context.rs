@@ -79,23 +79,28 @@ impl<'a> Context<'a> {
         };
         let inherits = expected.is_some() && !self.is_comparison && !self.are_inputs_finite(name);
         let bounds = self.bounds.get(&name);
+        let mut has_unjudged = false;
         let deviation = expected.map(|expected| {
             let unbounded = || vec![f64::NAN; candidate.data.len()];
-            let (mut expected, mut bounds) =
-                (expected.clone(), bounds.cloned().unwrap_or_else(unbounded));
-            if inherits {
-                // Elements that depend on a NaN can't be judged; all others can.
-                let elements = expected.data.iter_mut().zip(&mut bounds).zip(&candidate.data);
-                for ((expected, bound), value) in elements {
-                    if !(expected.is_finite() && bound.is_finite() && value.is_finite()) {
-                        (*expected, *bound) = (*value, f64::INFINITY);
-                    }
+            let mut bounds = bounds.cloned().unwrap_or_else(unbounded);
+            if !inherits {
+                return deviation(expected, candidate, &bounds);
+            }
+            // Elements that depend on a NaN or an infinity can't be judged, and count as right; all others can. An
+            // infinity may be the overflow of a result that is finite in float64.
+            let (mut expected, mut candidate) = (expected.clone(), candidate.clone());
+            let elements = expected.data.iter_mut().zip(&mut candidate.data).zip(&mut bounds);
+            for ((expected, value), bound) in elements {
+                if !expected.is_finite() || !bound.is_finite() || value.is_infinite() {
+                    (*expected, *value, *bound) = (0.0, 0.0, f64::INFINITY);
+                    has_unjudged = true;
                 }
             }
-            deviation(&expected, candidate, &bounds)
+            deviation(&expected, &candidate, &bounds)
         });
         let is_misplaced = self.misplaced.iter().any(|misplaced| misplaced.name == name);
         let verdict = match &deviation {
+            Some(found) if inherits && found.ratio.is_nan() => Verdict::Nan,
             Some(found) if inherits && found.ratio > 1.0 => Verdict::Differs,
             _ if !inherits && has(|value| value.is_nan()) => Verdict::Nan,
             _ if !inherits && has(|value| value.is_infinite()) => Verdict::Infinite,
@@ -104,6 +109,7 @@ impl<'a> Context<'a> {
             }
             Some(found) if !inherits && found.outside > 0 => Verdict::Differs,
             _ if is_misplaced => Verdict::Order,
+            Some(_) if has_unjudged => Verdict::Inherited,
             Some(_) => Verdict::Ok,
             None if name.is_given() => Verdict::Given,
             None => Verdict::NoBound,

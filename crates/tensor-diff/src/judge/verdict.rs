@@ -32,7 +32,8 @@ pub enum Verdict {
     Unexpected,
     /// The tensor is given to the step, and nothing in its own dump shows whether it is right.
     Given,
-    /// The tensor isn't finite, and neither are its inputs.
+    /// Some elements depend on a NaN or an infinity in the inputs, so they can't be judged; the others are right. A
+    /// mismatch is the tensor that the NaN comes from.
     Inherited,
 }
 
@@ -40,7 +41,7 @@ impl Verdict {
     /// Whether this verdict makes the two dumps differ.
     #[must_use]
     pub const fn is_mismatch(self) -> bool {
-        !matches!(self, Self::Ok | Self::NotMaterialised | Self::Given)
+        !matches!(self, Self::Ok | Self::NotMaterialised | Self::Given | Self::Inherited)
     }
 
     /// The word in the table.
