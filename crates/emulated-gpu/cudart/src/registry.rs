@@ -131,14 +131,14 @@ unsafe fn read_text(name: *const c_char) -> Option<CString> {
 }
 
 /// # Safety
-/// See [`text`].
+/// See [`read_text`].
 pub(crate) unsafe fn add_kernel(image: usize, host: usize, name: *const c_char) {
     let Some(name) = read_text(name) else { return };
     registry().kernels.insert(host, Kernel { image, name, handle: 0 });
 }
 
 /// # Safety
-/// See [`text`]; the pointer of a managed variable must be writable.
+/// See [`read_text`]; the pointer of a managed variable must be writable.
 pub(crate) unsafe fn add_variable(
     image: usize,
     host: usize,
