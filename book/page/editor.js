@@ -6,8 +6,8 @@
   const { element } = fourLevels;
 
   /**
-   * What the browser keeps under a name: an object of objects, by key. It is read anew each time, because another tab may
-   * have changed it. Without storage, it lasts until the page is left.
+   * A store of the browser, by name: an object of objects, by key. It is read each time, because another tab may have
+   * changed it. Without storage, it lasts until the page is left.
    */
   fourLevels.memory = (name) => {
     let known = {};

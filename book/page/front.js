@@ -11,7 +11,7 @@
   /** Batches after which the training ends. */
   const BATCHES = 120;
 
-  /** What an instruction does, by the beginning of its name. */
+  /** The verb for an instruction, by the beginning of its name. */
   const VERBS = [["ld.param", "fetch an argument"], ["ld", "read"], ["st", "write"], ["fma", "multiply and add"], ["mul", "multiply"], ["mad", "multiply and add"], ["add", "add"], ["setp", "compare"], ["bra", "branch"], ["ret", "are done"], ["cvta", "convert an address"]];
   const verb = (text) => VERBS.find(([name]) => text.replace(/^@\S+\s+/, "").startsWith(name))?.[1] ?? "compute";
 

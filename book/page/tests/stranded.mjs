@@ -157,7 +157,7 @@ export default {
     expect((await text(await puzzle(other))) === "// another", "another tab overwrote the attempt");
   },
 
-  async "a link pasted into the same page opens and runs its kernel; a truncated one says so"({ expect, open, panel, click }) {
+  async "a link pasted into the same page opens and runs its kernel; a truncated one is an error"({ expect, open, panel, click }) {
     const page = await open(KERNEL);
     const box = await panel(page);
     await box.locator(".fl-command").fill("run book/kernels/branch.ptx --arg u32:4 --arg u32[32]:0");
@@ -201,7 +201,7 @@ export default {
     }
   },
 
-  async "a browser without WebAssembly, or without its vectors, says so"({ expect, open }) {
+  async "in a browser without WebAssembly, or without its vectors, the reason is shown"({ expect, open }) {
     for (const [before, word] of [["delete globalThis.WebAssembly", "switched off"], ["WebAssembly.validate = () => false", "vector"]]) {
       const page = await open(KERNEL, { before });
       await press(page);

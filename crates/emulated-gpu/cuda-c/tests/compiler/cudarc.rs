@@ -156,7 +156,8 @@ fn kernels_of_cudarc() {
             let (found, _) = run_with(&own, name, shape, &arguments);
             ran += 1;
             let Some(nvrtc) = nvrtc() else { continue };
-            let (expected, _) = run_with(&compile_with_nvrtc(nvrtc, &source), name, shape, &arguments);
+            let (expected, _) =
+                run_with(&compile_with_nvrtc(nvrtc, &source), name, shape, &arguments);
             for (found, expected) in found.iter().zip(&expected) {
                 for (a, b) in as_floats(found).iter().zip(as_floats(expected)) {
                     // The sine is not bit-identical.
