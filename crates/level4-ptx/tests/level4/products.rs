@@ -10,7 +10,7 @@ fn the_committed_files_are_those_of_the_template() {
         assert!(
             committed == text,
             "{} differs from ptx/products.jinja, first in line {:?}: cargo run -p level4-ptx --example \
-             products writes it",
+             generate_products writes it",
             rung.row().file,
             first.map(|line| line + 1)
         );

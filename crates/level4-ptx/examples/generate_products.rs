@@ -1,6 +1,6 @@
 //! Generates the PTX of the three rungs on tensor cores from the template `ptx/products.jinja`.
 //!
-//!     cargo run -p level4-ptx --example products
+//!     cargo run -p level4-ptx --example generate_products
 
 use std::error::Error;
 use std::path::Path;
