@@ -120,7 +120,7 @@ impl Blas {
             arguments.push(("mask", mask.bits.len() / 4, size([words])));
         }
         let work = Work::new(epilogue.operation(matmul), &arguments, size([2, m, n, k]))?;
-        let Launcher { stream, profiler } = &self.launcher;
+        let Launcher { stream, profiler, .. } = &self.launcher;
         let pointers = self.pointers(epilogue, bias, mask);
         let (a, _used) = a.device_ptr(stream);
         let (b, _used) = b.device_ptr(stream);

@@ -4,10 +4,11 @@
 use std::marker::PhantomData;
 
 use cudarc::driver::{
-    CudaFunction, CudaSlice, CudaView, DeviceRepr, LaunchArgs, LaunchConfig, PushKernelArg,
+    CudaFunction, CudaSlice, CudaStream, CudaView, DevicePtr, DeviceRepr, LaunchArgs, LaunchConfig,
+    PushKernelArg,
 };
 
-use crate::{Launcher, Result, Size, Work};
+use crate::{Launcher, Result, Size, Substitute, Work};
 
 /// A kernel parameter that is the address of a buffer that the kernel only reads.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,9 @@ pub trait Address<'a> {
     /// The number of elements in the buffer; `None` for a null pointer.
     fn elements(&self) -> Option<usize>;
 
+    /// The address; 0 for a null pointer.
+    fn value(&self, stream: &CudaStream) -> u64;
+
     /// Appends the address to the arguments of a launch.
     fn push(self, arguments: &mut LaunchArgs<'a>);
 }
@@ -82,6 +86,10 @@ macro_rules! addresses {
 
             fn elements(&self) -> Option<usize> {
                 Some(self.len())
+            }
+
+            fn value(&self, stream: &CudaStream) -> u64 {
+                (**self).device_ptr(stream).0
             }
 
             fn push(self, arguments: &mut LaunchArgs<'a>) {
@@ -106,6 +114,10 @@ impl<'a, A: Address<'a>> Address<'a> for Option<A> {
         self.as_ref().and_then(A::elements)
     }
 
+    fn value(&self, stream: &CudaStream) -> u64 {
+        self.as_ref().map_or(0, |address| address.value(stream))
+    }
+
     fn push(self, arguments: &mut LaunchArgs<'a>) {
         match self {
             Some(address) => address.push(arguments),
@@ -121,6 +133,8 @@ impl<'a, A: WritableAddress<'a>> WritableAddress<'a> for Option<A> {}
 pub struct Launch<'a> {
     launcher: &'a Launcher,
     arguments: LaunchArgs<'a>,
+    /// The kernel that is launched instead, and its arguments so far.
+    substitute: Option<(&'a dyn Substitute, Vec<u64>)>,
     /// The work so far, or the error of the first buffer that is too small.
     work: Result<Work>,
 }
@@ -130,11 +144,15 @@ impl<'a> Launch<'a> {
     pub fn new<P>(launcher: &'a Launcher, function: &'a Function<P>, flops: Size) -> Self {
         let work = Work { operation: function.name, bytes: 0, flops: flops.get() };
         let arguments = launcher.stream.launch_builder(&function.kernel);
-        Self { launcher, arguments, work: Ok(work) }
+        let substitute = launcher.substitute(function.name).map(|found| (found, Vec::new()));
+        Self { launcher, arguments, substitute, work: Ok(work) }
     }
 
     #[must_use]
     pub fn value<T: DeviceRepr>(mut self, value: &'a T) -> Self {
+        if let Some((_, values)) = &mut self.substitute {
+            values.push(bits(value));
+        }
         self.arguments.arg(value);
         self
     }
@@ -143,6 +161,9 @@ impl<'a> Launch<'a> {
     pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
         if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
             self.work = work.with_buffer(buffer, elements, size, A::ELEMENT_BYTES);
+        }
+        if let Some((_, values)) = &mut self.substitute {
+            values.push(address.value(&self.launcher.stream));
         }
         address.push(&mut self.arguments);
         self
@@ -176,12 +197,23 @@ impl<'a> Launch<'a> {
     }
 
     pub fn launch(self, shape: impl FnOnce() -> LaunchConfig, cooperative: bool) -> Result<()> {
-        let Self { launcher, arguments, work } = self;
+        let Self { launcher, arguments, substitute, work } = self;
         let work = work?;
+        if let Some((substitute, values)) = substitute {
+            return substitute.launch(launcher, &values, work);
+        }
         // SAFETY: the caller of `Function::new` promised that the parameters are right and that launches
         // declare all accesses, and every buffer holds the elements that this launch declares.
         unsafe { launcher.launch(arguments, shape(), work, cooperative) }
     }
+}
+
+/// A number's bits, in the low bytes of a `u64`.
+fn bits<T: DeviceRepr>(number: &T) -> u64 {
+    let (mut bits, bytes) = ([0_u8; 8], size_of::<T>().min(8));
+    // SAFETY: both have that many bytes, and a number has no padding.
+    unsafe { std::ptr::from_ref(number).cast::<u8>().copy_to(bits.as_mut_ptr(), bytes) };
+    u64::from_le_bytes(bits)
 }
 
 /// Launches a kernel. The statement declares what the kernel reads and writes:

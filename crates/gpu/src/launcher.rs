@@ -1,6 +1,8 @@
 //! Launches and copies in a stream, recorded by a profiler.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
@@ -14,13 +16,36 @@ pub struct Launcher {
     pub stream: Arc<CudaStream>,
     /// The profiler.
     pub profiler: Profiler,
+    /// The kernels that are launched in place of those of these operations.
+    pub substitutes: Option<Rc<Substitutes>>,
+}
+
+/// The substitute of each operation that has one.
+pub type Substitutes = BTreeMap<&'static str, Box<dyn Substitute>>;
+
+/// A kernel that computes an operation, with parameters other than those of the operation's own kernel.
+pub trait Substitute {
+    /// Launches the kernel. `arguments` are those of the operation's own kernel, in its order: the address of a
+    /// buffer, or the bits of a number in the low bytes. The buffers hold the elements that the operation declares.
+    ///
+    /// cudarc's events for buffers that several streams share are not recorded, so a level with substitutes has one
+    /// stream, or its own events.
+    ///
+    /// # Errors
+    /// The driver's error.
+    fn launch(&self, on: &Launcher, arguments: &[u64], work: Work) -> Result<()>;
 }
 
 impl Launcher {
     /// A launcher for the GPU's default stream.
     #[must_use]
     pub fn new(gpu: &Gpu, profiler: &Profiler) -> Self {
-        Self { stream: gpu.stream(), profiler: profiler.clone() }
+        Self { stream: gpu.stream(), profiler: profiler.clone(), substitutes: None }
+    }
+
+    /// The kernel that is launched in place of this operation's.
+    pub(crate) fn substitute(&self, operation: &str) -> Option<&dyn Substitute> {
+        self.substitutes.as_ref()?.get(operation).map(AsRef::as_ref)
     }
 
     /// Loads a kernel of the folder `kernels`, by the names of its file and its function. The profiler records

@@ -75,7 +75,7 @@ pub use function::{Address, Function, Launch, Read, WritableAddress, Write};
 pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel, PRODUCTS};
 pub use launch::loss_code;
-pub use launcher::Launcher;
+pub use launcher::{Launcher, Substitute, Substitutes};
 pub use layer::Layer;
 pub use memory::{AsView, Buffer, View};
 pub use nvtx::{Nvtx, Range};

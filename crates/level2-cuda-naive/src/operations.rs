@@ -125,7 +125,7 @@ impl Operations {
     pub fn copy(&self, from: &Buffer, to: &mut Buffer, elements: usize) -> Result<()> {
         let buffers = [("from", from.len(), size([elements])), ("to", to.len(), size([elements]))];
         let work = Work::new("within the device", &buffers, size([0]))?;
-        let Launcher { stream, profiler } = &self.launcher;
+        let Launcher { stream, profiler, .. } = &self.launcher;
         profiler.copy(work.operation, stream, work.bytes, || {
             Ok(stream.memcpy_dtod(&from.slice(..elements), &mut to.slice_mut(..elements))?)
         })

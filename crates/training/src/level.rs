@@ -52,6 +52,12 @@ pub trait Level {
     fn report(&mut self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
+
+    /// Whose kernels trained the network, if not this level's: a clause such as "9 of 10 kernels are yours", which
+    /// `train` prints last, with the accuracy.
+    fn credit(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A level that can take several training steps in one call, which fails if the device reports an error.

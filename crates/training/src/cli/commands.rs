@@ -74,7 +74,10 @@ pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> 
             report_page::write_one(path, &report, &run.parameters, &digits.test)?;
             console.line(&format!("page written to {}", host::shown(path)))
         });
-        let printed = print_report(&console, level);
+        let printed = print_report(&console, level).and_then(|()| match level.credit() {
+            Some(credit) => console.line(&format!("{credit}: {}", percent(&run))),
+            None => Ok(()),
+        });
         let mut failures = [saved, reported, drawn, shown, printed, console.finish()].into_iter();
         let first = failures.find(Result::is_err).unwrap_or(Ok(()));
         for failure in failures.filter_map(Result::err) {
@@ -318,6 +321,11 @@ fn describe(preset: &Preset, digits: &Digits) -> String {
     )
 }
 
+/// The test accuracy.
+fn percent(run: &Outcome) -> String {
+    format!("{:.2} %", 100.0 * run.accuracy.fraction())
+}
+
 /// The outcome of training, as lines of output.
 fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
     let seconds = run.training_time.as_secs_f64();
@@ -337,8 +345,8 @@ fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
     ));
     let left_out = if preset.drop_last { ", full batches only" } else { "" };
     lines.push(format!(
-        "test accuracy {:.2} % ({} of {}{left_out})",
-        100.0 * run.accuracy.fraction(),
+        "test accuracy {} ({} of {}{left_out})",
+        percent(run),
         run.accuracy.correct,
         run.accuracy.total
     ));
