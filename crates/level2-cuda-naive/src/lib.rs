@@ -24,6 +24,7 @@ use training::{Level, Parameters, Result};
 
 use loss::Losses;
 use operations::Operations;
+use own_kernels::OwnKernels;
 pub use per_sample::PerSample;
 pub use products::Products;
 pub use program::{Kernels, Options, Program};
@@ -31,6 +32,9 @@ pub use program::{Kernels, Options, Program};
 /// The network on the GPU.
 pub struct Level2 {
     on: Operations,
+    /// The book's kernels, which also compute the loss if a step runs with the reader's.
+    book: Operations,
+    credit: Option<String>,
     state: State,
     losses: Losses,
     profile: Profile,
@@ -51,7 +55,17 @@ impl Level2 {
         let on = Operations::with_products(gpu, &profile.profiler, products)?;
         let input = transfer.start(gpu, &on.launcher)?;
         let state = State::new(on.stream(), network, input, |_| true)?;
-        Ok(Self { losses: Losses::new(on.stream(), network)?, on, state, profile })
+        let losses = Losses::new(on.stream(), network)?;
+        let book = on.clone();
+        Ok(Self { on, book, credit: None, state, losses, profile })
+    }
+
+    /// This network, whose training steps run with the reader's kernels.
+    #[must_use]
+    pub fn with_own_kernels(mut self, own: OwnKernels) -> Self {
+        self.on.launcher.substitutes = Some(own.substitutes);
+        self.credit = Some(own.credit);
+        self
     }
 }
 
@@ -77,8 +91,8 @@ impl Level for Level2 {
     }
 
     fn loss(&mut self) -> Result<f32> {
-        let Self { on, state, losses, .. } = self;
-        Ok(losses.mean(on, state.logits())?)
+        let Self { book, state, losses, .. } = self;
+        Ok(losses.mean(book, state.logits())?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
@@ -94,5 +108,9 @@ impl Level for Level2 {
 
     fn report(&mut self) -> Result<Vec<String>> {
         Ok(self.profile.report()?)
+    }
+
+    fn credit(&self) -> Option<&str> {
+        self.credit.as_deref()
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use gpu::transfer::Strategy;
 use gpu::{CompilerArgs, DeviceArgs};
+use own_kernels::OwnArgs;
 use profile::ProfileArgs;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Result};
@@ -39,6 +40,8 @@ pub struct Options {
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     transfer: Strategy,
     #[command(flatten)]
+    own: OwnArgs,
+    #[command(flatten)]
     profile: ProfileArgs,
 }
 
@@ -71,7 +74,17 @@ impl training::Program for Program {
         Ok(match options.kernels {
             Kernels::PerOperation => {
                 products.run_on(&gpu)?;
-                Box::new(Level2::new(&gpu, network, products, transfer, profile)?)
+                let own = options.own.load(
+                    &gpu,
+                    options.compiler.compiler,
+                    network.loss,
+                    &profile.profiler,
+                )?;
+                let level = Level2::new(&gpu, network, products, transfer, profile)?;
+                Box::new(match own {
+                    Some(own) => level.with_own_kernels(own),
+                    None => level,
+                })
             }
             Kernels::PerSample if products != Products::Naive => {
                 return Err(Error::Usage(format!(

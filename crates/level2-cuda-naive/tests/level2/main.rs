@@ -3,5 +3,6 @@
 mod command_line;
 mod ladder;
 mod operations;
+mod own_kernels;
 mod profile;
 mod training;

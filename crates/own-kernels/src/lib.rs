@@ -1,0 +1,173 @@
+//! A training step of level 2 with the reader's own kernels: the solutions of ten puzzles.
+//!
+//! [`OwnArgs`] are the options `--own-kernels` and `--unchecked`. [`OwnArgs::load`] checks the reader's files as
+//! `cargo run -p puzzles -- NAME --check` does, and makes a [`Substitutes`] of those that pass. The other operations
+//! keep the book's kernels. `table` maps the arguments of level 2's operations to those of the puzzles.
+
+mod launch;
+mod table;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use clap::Args;
+use gpu::{Compiler, Gpu, GpuError, Profiler, Substitutes, compile};
+use launch::OwnKernel;
+use puzzles::{Language, Limits, Puzzle, Verdict, attempt, puzzle};
+use table::{ROWS, Row};
+use tensor::Loss;
+use training::{Error, Result};
+
+/// Options for training with the reader's own kernels.
+#[derive(Args, Clone, Debug, Default)]
+pub struct OwnArgs {
+    /// Train with your own kernels: the puzzles in FOLDER that you have solved [default FOLDER: puzzles].
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "puzzles", conflicts_with_all = ["kernels", "products"])]
+    own_kernels: Option<PathBuf>,
+    /// Also use kernels that compile but fail their puzzle's check.
+    #[arg(long, requires = "own_kernels")]
+    unchecked: bool,
+}
+
+/// The reader's kernels for a network.
+pub struct OwnKernels {
+    /// The kernels of the operations that have one.
+    pub substitutes: Rc<Substitutes>,
+    /// How many of the network's kernels they are, such as "9 of 10 kernels are yours".
+    pub credit: String,
+}
+
+/// What was found for a puzzle.
+enum State {
+    /// A kernel that is used: its language, its source, and the verdict of the check.
+    Used(Language, String, Verdict),
+    /// A kernel that isn't used.
+    Unsolved(Language, Verdict),
+    /// There is no file.
+    Missing,
+}
+
+impl OwnArgs {
+    /// Checks the reader's kernels for a network with this loss, prints a line for each, and loads those that pass.
+    /// `None` without the option.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if there is no such folder; [`Error::Read`] if a file can't be read; an error of the
+    /// compiler or the driver.
+    pub fn load(
+        &self,
+        gpu: &Gpu,
+        compiler: Option<Compiler>,
+        loss: Loss,
+        profiler: &Profiler,
+    ) -> Result<Option<OwnKernels>> {
+        let Some(folder) = &self.own_kernels else { return Ok(None) };
+        let option = if folder == Path::new("puzzles") {
+            String::new()
+        } else {
+            format!(" --dir {}", host::shown(folder))
+        };
+        if !folder.is_dir() {
+            return Err(Error::Usage(format!(
+                "--own-kernels: there is no folder {}. The first puzzle creates it: `cargo run -p puzzles -- {}{option}`",
+                host::shown(folder),
+                ROWS[0].puzzle
+            )));
+        }
+        let mut substitutes = Substitutes::new();
+        let mut list = format!("your kernels in {}\n", host::shown(folder));
+        let rows = ROWS.iter().filter(|row| row.loss.is_none_or(|needed| needed == loss));
+        let mut count = 0;
+        for row in rows {
+            count += 1;
+            let state = self.state(folder, row)?;
+            list += &format!("  {:<16} {}\n", row.puzzle, Described(&state, row, &option));
+            if let State::Used(language, source, _) = state {
+                let own = OwnKernel::new(function(gpu, compiler, row, language, &source)?, row);
+                // Before level 2 loads its own: a profile takes the occupancy of the first.
+                profiler.watch(row.operation, own.function());
+                substitutes.insert(row.operation, Box::new(own));
+            }
+        }
+        host::print(&list).map_err(Error::Output)?;
+        let credit = format!("{} of {count} kernels are yours", substitutes.len());
+        Ok(Some(OwnKernels { substitutes: Rc::new(substitutes), credit }))
+    }
+
+    /// The reader's solution of a puzzle: in CUDA C, or else in PTX.
+    fn state(&self, folder: &Path, row: &Row) -> Result<State> {
+        let puzzle = the_puzzle(row);
+        let mut state = State::Missing;
+        for language in Language::ALL {
+            let path = folder.join(format!("{}.{}", puzzle.name, language.extension()));
+            if !path.exists() {
+                continue;
+            }
+            let source = host::input::text(&path)
+                .map_err(|error| Error::Read { path, reason: error.to_string() })?;
+            let verdict = attempt(puzzle, language, &source, &Limits::default()).verdict;
+            // A rejected kernel does not compile, or has other parameters than those it is launched with.
+            if verdict == Verdict::Solved || self.unchecked && verdict != Verdict::Rejected {
+                return Ok(State::Used(language, source, verdict));
+            }
+            if let State::Missing = state {
+                state = State::Unsolved(language, verdict);
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// The line about a puzzle: its state and, if it isn't solved, the command that tries it.
+struct Described<'a>(&'a State, &'a Row, &'a str);
+
+impl fmt::Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(state, row, option) = *self;
+        let command = format!("cargo run -p puzzles -- {}", row.puzzle);
+        match state {
+            State::Used(language, _, Verdict::Solved) => write!(f, "yours, in {}", language.name()),
+            State::Used(language, _, verdict) => {
+                write!(f, "yours, in {}, unchecked ({})", language.name(), verdict.name())
+            }
+            State::Unsolved(language, verdict) => {
+                let flag = if *language == Language::Ptx { " --ptx" } else { "" };
+                write!(f, "the book's; yours: {}: {command}{flag} --check{option}", verdict.name())
+            }
+            State::Missing => write!(f, "the book's; not begun: {command}{option}"),
+        }
+    }
+}
+
+/// The puzzle of a row.
+fn the_puzzle(row: &Row) -> &'static Puzzle {
+    puzzle(row.puzzle).unwrap_or_else(|| unreachable!("{} is a puzzle", row.puzzle))
+}
+
+/// Compiles and loads a kernel. Without a choice, the compiler is the one that checked it, `cuda-c`.
+fn function(
+    gpu: &Gpu,
+    compiler: Option<Compiler>,
+    row: &Row,
+    language: Language,
+    source: &str,
+) -> gpu::Result<gpu::CudaFunction> {
+    let ptx = match language {
+        Language::Ptx => source.to_owned(),
+        Language::CudaC => {
+            let file = format!("{}.cu", row.puzzle);
+            compile::by(compiler.unwrap_or(Compiler::BuiltIn), &file, source)?
+        }
+    };
+    let kernel = the_puzzle(row).kernel;
+    let entries = ptx.split(".entry").skip(1).filter_map(|rest| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
+        let rest = rest.trim_start();
+        rest.split(|c| !is_part(c)).next()
+    });
+    let mut found = entries.filter(|name| cuda_c::source_name(name) == kernel);
+    let name = found.next().ok_or_else(|| GpuError::NoKernel(kernel.to_owned()))?;
+    gpu.function(name, &ptx)
+}
