@@ -35,11 +35,11 @@ pub struct OwnArgs {
 pub struct OwnKernels {
     /// The kernels of the operations that have one.
     pub substitutes: Rc<Substitutes>,
-    /// How many of the network's kernels they are, such as "9 of 10 kernels are yours".
+    /// Their share of the network's kernels, such as "9 of 10 kernels are yours".
     pub credit: String,
 }
 
-/// What was found for a puzzle.
+/// The reader's solution of a puzzle.
 enum State {
     /// A kernel that is used: its language, its source, and the verdict of the check.
     Used(Language, String, Verdict),
@@ -108,7 +108,7 @@ impl OwnArgs {
             let source = host::input::text(&path)
                 .map_err(|error| Error::Read { path, reason: error.to_string() })?;
             let verdict = attempt(puzzle, language, &source, &Limits::default()).verdict;
-            // A rejected kernel does not compile, or has other parameters than those it is launched with.
+            // A rejected kernel does not compile, or its parameters don't fit the launch.
             if verdict == Verdict::Solved || self.unchecked && verdict != Verdict::Rejected {
                 return Ok(State::Used(language, source, verdict));
             }
