@@ -54,7 +54,7 @@ impl Substitute for OwnKernel {
                     let (to, bytes) = (self.scratch(on, elements(shape))?, 4 * elements(shape));
                     on.profiler.copy("within the device", &on.stream, bytes, || {
                         let (from, stream) = (arguments[position], on.stream.cu_stream());
-                        // SAFETY: both buffers hold that many bytes, as the operation checks of its own.
+                        // SAFETY: `scratch` allocates that many bytes, and the operation declares them.
                         Ok(unsafe { result::memcpy_dtod_async(to, from, bytes, stream) }?)
                     })?;
                     to
