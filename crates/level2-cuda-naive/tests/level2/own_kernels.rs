@@ -62,7 +62,7 @@ fn reference(fixture: &str) -> PathBuf {
         .unwrap()
 }
 
-/// Dumps a step on a fixture. Returns what was printed, and the dump.
+/// Dumps a step on a fixture. Returns the standard output, and the dump.
 fn dump(fixture: &str, options: &[&str]) -> (String, Dump) {
     let folder = TempDir::new().unwrap();
     let (inputs, out) = (reference(fixture), path(&folder, "dump.json"));
@@ -73,7 +73,7 @@ fn dump(fixture: &str, options: &[&str]) -> (String, Dump) {
     (printed, Dump::read(Path::new(&out)).unwrap())
 }
 
-/// A dumped step compared with the reference, and what was printed.
+/// The standard output of a dump, and its comparison with the reference.
 fn compared(fixture: &str, options: &[&str]) -> (String, Comparison) {
     let (printed, candidate) = dump(fixture, options);
     let reference = Dump::read(&reference(fixture)).unwrap();
@@ -104,7 +104,7 @@ fn the_sanitizer_finds_nothing_in_ten_solutions() {
     }
 }
 
-/// Trains on the built-in digits. Returns what was printed.
+/// Trains on the built-in digits. Returns the standard output.
 fn train(options: &[&str]) -> String {
     succeeds(&level2(&[&SHORT[..], &EMULATED, &["--epochs", "2"], options].concat()))
 }
