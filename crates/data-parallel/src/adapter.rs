@@ -161,8 +161,8 @@ impl<L: DeviceLevel> Level for DataParallel<L> {
         self.level.tensor(name)
     }
 
-    fn report(&mut self) -> Result<Vec<String>> {
-        self.level.report()
+    fn report(&mut self, accuracy: Option<&str>) -> Result<Vec<String>> {
+        self.level.report(accuracy)
     }
 }
 

@@ -106,11 +106,11 @@ impl Level for Level2 {
         }
     }
 
-    fn report(&mut self) -> Result<Vec<String>> {
-        Ok(self.profile.report()?)
-    }
-
-    fn credit(&self) -> Option<&str> {
-        self.credit.as_deref()
+    fn report(&mut self, accuracy: Option<&str>) -> Result<Vec<String>> {
+        let mut lines = self.profile.report()?;
+        if let (Some(credit), Some(accuracy)) = (&self.credit, accuracy) {
+            lines.push(format!("{credit}: {accuracy}"));
+        }
+        Ok(lines)
     }
 }

@@ -210,7 +210,7 @@ impl Level for PerSample {
         data.map(|data| Tensor::new(shape, data).map_err(Error::level)).transpose()
     }
 
-    fn report(&mut self) -> Result<Vec<String>> {
+    fn report(&mut self, _accuracy: Option<&str>) -> Result<Vec<String>> {
         Ok(self.profile.report()?)
     }
 }

@@ -161,7 +161,7 @@ impl Level for Level3 {
         }
     }
 
-    fn report(&mut self) -> Result<Vec<String>> {
+    fn report(&mut self, _accuracy: Option<&str>) -> Result<Vec<String>> {
         Ok(self.profile.report()?)
     }
 }

@@ -162,7 +162,7 @@ impl Level for Level4 {
         }
     }
 
-    fn report(&mut self) -> Result<Vec<String>> {
+    fn report(&mut self, _accuracy: Option<&str>) -> Result<Vec<String>> {
         Ok(self.profile.report()?)
     }
 }

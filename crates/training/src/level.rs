@@ -48,15 +48,9 @@ pub trait Level {
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
 
     /// Lines to print at the end of a command, such as a profile that one of the level's own options
-    /// requested.
-    fn report(&mut self) -> Result<Vec<String>> {
+    /// requested. `train` passes the accuracy, in words.
+    fn report(&mut self, _accuracy: Option<&str>) -> Result<Vec<String>> {
         Ok(Vec::new())
-    }
-
-    /// Whose kernels trained the network, if not this level's: a clause such as "9 of 10 kernels are yours", which
-    /// `train` prints last, with the accuracy.
-    fn credit(&self) -> Option<&str> {
-        None
     }
 }
 

@@ -53,7 +53,9 @@ pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> 
         console.line(&describe(&preset, &digits))?;
         let run = train::train(runner, &preset, &train_set, &test_set, &start, &mut console)?;
         let world_size = runner.world_size();
-        let Some(level) = runner.tester() else { return print_report(&console, runner.level()) };
+        let Some(level) = runner.tester() else {
+            return print_report(&console, runner.level(), None);
+        };
         for line in summary(&preset, &run) {
             console.line(&line)?;
         }
@@ -74,10 +76,7 @@ pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> 
             report_page::write_one(path, &report, &run.parameters, &digits.test)?;
             console.line(&format!("page written to {}", host::shown(path)))
         });
-        let printed = print_report(&console, level).and_then(|()| match level.credit() {
-            Some(credit) => console.line(&format!("{credit}: {}", percent(&run))),
-            None => Ok(()),
-        });
+        let printed = print_report(&console, level, Some(&percent(&run)));
         let mut failures = [saved, reported, drawn, shown, printed, console.finish()].into_iter();
         let first = failures.find(Result::is_err).unwrap_or(Ok(()));
         for failure in failures.filter_map(Result::err) {
@@ -116,8 +115,12 @@ fn draw(
 }
 
 /// Prints the level's own report, such as a profile.
-pub(super) fn print_report(console: &Console, level: &mut dyn Level) -> Result<()> {
-    level.report()?.iter().try_for_each(|line| console.line(line))
+pub(super) fn print_report(
+    console: &Console,
+    level: &mut dyn Level,
+    accuracy: Option<&str>,
+) -> Result<()> {
+    level.report(accuracy)?.iter().try_for_each(|line| console.line(line))
 }
 
 /// `dump`: writes all tensors of one or several training steps.
@@ -225,7 +228,7 @@ pub(super) fn bench(args: &BenchArgs, program: &dyn LevelProgram) -> Result<()> 
         let measured = bench::bench(runner, &preset, &set, &start, plan, &baseline)?;
         let console = console(runner, args.json.is_some());
         if runner.tester().is_none() {
-            return print_report(&console, runner.level());
+            return print_report(&console, runner.level(), None);
         }
         let rates = &measured.rates;
         let median = rates[rates.len() / 2];
@@ -249,7 +252,7 @@ pub(super) fn bench(args: &BenchArgs, program: &dyn LevelProgram) -> Result<()> 
         for line in rates_of(&result) {
             console.line(&line)?;
         }
-        print_report(&console, runner.level())?;
+        print_report(&console, runner.level(), None)?;
         if let Some(path) = &args.json {
             write_json(path, &result)?;
         }

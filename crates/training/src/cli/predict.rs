@@ -55,7 +55,7 @@ pub(super) fn predict(args: &PredictArgs, program: &dyn LevelProgram) -> Result<
             console.line(&format!("{}: {digit}   p {p:.3}", host::shown(path)))?;
         }
     }
-    print_report(&console, level.as_mut())
+    print_report(&console, level.as_mut(), None)
 }
 
 /// The predicted digit of each sample, and the output `p` of that digit.
