@@ -142,17 +142,18 @@ impl<'a> Formula<'a> {
     /// The base and the rest of an element, with some operands exchanged.
     pub(super) fn made(&self, i: usize, swaps: &[Swap<'_>]) -> (f64, f64) {
         let at = |term| At { row: i / self.columns, column: i % self.columns, term };
-        let read = |place: usize, term: usize| {
+        let reader = |place: usize| {
             let operand = &self.operands[place];
-            match swaps.iter().find(|swap| swap.place == place) {
-                Some(swap) => operand.read(swap.values, swap.map, at(term)),
-                None => operand.read(operand.values, Map::Right, at(term)),
-            }
+            let swap = swaps.iter().find(|swap| swap.place == place);
+            let (values, map) = swap.map_or((operand.values, Map::Right), |s| (s.values, s.map));
+            move |term: usize| operand.read(values, map, at(term))
         };
+        let read = |place: usize, term: usize| reader(place)(term);
         match &self.kind {
             Kind::Sum => {
                 let base = if self.operands.len() > 2 { read(2, 0) } else { 0.0 };
-                (base, (0..self.length).map(|k| read(0, k) * read(1, k)).sum())
+                let (left, right) = (reader(0), reader(1));
+                (base, (0..self.length).map(|k| left(k) * right(k)).sum())
             }
             Kind::Elementwise(of) => {
                 let inputs = [read(0, 0), if self.operands.len() > 1 { read(1, 0) } else { 0.0 }];

@@ -28,6 +28,10 @@ pub(super) fn in_any_way_and_scaled(scene: &Scene<'_>) -> Option<Pattern> {
 }
 
 fn by_formula(scene: &Scene<'_>, scaled: bool) -> Option<Pattern> {
+    // All ways failed on the whole tensor before. One can hold in a part only if it failed just at right elements.
+    if scene.in_part && !scene.changes_right.get() {
+        return None;
+    }
     let found = Formula::new(scene).and_then(|formula| search(scene, &formula, scaled));
     found.or_else(|| search(scene, &Formula::same(scene), scaled))
 }

@@ -28,7 +28,7 @@ mod terms;
 mod weights;
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use tensor::{Dtype, Dump, TensorName};
 
@@ -72,6 +72,8 @@ pub(crate) struct Scene<'a> {
     floor: f64,
     /// Whether a hypothesis may hold in only a part of the tensor.
     in_part: bool,
+    /// Whether a hypothesis explained the wrong elements, but changed right ones, too: it may hold in a part.
+    changes_right: Cell<bool>,
     /// The parts that hold all wrong elements.
     parts: OnceCell<Vec<Part>>,
     /// The wrong tensor, if this one is hidden: an input of the wrong tensor that was never stored.
@@ -164,6 +166,7 @@ impl<'a> Scene<'a> {
                 0.0
             },
             in_part: false,
+            changes_right: Cell::new(false),
             parts: OnceCell::new(),
             seen: None,
         };
@@ -198,6 +201,7 @@ impl<'a> Scene<'a> {
             bounds: self.bounds.to_vec().into(),
             wrong: self.wrong.clone(),
             probes: self.probes.clone(),
+            changes_right: Cell::new(false),
             parts: OnceCell::new(),
             seen: self.seen.clone(),
             ..*self
@@ -319,6 +323,7 @@ impl<'a> Scene<'a> {
     ) -> Option<Pattern> {
         let &first = self.probes.iter().find(|&&i| self.candidate[i].is_finite())?;
         let (base, rest) = made(first);
+        let made = |i: usize| if i == first { (base, rest) } else { made(i) };
         let factor = (self.candidate[first] - base) / rest;
         if !factor.is_finite() || factor.abs() < 1e-4 || (factor - 1.0).abs() < 1e-6 {
             return None;
@@ -373,6 +378,7 @@ impl<'a> Scene<'a> {
             let predicted = predict(i);
             if !predicted.is_nan() && !self.fits(i, predicted) {
                 elsewhere = true;
+                self.changes_right.set(true);
                 parts.retain(|part| !part.holds(i));
                 if parts.is_empty() {
                     return None;
