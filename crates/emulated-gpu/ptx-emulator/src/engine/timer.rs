@@ -50,8 +50,8 @@ impl Timer {
 
     /// WebAssembly has no clock.
     #[cfg(target_family = "wasm")]
-    fn counted(&self, clock: u64, _: bool) -> u64 {
-        self.ran.load(Ordering::Relaxed).wrapping_add(clock)
+    fn clock_nanoseconds(&self, clock: u64, _: bool) -> u64 {
+        self.launched_clocks.load(Ordering::Relaxed).wrapping_add(clock)
     }
 
     /// Advances the timer, because all threads are waiting.

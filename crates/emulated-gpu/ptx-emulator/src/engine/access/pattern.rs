@@ -136,7 +136,7 @@ mod vectors {
 
     use super::HALF;
 
-    macro_rules! steady {
+    macro_rules! compare_distances {
         ($word:ident, [$($lane:expr),*], $make:ident, $splat:ident, $add:ident) => {
             #[inline(always)]
             pub(super) fn $word(row: &[$word; HALF], gap: $word) -> bool {
@@ -155,8 +155,8 @@ mod vectors {
         };
     }
 
-    has_constant_gap_throughout!(u32, [0, 1, 2, 3], u32x4, u32x4_splat, i32x4_add);
-    has_constant_gap_throughout!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
+    compare_distances!(u32, [0, 1, 2, 3], u32x4, u32x4_splat, i32x4_add);
+    compare_distances!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
 }
 
 /// The stretch of the active lanes of half a warp; at least one lane is active. The first two
