@@ -50,19 +50,19 @@ impl CounterReader {
         last_received < messages && (is_full || messages < offered && put != bytes_taken)
     }
 
-    /// Finds a cycle through `own`: each rank waits for the next one, and the last waits for `own`.
-    fn cycle(&mut self, region: &Region, rank: usize) -> Option<Vec<usize>> {
+    /// Finds a cycle through rank `start`: each rank waits for the next one, and the last waits for `start`.
+    fn cycle(&mut self, region: &Region, start: usize) -> Option<Vec<usize>> {
         let mut before = vec![None; region.ranks];
-        let mut reached = vec![rank];
+        let mut reached = vec![start];
         let mut next = 0;
         while let Some(&rank) = reached.get(next) {
             next += 1;
             for other in (0..region.ranks).filter(|other| *other != rank) {
-                let is_new = other == rank || before[other].is_none();
+                let is_new = other == start || before[other].is_none();
                 if !is_new || !self.waits_for(region, rank, other) {
                     continue;
                 }
-                if other == rank {
+                if other == start {
                     let mut path = vec![rank];
                     while let Some(rank) = before[path[path.len() - 1]] {
                         path.push(rank);
@@ -78,7 +78,7 @@ impl CounterReader {
     }
 }
 
-/// The deadlock that rank `own` is part of: first `own`, then the others, each waiting for the
+/// The deadlock that `rank` is part of: first `rank`, then the others, each waiting for the
 /// next.
 pub(crate) fn deadlock(region: &Region, rank: usize) -> Option<Vec<usize>> {
     let look = || {
