@@ -108,8 +108,8 @@
   fourLevels.showOutcome = (parent, answer, options) => {
     parent.replaceChildren();
     const text = element("pre", { class: "fl-text", tabindex: "0", "aria-label": "Output of the command" }, element("code", {}, answer.text));
-    if (answer.fault) parent.append(fault(answer.fault, options), element("details", {}, element("summary", {}, "as a terminal shows it"), text));
-    else parent.append(text);
+    if (answer.fault) parent.append(fault(answer.fault, options));
+    parent.append(text);
     if (answer.buffers) parent.append(...answer.buffers.map(buffer));
   };
 })();

@@ -26,8 +26,8 @@
     return kept.join(" ");
   }
 
-  /** The limit of a warp's instructions for commands without `--limit`: some seconds, after which an endless loop is named. */
-  const LIMIT = 100_000_000;
+  /** The limit of a warp's instructions for commands without `--limit`: about two seconds, after which an endless loop is named. */
+  const LIMIT = 20_000_000;
   const limited = (line) => (/--limit\b/.test(line) || /^\s*check\b/.test(line) ? line : `${line} --limit ${LIMIT}`);
 
   fourLevels.panel = ({ file, lines, place }, choice) => {

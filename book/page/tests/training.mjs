@@ -36,14 +36,14 @@ export default {
     expect(/loss 0\.0\d+, \d+\.\d % of 256/.test(said), `it says ${said}`);
     expect(Number(/([\d.]+) %/.exec(said)?.[1]) > 80, `it says ${said}`);
     // Draws each digit with the pointer, in three sizes and at five positions.
-    await place.locator(".fl-draw").scrollIntoViewIfNeeded();
-    const field = await place.locator(".fl-draw").boundingBox();
     const wrong = [];
     for (const size of [0.4, 0.6, 0.8]) {
       for (const [right, down] of [[0.5, 0.5], [0, 0], [1, 0], [0, 1], [1, 1]]) {
         for (const [digit, strokes] of DIGITS.entries()) {
-          const at = ([x, y]) => [field.x + field.width * (0.05 + (0.9 - size) * right + size * x), field.y + field.height * (0.05 + (0.9 - size) * down + size * y)];
           await place.getByRole("button", { name: "clear" }).click();
+          await place.locator(".fl-draw").scrollIntoViewIfNeeded();
+          const field = await place.locator(".fl-draw").boundingBox();
+          const at = ([x, y]) => [field.x + field.width * (0.05 + (0.9 - size) * right + size * x), field.y + field.height * (0.05 + (0.9 - size) * down + size * y)];
           for (const [start, ...points] of strokes) {
             await page.mouse.move(...at(start));
             await page.mouse.down();

@@ -91,7 +91,7 @@ fn write_readme() -> Result<(), Problem> {
 /// Writes the number of findings on each page of the book to the baseline, so that later runs accept no more.
 fn write_baseline() -> Result<(), Problem> {
     let findings = style::findings(&repository(), &[])?;
-    write(&repository().join(style::BASELINE), &style::baseline(&findings))
+    write(&repository().join(style::BASELINE), style::baseline(&findings))
 }
 
 /// Reruns the sessions with these names, or all, and updates those that print something else now.

@@ -124,8 +124,8 @@ pub fn install(
     if let Some(editor) = editor {
         write(&folder.join("codemirror.js"), &read(editor)?)?;
     }
-    write(&folder.join("kernels.js"), &kernels_script(&kernels, bytes.len()))?;
-    write(&folder.join("list.js"), &list_script(&kernels))?;
+    write(&folder.join("kernels.js"), kernels_script(&kernels, bytes.len()))?;
+    write(&folder.join("list.js"), list_script(&kernels))?;
     annotate(repository, html, &kernels)
 }
 
