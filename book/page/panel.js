@@ -114,7 +114,7 @@
         button("look into a warp", () => look(), "Step through the lanes of a warp"),
         button("do as written", () => execute(null), "Run the command as it is written"),
         stop, ...boxes.map((box) => element("label", {}, box, ` ${box.value.slice(2)}`)),
-        button("reset", () => { choose({ text: original, line }); outcome.replaceChildren(); }, "Restore the book's text"),
+        button("reset", () => { choose({ line }); kept.remove(file); isOwn = true; outcome.replaceChildren(); }, "Restore the book's text"),
         button("share", share, "Copy a link to this kernel"), status),
       outcome);
     // In the book, arrow keys turn pages.
@@ -134,16 +134,21 @@
       }
     };
     const earlier = choice ? {} : kept.get(file);
+    // The text of a link isn't kept: the reader's own is.
+    let isOwn = !choice;
     const editor = fourLevels.editor(text, {
       text: choice?.text ?? earlier.text ?? original, label: `The text of ${file}`, isCuda,
       onchange(text) {
         clearTimeout(timer);
         timer = setTimeout(check, 250);
         editor.costs(new Map());
-        if (text === original) kept.remove(file); else kept.set(file, { text });
+        if (isOwn && text === original) kept.remove(file);
+        else if (isOwn) kept.set(file, { text });
       },
     });
+    /** Shows the text and the command of a link. */
     function choose({ text, line }) {
+      isOwn = false;
       editor.set(text ?? original);
       command.value = line;
       editor.costs(new Map());

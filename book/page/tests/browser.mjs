@@ -54,6 +54,12 @@ function own(subject) {
   return { expect, open, close, accessible: (page, name) => accessible(expect, page, name) };
 }
 
+/** The position of the block below a kernel file among the blocks of a page. */
+const blockOf = (page, file) => page.evaluate((file) => {
+  const code = document.querySelector(`main code[data-file="${file}"]`);
+  return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
+}, file);
+
 /** Opens the panel of the `at`-th block of a page, and first the tab that holds it. */
 async function panel(page, at = 0) {
   const block = page.locator(".fl-block").nth(at);
@@ -123,7 +129,7 @@ async function work() {
     const begun = performance.now();
     const { close, ...tools } = own(subject);
     try {
-      await test({ ...tools, visit, panel, done, click, type, pages, repository, book });
+      await test({ ...tools, visit, blockOf, panel, done, click, type, pages, repository, book });
     } catch (error) {
       tools.expect(false, error.stack.split("\nBrowser logs")[0]);
     }

@@ -47,13 +47,9 @@ export default {
     expect(await page.evaluate(() => /ld|st/.test(getSelection().toString())), "the line of the fault is not selected");
   },
 
-  async "a runaway kernel is stopped, and the page stays usable"({ expect, open, panel, done, click }) {
+  async "a runaway kernel is stopped, and the page stays usable"({ expect, open, blockOf, panel, done, click }) {
     const page = await open("gpu/sanitizer/threads.html");
-    const index = await page.evaluate(() => {
-      const code = document.querySelector('main code[data-file="book/kernels/faults/runaway.ptx"]');
-      return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
-    });
-    const box = await panel(page, index);
+    const box = await panel(page, await blockOf(page, "book/kernels/faults/runaway.ptx"));
     await box.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:0 --limit 1000000000000");
     const ended = done(box, () => click(box, "do as written"));
     await page.waitForTimeout(1500);

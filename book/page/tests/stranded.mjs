@@ -85,13 +85,9 @@ export default {
     expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "after a worker died, nothing runs");
   },
 
-  async "an endless loop is ended, and its line is named"({ expect, open, panel, done, click }) {
+  async "an endless loop is ended, and its line is named"({ expect, open, blockOf, panel, done, click }) {
     const page = await open("gpu/sanitizer/threads.html");
-    const index = await page.evaluate(() => {
-      const code = document.querySelector('main code[data-file="book/kernels/faults/runaway.ptx"]');
-      return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
-    });
-    const box = await panel(page, index);
+    const box = await panel(page, await blockOf(page, "book/kernels/faults/runaway.ptx"));
     await box.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:0");
     await done(box, () => click(box, "do as written"));
     expect(/line \d+/.test(await box.locator(".fl-fault").innerText()), `it says ${await box.locator(".fl-fault").innerText()}`);
@@ -157,7 +153,7 @@ export default {
     expect((await text(await puzzle(other))) === "// another", "another tab overwrote the attempt");
   },
 
-  async "a link pasted into the same page opens and runs its kernel; a truncated one is an error"({ expect, open, panel, click }) {
+  async "a link pasted into the same page opens and runs its kernel; a truncated one is an error"({ expect, open, panel, click, type }) {
     const page = await open(KERNEL);
     const box = await panel(page);
     await box.locator(".fl-command").fill("run book/kernels/branch.ptx --arg u32:4 --arg u32[32]:0");
@@ -165,12 +161,17 @@ export default {
     await page.waitForFunction(() => location.hash.startsWith("#kernel="));
     const hash = await page.evaluate(() => location.hash);
     const other = await open(KERNEL);
+    const own = await panel(other);
+    await type(other, own, "// mine");
     await other.evaluate((hash) => { location.hash = hash; }, hash);
     await other.locator(".fl-panel .fl-text").waitFor();
     expect((await other.locator(".fl-command").first().inputValue()).includes("u32:4"), "the launch differs");
     await other.waitForTimeout(300);
     const [top, bar] = await other.evaluate(() => [document.querySelector(".fl-panel").getBoundingClientRect().top, document.querySelector("#mdbook-menu-bar").getBoundingClientRect().bottom]);
     expect(top >= bar, `the menu bar, to ${bar}, covers the panel, from ${top}`);
+    await other.evaluate(() => { location.hash = ""; });
+    await other.reload();
+    expect((await text(await panel(other))) === "// mine", "a link replaced the reader's own text");
     for (const broken of [hash.slice(0, -20), "#kernel="]) {
       const cut = await open(KERNEL, { hash: broken });
       await cut.locator("main > .fl-problem").waitFor();

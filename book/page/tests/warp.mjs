@@ -4,12 +4,8 @@
 const registers = (box) => box.locator(".fl-registers tbody tr").evaluateAll((rows) =>
   Object.fromEntries(rows.map((row) => [row.dataset.register, [...row.querySelectorAll("td")].map((cell) => cell.textContent)])));
 
-async function look(page, { expect }, file) {
-  const index = await page.evaluate((file) => {
-    const code = document.querySelector(`main code[data-file="${file}"]`);
-    return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
-  }, file);
-  const block = page.locator(".fl-block").nth(index);
+async function look(page, { expect, blockOf }, file) {
+  const block = page.locator(".fl-block").nth(await blockOf(page, file));
   await block.locator(".fl-look").click();
   await block.locator(".fl-view").waitFor();
   expect(await block.locator(".fl-view").isVisible(), "the view is not shown");

@@ -66,7 +66,8 @@ impl Substitute for OwnKernel {
             launch.arg(argument);
         }
         // SAFETY: the puzzle's check has accepted the parameters, and CUDA only reads their bytes of each argument. A
-        // kernel that passes the check stays within its buffers, which hold what the operation declares.
+        // kernel that passes the check stays within its buffers, which hold what the operation declares; with
+        // `--unchecked` the reader answers for that.
         unsafe { on.launch(launch, self.row.threads.shape(arguments), work, false) }
     }
 }
