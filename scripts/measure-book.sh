@@ -1,5 +1,5 @@
 #!/bin/sh
-# Repeats all measurements of time and speed in the book and the README, one after the other, so that all of them come
+# Repeats all measurements of time and speed in the book, one after the other, so that all of them come
 # from one machine in one state. Needs MNIST in MNIST_DIR, a python3 with PyTorch, an idle machine, and nearly an hour.
 set -eu
 cd "$(dirname "$0")/.."

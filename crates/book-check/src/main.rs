@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
 use book_check::{
-    Problem, columns, commands, html, include, output, paths, read, readme, repository, runs,
-    share, style, targets, terms, write,
+    Problem, columns, commands, html, include, levels, output, paths, repository, runs, share,
+    style, targets, terms, write,
 };
 
 const USAGE: &str = "\
@@ -22,7 +22,7 @@ Checks:
 
 Steps that build the book:
   outputs [NAME...]       rerun the sessions of book/outputs (those whose names begin with a NAME) and update them
-  readme                  copy the figures that the book shows into the README
+  levels                  write the table of the levels, with the figures of their outputs
   runs MODULE [EDITOR]    make the built pages run: copy the emulator (WebAssembly) and the editor into book/html
   finish [URL]            link glossary terms, mark outputs with columns, and add descriptions to the built pages;
                           with the site's URL, add preview pictures too";
@@ -48,7 +48,7 @@ fn run() -> ExitCode {
         ["style", ref paths @ ..] => style::findings(&repository(), paths)
             .map(|findings| findings.into_values().flatten().collect()),
         ["finish", ref site @ ..] if site.len() < 2 => finish(site.first().copied()),
-        ["readme"] => write_readme().map(|()| Vec::new()),
+        ["levels"] => write_levels().map(|()| Vec::new()),
         _ => {
             host::complain("error: not a command of book-check\n");
             host::complain(USAGE);
@@ -82,10 +82,10 @@ fn finish(site: Option<&str>) -> Result<Vec<Problem>, Problem> {
     Ok(Vec::new())
 }
 
-/// Rewrites the README with the measured numbers from the book.
-fn write_readme() -> Result<(), Problem> {
-    let path = repository().join("README.md");
-    write(&path, &readme::with_figures(&repository(), &read(&path)?)?)
+/// Writes the table of the levels from their outputs.
+fn write_levels() -> Result<(), Problem> {
+    let path = repository().join("book/outputs").join(levels::TABLE);
+    write(&path, levels::table(&repository())?)
 }
 
 /// Writes the number of findings on each page of the book to the baseline, so that later runs accept no more.

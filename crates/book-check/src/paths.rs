@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files};
 
-/// Words with a slash that are not paths.
-const NO_PATHS: [&str; 3] = ["samples/s", "items/s", "GFLOP/s"];
+/// Words that look like paths and are none, and the files that the reader makes.
+const NO_PATHS: [&str; 5] = ["samples/s", "items/s", "GFLOP/s", "crates/own-level", "own.py"];
 
 /// Extensions that identify a name without a slash as a file.
 const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];

@@ -11,6 +11,9 @@ use crate::{Problem, documents, files, read};
 /// The folders of packages, by their names.
 type Packages = BTreeMap<String, PathBuf>;
 
+/// The crate that `scripts/own-level.sh` makes for the reader.
+const OWN: &str = "own-level";
+
 /// Options of cargo that name a part of a package, and its folder.
 const NAMED: [(&str, &str); 3] =
     [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
@@ -66,7 +69,7 @@ fn missing(command: &str, packages: &Packages) -> Option<String> {
     if !["run", "test", "bench"].contains(after("cargo")?) {
         return None;
     }
-    let package = *after("-p")?;
+    let package = *after("-p").filter(|package| **package != OWN)?;
     let Some(folder) = packages.get(package) else {
         return Some(format!("`{command}`: there is no package {package}"));
     };

@@ -6,7 +6,7 @@ pub(crate) struct Bug {
     pub(crate) run: &'static str,
     /// The wrong line.
     pub(crate) line: &'static str,
-    /// What there is to learn from it.
+    /// The lesson, for a reader who has found it.
     pub(crate) lesson: &'static str,
 }
 

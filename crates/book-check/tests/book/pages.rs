@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use book_check::output::{Prerequisite, Session, difference};
 use book_check::page::{Page, PieceKind, unlisted};
 use book_check::{
-    Problem, commands, documents, include, output, paths, read, readme, repository, targets,
+    Problem, commands, documents, files, include, levels, output, paths, read, repository, targets,
 };
 
 use crate::assert_none;
@@ -76,31 +76,46 @@ fn every_path_and_link_in_the_documents_leads_somewhere() {
     assert_none(problems);
 }
 
-/// The README can't include files, so it repeats tables that scripts make, the time and accuracy of each level's
-/// training, and the first lines of a comparison.
+/// The README can't include files, so it repeats the session of a planted bug.
 #[test]
-fn the_readme_repeats_what_the_book_shows() {
+fn the_readme_repeats_a_session() {
     let readme = read(&repository().join("README.md")).unwrap();
-    let outputs = repository().join("book/outputs");
-    let mut problems = Vec::new();
-    match readme::with_figures(&repository(), &readme) {
-        Ok(with_figures) => {
-            let differs = readme.lines().zip(with_figures.lines()).find(|(is, shown)| is != shown);
-            if let Some((is, shown)) = differs {
-                let what = format!(
-                    "the README has\n  {is}\nbut the book has\n  {shown}\nrun scripts/book-outputs.sh"
-                );
-                problems.push(Problem::new("README.md", what));
+    let session = read(&repository().join("book/outputs/planted-readme.txt")).unwrap();
+    assert!(readme.contains(&format!("```console\n{session}```")), "README.md lacks\n{session}");
+}
+
+#[test]
+fn the_table_of_levels_has_the_figures_of_their_outputs() {
+    let table = read(&repository().join("book/outputs").join(levels::TABLE)).unwrap();
+    assert_eq!(table, levels::table(&repository()).unwrap(), "run scripts/book-outputs.sh");
+}
+
+/// Each line of code on the cheat sheet is one of the level that heads its column.
+#[test]
+fn the_cheat_sheet_shows_lines_of_the_code() {
+    const COLUMNS: [(&[&str], &str); 4] = [
+        (&["reference"], "py"),
+        (&["crates/level1-cpu/src", "crates/conformance/examples/own_level"], "rs"),
+        (&["kernels", "book/kernels"], "cu"),
+        (&["ptx", "book/kernels"], "ptx"),
+    ];
+    let sources = COLUMNS.map(|(folders, end)| -> String {
+        let all = folders.iter().flat_map(|folder| files(&repository().join(folder), &[end]));
+        all.map(|path| read(&path).unwrap()).collect()
+    });
+    let sheet = read(&repository().join("book/src/cheat-sheet.md")).unwrap();
+    let (_, code) = sheet.split_once("## Code").unwrap();
+    let (code, _) = code.split_once("## Names").unwrap();
+    let mut found = 0;
+    for row in code.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        for (cell, source) in row.split(" |").skip(1).zip(&sources) {
+            for line in cell.split('`').skip(1).step_by(2) {
+                assert!(source.contains(line), "no source has `{line}`");
+                found += 1;
             }
         }
-        Err(problem) => problems.push(problem),
     }
-    let planted = read(&outputs.join("planted-bug.txt")).unwrap();
-    let head: Vec<&str> = planted.lines().skip(1).take(4).collect();
-    if !readme.contains(&head.join("\n")) {
-        problems.push(Problem::new("README.md", "its comparison differs from planted-bug.txt"));
-    }
-    assert_none(problems);
+    assert!(found > 30, "{found} lines");
 }
 
 /// Units of speed.

@@ -36,7 +36,7 @@ fn the_table_of_presets_matches_the_program() {
 /// The fixtures are the small networks of the page on comparing dumps.
 #[test]
 fn the_table_of_fixtures_matches_the_program() {
-    let page = read(&repository().join("book/src/isolate.md")).unwrap();
+    let page = read(&repository().join("book/src/isolate/fixtures.md")).unwrap();
     for fixture in Preset::fixtures() {
         let sizes: Vec<String> = fixture.network.sizes.iter().map(usize::to_string).collect();
         let row = format!("| `{}` | {} | {} |", fixture.name, sizes.join("-"), fixture.batch_size);
