@@ -48,6 +48,31 @@ def worst(found: Tensors, expected: Tensors) -> tuple[float, str]:
     return max(errors)
 
 
+class Exercises(unittest.TestCase):
+    """The small programs that the book leads through."""
+
+    def test_gradients_agree_with_slopes(self) -> None:
+        """Every gradient is right, except at a kink, where the loss has no slope."""
+        folder = Path(__file__).parent
+        for fixture, code in (("softmax", 0), ("three-layer", 0), ("kink", 1)):
+            dump = folder / "dumps" / f"{fixture}.json"
+            command = [sys.executable, folder / "check_gradients.py", dump]
+            found = subprocess.run(command, capture_output=True, text=True, check=False)
+            self.assertEqual((found.returncode, found.stderr), (code, ""), fixture)
+
+    def test_the_skeleton_writes_a_dump(self) -> None:
+        """It holds the given tensors, and the parameters without an update."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "own.json"
+            here = Path(__file__).parent
+            command = [sys.executable, here / "own_skeleton.py", "dump"]
+            command += ["--inputs", here / "dumps/softmax.json", "--out", out]
+            subprocess.run(command, check=True)
+            dump = dumps.read(out)
+        self.assertIn("dz1", dump.header.not_materialised)
+        np.testing.assert_array_equal(dump.tensors["w1"], dump.tensors["w1_next"])
+
+
 class Fixtures(unittest.TestCase):
     """The committed dumps, and the programs that compute them."""
 
