@@ -11,12 +11,14 @@ use std::path::{Path, PathBuf};
 
 use host::file;
 
+pub mod chapters;
 pub mod columns;
 pub mod commands;
 pub mod html;
 pub mod include;
 pub mod levels;
 pub mod machine;
+pub mod numbers;
 pub mod output;
 pub mod page;
 pub mod paths;

@@ -7,15 +7,16 @@ use std::process::ExitCode;
 use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
 use book_check::{
-    Problem, columns, commands, html, include, levels, output, paths, repository, runs, share,
-    style, targets, terms, write,
+    Problem, chapters, columns, commands, html, include, levels, numbers, output, paths,
+    repository, runs, share, style, targets, terms, write,
 };
 
 const USAGE: &str = "\
 Usage: book-check COMMAND
 
 Checks:
-  pages                   includes, links, commands and paths of the pages, and that SUMMARY.md lists each page
+  pages                   includes, links, commands, paths and numbers of the pages, that each has a picture and work,
+                          and that SUMMARY.md lists it
   html                    the built book in book/html
   style [PATH...]         constructions that CONTRIBUTING.md rules out; with paths, all findings in those files
   style --baseline        record the number of findings on each page of the book, after it has fallen
@@ -69,6 +70,8 @@ fn pages() -> Result<Vec<Problem>, Problem> {
     problems.extend(pages.iter().flat_map(Page::broken_links).chain(unlisted(&pages)));
     problems.extend(commands::check(&root, &pages)?);
     problems.extend(targets::check(&root, &pages)?);
+    problems.extend(numbers::check(&root, &pages)?);
+    problems.extend(chapters::check(&pages));
     problems.extend(pages.iter().flat_map(|page| paths::check(&root, page)));
     Ok(problems)
 }

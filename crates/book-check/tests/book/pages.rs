@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use book_check::output::{Prerequisite, Session, difference};
 use book_check::page::{Page, PieceKind, unlisted};
 use book_check::{
-    Problem, commands, documents, files, include, levels, output, paths, read, repository, targets,
+    Problem, chapters, commands, documents, files, include, levels, numbers, output, paths, read,
+    repository, targets,
 };
 
 use crate::assert_none;
@@ -88,6 +89,16 @@ fn the_readme_repeats_a_session() {
 fn the_table_of_levels_has_the_figures_of_their_outputs() {
     let table = read(&repository().join("book/outputs").join(levels::TABLE)).unwrap();
     assert_eq!(table, levels::table(&repository()).unwrap(), "run scripts/book-outputs.sh");
+}
+
+#[test]
+fn every_number_next_to_an_output_is_in_it() {
+    assert_none(numbers::check(&repository(), &pages()).unwrap());
+}
+
+#[test]
+fn every_page_has_a_picture_and_work() {
+    assert_none(chapters::check(&pages()));
 }
 
 /// Each line of code on the cheat sheet is one of the level that heads its column.
