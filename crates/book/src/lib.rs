@@ -1,0 +1,121 @@
+//! A server of files for one reader on the same machine.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+use std::{fs, thread};
+
+/// Maximum size of a request's first line and of its headers, in bytes.
+const MAX_REQUEST: u64 = 1 << 14;
+/// Content types by extension. Browsers run WebAssembly and scripts only with theirs.
+const TYPES: [(&str, &str); 8] = [
+    ("html", "text/html; charset=utf-8"),
+    ("css", "text/css"),
+    ("js", "text/javascript"),
+    ("json", "application/json"),
+    ("wasm", "application/wasm"),
+    ("svg", "image/svg+xml"),
+    ("png", "image/png"),
+    ("woff2", "font/woff2"),
+];
+
+/// Answers requests for files of a folder, each connection on its own thread, until the listener fails.
+pub fn serve(listener: &TcpListener, folder: &Path) {
+    thread::scope(|scope| {
+        for stream in listener.incoming().map_while(Result::ok) {
+            // A browser that goes away is no error of the server's.
+            scope.spawn(move || answer(stream, folder).ok());
+        }
+    });
+}
+
+/// Answers one request.
+fn answer(mut stream: TcpStream, folder: &Path) -> io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    let mut lines = BufReader::new(stream.try_clone()?.take(MAX_REQUEST)).lines();
+    let request = lines.next().transpose()?.unwrap_or_default();
+    // The headers are read and ignored, or closing the connection would reset it.
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    let file = file_of(&request).map(|file| folder.join(file));
+    let found = file.and_then(|file| Some((fs::read(&file).ok()?, content_type(&file))));
+    let (status, (content, kind)) = match found {
+        Some(found) => ("200 OK", found),
+        None => ("404 Not Found", (b"There is no such page.\n".to_vec(), "text/plain")),
+    };
+    let length = content.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
+         Cache-Control: no-cache\r\nConnection: close\r\n\r\n"
+    )?;
+    stream.write_all(&content)
+}
+
+/// The file that a request such as `GET /level1/fast.html?x HTTP/1.1` names, relative to the folder. `None` if it is not
+/// a GET, or leaves the folder.
+fn file_of(request: &str) -> Option<PathBuf> {
+    let target = request.strip_prefix("GET /")?.split([' ', '?']).next()?;
+    let name = if target.is_empty() || target.ends_with('/') {
+        format!("{target}index.html")
+    } else {
+        target.to_owned()
+    };
+    let path = PathBuf::from(name);
+    path.components().all(|part| matches!(part, Component::Normal(_))).then_some(path)
+}
+
+fn content_type(file: &Path) -> &'static str {
+    let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let found = TYPES.iter().find(|(end, _)| *end == extension);
+    found.map_or("application/octet-stream", |(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Shutdown, TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn a_request_stays_in_the_folder() {
+        let file = |request: &str| file_of(request).map(|path| path.display().to_string());
+        assert_eq!(file("GET / HTTP/1.1"), Some("index.html".into()));
+        assert_eq!(file("GET /a/b.js?v=1 HTTP/1.1"), Some("a/b.js".into()));
+        for outside in ["GET /../x HTTP/1.1", "GET //etc/passwd HTTP/1.1", "POST / HTTP/1.1", ""] {
+            assert_eq!(file(outside), None, "{outside}");
+        }
+    }
+
+    #[test]
+    fn files_are_served_with_their_types() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("index.html"), "<p>").unwrap();
+        fs::write(folder.path().join("m.wasm"), [0_u8, 255]).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shown = folder.path().to_owned();
+        // It ends with the test's process.
+        thread::spawn(move || serve(&listener, &shown));
+        let get = |path: &str| -> Vec<u8> {
+            let mut stream = TcpStream::connect(address).unwrap();
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            all
+        };
+        let page = String::from_utf8(get("/")).unwrap();
+        assert!(page.starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html"), "{page}");
+        assert!(page.ends_with("\r\n\r\n<p>"), "{page}");
+        let module = get("/m.wasm");
+        assert!(module.ends_with(&[0, 255]));
+        assert!(String::from_utf8_lossy(&module).contains("application/wasm"));
+        assert!(get("/gone.html").starts_with(b"HTTP/1.1 404"));
+    }
+}
