@@ -16,3 +16,11 @@ fi
 if [ -f target/level4-roofline.svg ]; then
     cp target/level4-roofline.svg book/src/pictures/level4-roofline.svg
 fi
+# The picture of a comparison's page, on the page about comparing and in the README: the top of a page that a session wrote.
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
+if [ -f target/planted-bug.html ] && [ -n "$browser" ]; then
+    profile=$(mktemp -d)
+    "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$profile" \
+        --window-size=1100,1055 --virtual-time-budget=5000 --screenshot=book/src/pictures/planted.png "file://$PWD/target/planted-bug.html"
+    rm -rf "$profile"
+fi
