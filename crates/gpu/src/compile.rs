@@ -1,7 +1,7 @@
 //! Compilation of CUDA C to PTX, by NVIDIA's compilers or by the built-in one.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::nvrtc::Nvrtc;
@@ -66,37 +66,29 @@ fn built_in(file: &str, source: &str) -> Result<String> {
 
 /// Compiles with NVRTC or, if that is missing, with nvcc.
 fn by_nvidia(file: &str, source: &str) -> Result<String> {
-    let missing = match Nvrtc::load() {
-        Ok(nvrtc) => {
-            let wanted = architecture(source);
-            let architectures = nvrtc.architectures()?;
-            let oldest = architectures.into_iter().find(|one| *one >= wanted);
-            let options = [
-                format!("--gpu-architecture=compute_{}", oldest.unwrap_or(wanted)),
-                "--generate-line-info".into(),
-            ];
-            // The folders of headers differ between machines, so they are not written to the PTX.
-            let headers = nvrtc.headers();
-            let folders =
-                headers.iter().map(|folder| format!("--include-path={}", folder.display()));
-            let all: Vec<String> = options.iter().cloned().chain(folders).collect();
-            let ptx = nvrtc.compile(file, source, &all).map_err(|error| match error {
-                GpuError::Compile { name, compiler, log }
-                    if headers.is_empty() && includes_mma(source) =>
-                {
-                    GpuError::Compile { name, compiler, log: format!("{log}\n{NO_HEADERS}") }
-                }
-                other => other,
-            })?;
-            let ptx = without_folders(&headers, &ptx);
-            return Ok(finish(file, source, &nvrtc.name()?, &options, &ptx));
-        }
-        Err(missing) => missing,
+    let nvrtc = match (Nvrtc::load(), library::tools("nvcc").first()) {
+        (Ok(nvrtc), _) => nvrtc,
+        (Err(_), Some(nvcc)) => return by_nvcc(nvcc, file, source),
+        (Err(missing), None) => return Err(missing),
     };
-    match library::tools("nvcc").first() {
-        Some(nvcc) => by_nvcc(nvcc, file, source),
-        None => Err(missing),
+    let wanted = architecture(source);
+    let oldest = nvrtc.architectures()?.into_iter().find(|one| *one >= wanted).unwrap_or(wanted);
+    let options = [format!("--gpu-architecture=compute_{oldest}"), "--generate-line-info".into()];
+    // The folders of headers differ between machines, so they are not written to the PTX.
+    let headers = nvrtc.headers();
+    let folders = headers.iter().map(|folder| format!("--include-path={}", folder.display()));
+    let all: Vec<String> = options.iter().cloned().chain(folders).collect();
+    let mut ptx = nvrtc.compile(file, source, &all).map_err(|error| match error {
+        GpuError::Compile { name, compiler, log } if headers.is_empty() && includes_mma(source) => {
+            GpuError::Compile { name, compiler, log: format!("{log}\n{NO_HEADERS}") }
+        }
+        other => other,
+    })?;
+    // The names of headers become relative to their folder, such as `crt/mma.hpp`.
+    for folder in &headers {
+        ptx = ptx.replace(&format!("\"{}/", folder.display()), "\"");
     }
+    Ok(finish(file, source, &nvrtc.name()?, &options, &ptx))
 }
 
 /// Compiles with nvcc, the toolkit's command.
@@ -106,12 +98,13 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
         compiler: nvcc.display().to_string(),
         log,
     };
-    let folder = tempfile::tempdir().map_err(|error| failed(error.to_string()))?;
+    let io = |error: std::io::Error| failed(error.to_string());
+    let folder = tempfile::tempdir().map_err(io)?;
     let input = folder.path().join(file);
     let output = folder.path().join("out.ptx");
     std::fs::create_dir_all(input.parent().unwrap_or(folder.path()))
         .and_then(|()| std::fs::write(&input, source))
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(io)?;
     let mut log = String::new();
     // The second attempt is for compilers of CUDA 13.
     let wanted = architecture(source);
@@ -119,10 +112,9 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
         let options = ["--ptx".into(), format!("-arch=compute_{architecture}"), "-lineinfo".into()];
         let mut command = Command::new(nvcc);
         command.args(&options).arg("-o").arg(&output).arg(file).current_dir(folder.path());
-        let run = command.output().map_err(|error| failed(error.to_string()))?;
+        let run = command.output().map_err(io)?;
         if run.status.success() {
-            let ptx =
-                std::fs::read_to_string(&output).map_err(|error| failed(error.to_string()))?;
+            let ptx = std::fs::read_to_string(&output).map_err(io)?;
             let ptx = ptx.replace(&format!("{}/", folder.path().display()), "");
             return Ok(finish(file, source, "nvcc", &options, &ptx));
         }
@@ -131,40 +123,21 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
     Err(failed(log))
 }
 
-/// PTX with the names of headers relative to their folder, such as `crt/mma.hpp`.
-fn without_folders(folders: &[PathBuf], ptx: &str) -> String {
-    folders
-        .iter()
-        .fold(ptx.to_owned(), |ptx, folder| ptx.replace(&format!("\"{}/", folder.display()), "\""))
-}
-
 /// Adds the first lines, lowers the PTX version if possible, and removes the working directory, which the
 /// compiler writes before the source's name.
 fn finish(file: &str, source: &str, compiler: &str, options: &[String], ptx: &str) -> String {
     let here = env::current_dir().unwrap_or_default();
     let ptx = ptx.replace(&format!("\"{}/{file}\"", here.display()), &format!("\"{file}\""));
     let (ptx, version) = match ptx_version::stamp_down(&ptx) {
-        Ok(stamped) => {
-            let found = |text: &str| {
-                text.lines()
-                    .find_map(|line| line.strip_prefix(".version "))
-                    .unwrap_or("?")
-                    .to_owned()
-            };
-            let (before, after) = (found(&ptx), found(&stamped));
-            (
-                stamped,
-                format!(
-                    "// .version {after}, stamped down from {before}: nothing newer is in it\n"
-                ),
-            )
+        Ok((stamped, [before, after])) => {
+            (stamped, format!("{after}, stamped down from {before}: nothing newer is in it"))
         }
-        Err(reason) => (ptx, format!("// .version as the compiler wrote it: {reason}\n")),
+        Err(reason) => (ptx, format!("as the compiler wrote it: {reason}")),
     };
     let options = options.join(" ");
     let digest = source::digest_line(source);
     format!(
-        "// {file}, compiled by {compiler}, {options}\n{digest}\n{version}{}\n",
+        "// {file}, compiled by {compiler}, {options}\n{digest}\n// .version {version}\n{}\n",
         ptx.trim_matches(|c: char| c == '\n' || c == '\0')
     )
 }

@@ -1,10 +1,8 @@
 //! The option `--compiler`, and the choice of the compiler for kernels in CUDA C.
 
-use std::fmt;
-
 use clap::{Args, ValueEnum};
 
-use crate::{Gpu, GpuError, Result, compile, library};
+use crate::{GpuError, Result, compile, library};
 
 /// A compiler of CUDA C to PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -13,12 +11,6 @@ pub enum Compiler {
     Nvrtc,
     /// This project's, the crate `cuda-c`.
     BuiltIn,
-}
-
-impl fmt::Display for Compiler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        host::write_value(self, f)
-    }
 }
 
 /// The option `--compiler` of the levels with kernels in CUDA C.
@@ -38,32 +30,21 @@ pub struct CompilerArgs {
     pub compiler: Option<Compiler>,
 }
 
-impl CompilerArgs {
-    /// The GPU, with this compiler for its kernels.
-    #[must_use]
-    pub const fn on(self, gpu: Gpu) -> Gpu {
-        gpu.compiling_by(self.compiler)
-    }
-}
-
 /// Compiles an edited kernel. If the user hasn't chosen a compiler, this is NVIDIA's or, if that is missing,
 /// the built-in one; the first fallback prints a note.
 pub(crate) fn compile_edited(choice: Option<Compiler>, file: &str, source: &str) -> Result<String> {
     static FALLBACK_NOTE: std::sync::Once = std::sync::Once::new();
-    match choice {
-        Some(compiler) => compile::by(compiler, file, source),
-        None => match compile::by(Compiler::Nvrtc, file, source) {
-            Err(GpuError::NoCompiler(_)) => {
-                FALLBACK_NOTE.call_once(|| {
-                    host::complain(format_args!(
-                        "note: {file} was edited, and NVIDIA's compiler is not found; compiled by \
-                        the built-in one{}",
-                        library::passed_over("nvrtc")
-                    ));
-                });
-                compile::by(Compiler::BuiltIn, file, source)
-            }
-            other => other,
-        },
+    match compile::by(choice.unwrap_or(Compiler::Nvrtc), file, source) {
+        Err(GpuError::NoCompiler(_)) if choice.is_none() => {
+            FALLBACK_NOTE.call_once(|| {
+                host::complain(format_args!(
+                    "note: {file} was edited, and NVIDIA's compiler is not found; compiled by \
+                    the built-in one{}",
+                    library::passed_over("nvrtc")
+                ));
+            });
+            compile::by(Compiler::BuiltIn, file, source)
+        }
+        other => other,
     }
 }

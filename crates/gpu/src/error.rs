@@ -18,11 +18,8 @@ pub enum GpuError {
     #[error("no NVIDIA GPU can be used: {0}; use --device emulated or --device auto")]
     NoGpu(Unusable),
     /// The emulated GPU's library can't be loaded.
-    #[error("the emulated GPU can't be loaded: {reason}")]
-    NoEmulator {
-        /// The loader's error.
-        reason: String,
-    },
+    #[error("the emulated GPU can't be loaded: {0}")]
+    NoEmulator(String),
     /// One of CUDA's libraries can't be loaded.
     #[error(
         "lib{library}.so can't be loaded ({reason}); install a CUDA toolkit or NVIDIA's Python wheel, \
@@ -36,11 +33,8 @@ pub enum GpuError {
         reason: String,
     },
     /// The process already uses one driver, and the other was requested.
-    #[error("this process already computes on {device}, and can't load a second driver")]
-    AlreadyChosen {
-        /// The device that was chosen first.
-        device: String,
-    },
+    #[error("this process already computes on {0}, and can't load a second driver")]
+    AlreadyChosen(String),
     /// The driver has fewer devices than were requested.
     #[error(
         "{asked} GPUs were requested, but the driver has {there}; --device emulated provides any number, \
@@ -129,13 +123,10 @@ pub enum GpuError {
     Library(String),
     /// The size of a buffer in bytes overflows.
     #[error(
-        "a buffer of {elements} elements has more bytes than can be addressed: make the layers or the \
+        "a buffer of {0} elements has more bytes than can be addressed: make the layers or the \
         batch smaller"
     )]
-    TooLarge {
-        /// The elements.
-        elements: usize,
-    },
+    TooLarge(usize),
 }
 
 impl From<GpuError> for training::Error {

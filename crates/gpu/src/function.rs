@@ -44,12 +44,6 @@ impl<P> Function<P> {
         self.name
     }
 
-    /// This kernel under another name in errors and profiles.
-    #[must_use]
-    pub fn renamed(&self, name: &'static str) -> Self {
-        Self { kernel: self.kernel.clone(), name, parameters: PhantomData }
-    }
-
     /// cudarc's handle.
     #[must_use]
     pub const fn kernel(&self) -> &CudaFunction {
@@ -157,11 +151,16 @@ impl<'a> Launch<'a> {
         self
     }
 
-    #[must_use]
-    pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
+    /// Adds the bytes of a buffer to the work.
+    fn count<A: Address<'a>>(&mut self, buffer: &'static str, address: &A, size: Size) {
         if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
             self.work = work.with_buffer(buffer, elements, size, A::ELEMENT_BYTES);
         }
+    }
+
+    #[must_use]
+    pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
+        self.count(buffer, &address, size);
         if let Some((_, values)) = &mut self.substitute {
             values.push(address.value(&self.launcher.stream));
         }
@@ -182,9 +181,8 @@ impl<'a> Launch<'a> {
     where
         A: WritableAddress<'a>,
     {
-        if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
-            self.work = work.with_buffer(buffer, elements, size, A::ELEMENT_BYTES);
-        }
+        // Once for reading and once for writing.
+        self.count(buffer, &address, size);
         self.read(buffer, address, size)
     }
 
@@ -192,6 +190,14 @@ impl<'a> Launch<'a> {
     pub fn bytes(mut self, bytes: Size) -> Self {
         if let Ok(work) = &mut self.work {
             work.bytes = bytes.get();
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn named(mut self, name: &'static str) -> Self {
+        if let Ok(work) = &mut self.work {
+            work.operation = name;
         }
         self
     }
@@ -265,18 +271,15 @@ fn bits<T: DeviceRepr>(number: &T) -> u64 {
 /// [`GpuError::NoBatch`](crate::GpuError::NoBatch) if the grid is empty; the driver's error.
 #[macro_export]
 macro_rules! launch {
-    (cooperative $on:ident.$function:ident, $($declared:tt)*) => {
-        $crate::launch!(@true $on.$function, $($declared)*)
-    };
-    ($on:ident.$function:ident, $($declared:tt)*) => {
-        $crate::launch!(@false $on.$function, $($declared)*)
-    };
-    (@$cooperative:literal $on:ident.$function:ident, $shape:expr,
+    (cooperative $($declared:tt)+) => { $crate::launch!(@true $($declared)+) };
+    ($on:ident.$($declared:tt)+) => { $crate::launch!(@false $on.$($declared)+) };
+    (@$cooperative:literal $on:ident.$function:ident $(as $name:expr)?, $shape:expr,
      flops[$($flops:tt)+] $(bytes[$($bytes:tt)+])?,
      $($what:ident $($buffer:ident[$($length:tt)+])?),+ $(,)?) => {{
         $on.$function.takes(|| ($($crate::launch!(@type $what $($buffer)?),)+));
         let launch =
             $crate::Launch::new(&$on.launcher, &$on.$function, $crate::launch!(@size $($flops)+));
+        $(let launch = launch.named($name);)?
         $(let launch = $crate::launch!(@argument launch $what $($buffer[$($length)+])?);)+
         $(let launch = launch.bytes($crate::launch!(@size $($bytes)+));)?
         launch.launch(|| $shape, $cooperative)
@@ -289,14 +292,10 @@ macro_rules! launch {
     };
     (@argument $launch:ident $value:ident) => { $launch.value(&$value) };
     (@size $first:tt $(* $length:tt)*) => {
-        $crate::launch!(@times $crate::Size::ONE; $first)$(.times($crate::launch!(@length $length)))*
+        $crate::size([$crate::launch!(@length $first) $(, $crate::launch!(@length $length))*])
     };
-    (@times $one:expr; $length:tt) => { $one.times($crate::launch!(@length $length)) };
-    (@length $length:literal) => {{
-        let length: usize = $length;
-        length
-    }};
-    (@length $length:tt) => { $length };
+    (@length $length:literal) => { $length };
+    (@length $length:tt) => { $crate::length($length) };
 }
 
 /// Declares a struct of loaded kernels, and a method for each kernel that launches it:
@@ -317,7 +316,8 @@ macro_rules! launch {
 ///
 /// After a method's name follow the kernel's name in its file; the kernel's parameters in the kernel's order;
 /// the shape of the grid; and the floating-point operations. Buffers are declared as in
-/// [`launch!`](crate::launch!), and hold `f32`; other parameters have the type of the kernel's parameter.
+/// [`launch!`](crate::launch!), and hold `f32`, unless another type follows one that the kernel only reads:
+/// `read rows[m]: u64`. Other parameters have the type of the kernel's parameter.
 /// The methods' parameters are the kernel's: `&Buffer` or `&View` for a buffer that the kernel only reads,
 /// `&mut Buffer` for one that it writes, and numbers.
 ///
@@ -376,12 +376,12 @@ macro_rules! kernels {
             })+
         }
     };
-    (@parameter read $buffer:ident) => { $crate::Read };
+    (@parameter read $buffer:ident $($Element:ty)?) => { $crate::Read };
     (@parameter $access:ident $buffer:ident) => { $crate::Write };
     (@parameter $number:ident $Number:ty) => { $Number };
     (@name $access:ident $buffer:ident) => { $buffer };
     (@name $number:ident) => { $number };
-    (@argument read $buffer:ident) => { &impl $crate::AsView };
+    (@argument read $buffer:ident $($Element:ty)?) => { &impl $crate::AsView$(<$Element>)? };
     (@argument $access:ident $buffer:ident) => { &mut $crate::Buffer };
     (@argument $number:ident $Number:ty) => { $Number };
     (@view read $buffer:ident) => { let $buffer = &$crate::AsView::view($buffer); };
@@ -395,7 +395,7 @@ mod tests {
     use super::*;
     use crate::launch::line;
     use crate::memory::{buffer, zeros};
-    use crate::{Choice, Gpu, Profiler};
+    use crate::{Choice, Gpu, Profiler, size};
 
     /// The kernel `sum_batch` of the folder `kernels`, which sums columns.
     struct Kernels {
@@ -407,7 +407,7 @@ mod tests {
         let gpu = Gpu::open(Choice::Emulated).unwrap();
         let launcher = Launcher::new(&gpu, &Profiler::off());
         // SAFETY: these are its parameters, and the launches below declare all its accesses.
-        let sum_batch = unsafe { launcher.kernel_of(&gpu, "sum_batch", "sum_batch") }.unwrap();
+        let sum_batch = unsafe { launcher.watched(gpu.kernel("sum_batch").unwrap(), "sum_batch") };
         Kernels { launcher, sum_batch }
     }
 
@@ -449,14 +449,14 @@ mod tests {
         let stream = &on.launcher.stream;
         let (a, mut b) = (zeros(stream, 6).unwrap(), zeros(stream, 6).unwrap());
         let wide = stream.alloc_zeros::<u64>(3).unwrap();
-        let launch = || Launch::new(&on.launcher, &on.sum_batch, Size::ONE.times(7_usize));
+        let launch = || Launch::new(&on.launcher, &on.sum_batch, size([7]));
         let counted =
             |launch: Launch<'_>| launch.work.map(|work| (work.bytes, work.flops)).unwrap();
-        let six = Size::ONE.times(2_usize).times(3_u32);
+        let six = size([2, 3]);
         assert_eq!(counted(launch().read("a", &a, six).write("b", &mut b, six)), (48, 7));
         assert_eq!(counted(launch().update("b", &mut b, six)), (48, 7));
-        assert_eq!(counted(launch().read("wide", &wide, Size::ONE.times(3_usize))), (24, 7));
-        assert_eq!(counted(launch().read("a", &a, six).bytes(Size::ONE.times(5_usize))), (5, 7));
+        assert_eq!(counted(launch().read("wide", &wide, size([3]))), (24, 7));
+        assert_eq!(counted(launch().read("a", &a, six).bytes(size([5]))), (5, 7));
         // A null pointer has no elements, and its size isn't checked.
         assert_eq!(counted(launch().write("b", None::<&mut crate::Buffer>, six)), (0, 7));
     }

@@ -39,10 +39,14 @@ struct Driver {
 
 static CHOSEN: Mutex<Option<Driver>> = Mutex::new(None);
 
+fn device_count() -> Result<usize> {
+    Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
+}
+
 /// Opens the context of a device. Fails if there are fewer than `count` devices.
 fn context(ordinal: usize, count: usize) -> Result<Arc<CudaContext>> {
     if count > 1 {
-        let there = usize::try_from(CudaContext::device_count()?).unwrap_or(0);
+        let there = device_count()?;
         if there < count {
             return Err(GpuError::Devices { there, asked: count });
         }
@@ -75,24 +79,16 @@ impl Gpu {
     pub fn open_one(choice: Choice, ordinal: usize, count: usize) -> Result<Self> {
         let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = &*chosen {
-            let other = match choice {
-                Choice::Auto => false,
-                Choice::Cuda => driver.emulated,
-                Choice::Emulated => !driver.emulated,
-            };
-            if other {
-                return Err(GpuError::AlreadyChosen { device: driver.device.clone() });
+            if choice != Choice::Auto && driver.emulated != (choice == Choice::Emulated) {
+                return Err(GpuError::AlreadyChosen(driver.device.clone()));
             }
             let (driver, context) = (driver.clone(), context(ordinal, count)?);
             return Ok(Self { context, driver, compiler: None, kernels: None });
         }
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
-            let missing = |reason: emulated_cuda::NotFound| reason.to_string();
-            let path = emulated_cuda::library_path().map_err(missing);
-            let path = path.map_err(|reason| GpuError::NoEmulator { reason })?;
             // SAFETY: it is this workspace's driver, which replaces NVIDIA's.
-            unsafe { install::emulated(&path) }?;
+            unsafe { install::emulated(emulated_cuda::library_path()) }?;
         }
         if count > 1 && matches!(decision, Decision::Emulated(_) | Decision::EmulatedAlready) {
             install::emulated_devices(count)?;
@@ -123,7 +119,7 @@ impl Gpu {
             }
             (_, true) => return Err(GpuError::NoGpu(Unusable::Emulated)),
             // Another part of the program called cudarc before.
-            (_, false) => return Err(GpuError::AlreadyChosen { device: name }),
+            (_, false) => return Err(GpuError::AlreadyChosen(name)),
         };
         *chosen = Some(driver.clone());
         Ok(Self { context, driver, compiler: None, kernels: None })
@@ -134,7 +130,7 @@ impl Gpu {
     /// # Errors
     /// The driver's error.
     pub fn count(&self) -> Result<usize> {
-        Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
+        device_count()
     }
 
     /// This GPU, with the given compiler for its kernels. `None` means NVIDIA's compiler, and the built-in one as
@@ -270,9 +266,7 @@ impl Gpu {
         if !self.is_emulated() {
             return install::nvidia(library);
         }
-        let missing =
-            |reason: &dyn fmt::Display| GpuError::NoEmulator { reason: reason.to_string() };
         // SAFETY: as the caller promises.
-        unsafe { install::emulated(&emulated.map_err(|reason| missing(&reason))?) }
+        unsafe { install::emulated(emulated) }
     }
 }

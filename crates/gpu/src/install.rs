@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::ffi::{c_int, c_uint};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use libloading::Library;
@@ -13,14 +14,15 @@ use crate::{GpuError, Result};
 /// `dlopen` of that name, which is cudarc's first, even if a real library is installed.
 ///
 /// # Errors
-/// [`GpuError::NoEmulator`] with the loader's error.
+/// [`GpuError::NoEmulator`] with the error of the search or of the loader.
 ///
 /// # Safety
 /// The library's initialisers may run in any process, and its functions have the types that cudarc
 /// declares for the library that it replaces.
-pub(crate) unsafe fn emulated(path: &Path) -> Result<()> {
+pub(crate) unsafe fn emulated(path: Result<PathBuf, impl Display>) -> Result<()> {
+    let path = path.map_err(|reason| GpuError::NoEmulator(reason.to_string()))?;
     // SAFETY: as the caller promises.
-    unsafe { load(path) }.map_err(|reason| GpuError::NoEmulator { reason })
+    unsafe { load(&path) }.map_err(GpuError::NoEmulator)
 }
 
 /// Sets the number of devices of the emulated driver, which has been loaded but not yet initialised. The
@@ -30,18 +32,16 @@ pub(crate) unsafe fn emulated(path: &Path) -> Result<()> {
 /// [`GpuError::NoEmulator`] if the driver rejects the number.
 pub(crate) fn emulated_devices(count: usize) -> Result<()> {
     type SetDevices = unsafe extern "C" fn(c_uint) -> c_int;
-    let refused = |reason: String| GpuError::NoEmulator { reason };
+    let refused = |error| GpuError::NoEmulator(reason(&error));
     let wanted = c_uint::try_from(count).unwrap_or(c_uint::MAX);
     // SAFETY: the library of this name has already been loaded.
-    let library = unsafe { Library::new("libcuda.so") }.map_err(|error| refused(reason(&error)))?;
+    let library = unsafe { Library::new("libcuda.so") }.map_err(refused)?;
     // SAFETY: emulated_gpu.h: `CUresult emulatedGpuSetDevices(unsigned int count)`.
-    let code = unsafe {
-        let function = library.get::<SetDevices>("emulatedGpuSetDevices");
-        function.map_err(|error| refused(reason(&error)))?(wanted)
-    };
-    match code {
+    match unsafe { library.get::<SetDevices>("emulatedGpuSetDevices").map_err(refused)?(wanted) } {
         0 => Ok(()),
-        _ => Err(refused(format!("it can't have {count} devices (CUDA error {code})"))),
+        code => {
+            Err(GpuError::NoEmulator(format!("it can't have {count} devices (CUDA error {code})")))
+        }
     }
 }
 
@@ -55,14 +55,8 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
     // SAFETY: CUDA's libraries may be loaded into any process. A file of such a name is one of them: it is
     // in a folder of the system, or the user named it.
     let load = |path: &Path| unsafe { load(path) };
-    let found = candidates(library).into_iter().find(|path| match load(path) {
-        Ok(()) => true,
-        Err(reason) => {
-            said = reason;
-            false
-        }
-    });
-    let Some(found) = found else {
+    let mut candidates = candidates(library).into_iter();
+    let Some(found) = candidates.find(|path| load(path).map_err(|why| said = why).is_ok()) else {
         return Err(error(format!("last tried: {said}{}", passed_over(library))));
     };
     // The names that cudarc tries; glibc finds them among the loaded libraries.
@@ -98,7 +92,7 @@ mod tests {
             assert!(said.contains(words), "{said}");
         }
         // SAFETY: there is no such file.
-        let said = unsafe { emulated(Path::new("/nowhere/libcublas.so")) };
+        let said = unsafe { emulated(Ok::<_, String>("/nowhere/libcublas.so".into())) };
         let said = said.unwrap_err().to_string();
         assert!(said.contains("/nowhere/libcublas.so"), "{said}");
     }

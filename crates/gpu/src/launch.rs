@@ -37,11 +37,8 @@ pub fn line(elements: usize) -> LaunchConfig {
 /// A block of 16 by 16 threads for each `side` by `side` elements of a `[rows, columns]` matrix.
 #[must_use]
 pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (blocks(columns, side), blocks(rows, side), 1),
-        block_dim: (16, 16, 1),
-        shared_mem_bytes: 0,
-    }
+    let block_dim = (16, 16, 1);
+    LaunchConfig { block_dim, ..grid(blocks(columns, side), blocks(rows, side), 256) }
 }
 
 /// `columns` times `rows` blocks of `threads` threads.

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
 
-use crate::{Buffer, Function, Gpu, GpuError, Profiler, Result, View, Work, size};
+use crate::{
+    ActivityKind, Buffer, Function, Gpu, GpuError, Profiler, Result, Stretch, View, Work, size,
+};
 
 /// The stream in which kernels are launched, and the profiler that records launches and copies.
 #[derive(Clone)]
@@ -48,24 +51,6 @@ impl Launcher {
         self.substitutes.as_ref()?.get(operation).map(AsRef::as_ref)
     }
 
-    /// Loads a kernel of the folder `kernels`, by the names of its file and its function. The profiler records
-    /// its launches.
-    ///
-    /// # Errors
-    /// As [`Gpu::kernel_of`].
-    ///
-    /// # Safety
-    /// As of [`Function::new`].
-    pub unsafe fn kernel_of<P>(
-        &self,
-        gpu: &Gpu,
-        file: &str,
-        name: &'static str,
-    ) -> Result<Function<P>> {
-        // SAFETY: as the caller promises.
-        Ok(unsafe { self.watched(gpu.kernel_of(file, name)?, name) })
-    }
-
     /// A loaded kernel whose launches the profiler records under this name.
     ///
     /// # Safety
@@ -77,7 +62,7 @@ impl Launcher {
         unsafe { Function::new(kernel, name) }
     }
 
-    /// Launches a kernel. The host does not wait. If `cooperative`, all blocks are on the device at once, so
+    /// Launches a kernel, and records it. The host does not wait. If `cooperative`, all blocks are on the device at once, so
     /// that they can wait for each other.
     ///
     /// # Errors
@@ -87,7 +72,7 @@ impl Launcher {
     /// The arguments have the types of the kernel's parameters, and the kernel stays within their buffers.
     pub unsafe fn launch(
         &self,
-        launch: LaunchArgs<'_>,
+        mut launch: LaunchArgs<'_>,
         shape: LaunchConfig,
         work: Work,
         cooperative: bool,
@@ -95,8 +80,18 @@ impl Launcher {
         if shape.grid_dim.0 == 0 || shape.grid_dim.1 == 0 {
             return Err(GpuError::NoBatch { operation: work.operation });
         }
+        let recorder = self.profiler.recorder();
+        if let Some(recorder) = recorder {
+            recorder.shape(work.operation, shape)?;
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        let _range = self.profiler.range(work.operation);
         // SAFETY: as the caller promises.
-        unsafe { self.profiler.launch(launch, shape, work, cooperative) }
+        let events = unsafe {
+            if cooperative { launch.launch_cooperative(shape) } else { launch.launch(shape) }
+        }?;
+        let Some((recorder, (start, end))) = recorder.zip(events) else { return Ok(()) };
+        recorder.record(work, ActivityKind::Kernel, Stretch::between(start, end))
     }
 
     /// Copies numbers from the host to the beginning of a buffer.

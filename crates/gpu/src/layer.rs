@@ -42,10 +42,7 @@ pub struct Layer {
 impl Layer {
     /// A layer with all parameters 0. Buffers with a row for each sample have one element until a batch is
     /// loaded; without `gradients`, so have `dw` and `db`.
-    ///
-    /// # Errors
-    /// The driver's error.
-    pub fn new(
+    pub(crate) fn new(
         stream: &Arc<CudaStream>,
         inputs: usize,
         outputs: usize,

@@ -38,7 +38,6 @@
 //! | `VIRTUAL_ENV` | the active Python environment, which may contain NVIDIA's wheels; a `.venv` that isn't active is reported and not loaded |
 //! | `CUDA_VISIBLE_DEVICES` | a variable of the driver: the cards that it shows; the first of them is used |
 
-mod arguments;
 mod choice;
 pub mod compile;
 mod compiler;
@@ -65,8 +64,7 @@ mod timing;
 pub mod transfer;
 mod work;
 
-pub use arguments::DeviceArgs;
-pub use choice::Choice;
+pub use choice::{Choice, DeviceArgs};
 pub use compiler::{Compiler, CompilerArgs};
 #[doc(no_inline)]
 pub use cudarc::driver::CudaFunction;
@@ -83,4 +81,4 @@ pub use probe::{DetectedGpu, Unusable};
 pub use profiler::{ActivityKind, Profiler, Recorder};
 pub use state::State;
 pub use timing::Stretch;
-pub use work::{Length, Size, Work, size};
+pub use work::{Size, Work, length, size};

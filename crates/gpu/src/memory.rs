@@ -13,19 +13,19 @@ pub type Buffer = CudaSlice<f32>;
 pub type View<'a> = CudaView<'a, f32>;
 
 /// A buffer, or a view of a part of one.
-pub trait AsView {
+pub trait AsView<T = f32> {
     /// The view of all its elements.
-    fn view(&self) -> View<'_>;
+    fn view(&self) -> CudaView<'_, T>;
 }
 
-impl AsView for Buffer {
-    fn view(&self) -> View<'_> {
+impl<T> AsView<T> for CudaSlice<T> {
+    fn view(&self) -> CudaView<'_, T> {
         self.as_view()
     }
 }
 
-impl AsView for View<'_> {
-    fn view(&self) -> View<'_> {
+impl<T> AsView<T> for CudaView<'_, T> {
+    fn view(&self) -> CudaView<'_, T> {
         self.slice(..)
     }
 }
@@ -46,7 +46,7 @@ unsafe impl AnyBits for u32 {}
 /// Fails if the size in bytes of these elements overflows: cudarc multiplies without a check.
 fn countable<T>(elements: usize) -> Result<()> {
     let bytes = elements.checked_mul(size_of::<T>());
-    bytes.map(|_| ()).ok_or(GpuError::TooLarge { elements })
+    bytes.map(|_| ()).ok_or(GpuError::TooLarge(elements))
 }
 
 /// Allocates `elements` zeros in the device's memory.

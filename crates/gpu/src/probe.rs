@@ -24,7 +24,7 @@ const NO_DEVICE: c_int = 100;
 /// `cuInit`: the library is the toolkit's stub, which only serves to link against.
 const STUB_LIBRARY: c_int = 34;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
-const MAJOR_MINOR: (c_int, c_int) = (75, 76);
+const MAJOR_MINOR: [c_int; 2] = [75, 76];
 
 /// A usable NVIDIA GPU: the first that the driver shows. (The variable `CUDA_VISIBLE_DEVICES` selects the
 /// devices that it shows.)
@@ -110,10 +110,15 @@ impl Driver {
         library.map(Self).map_err(|error| Unusable::NoLibrary(reason(&error)))
     }
 
-    fn symbol<T>(&self, name: &'static str) -> Result<Symbol<'_, T>, Unusable> {
-        // SAFETY: every caller passes the type that cuda.h declares.
-        unsafe { self.0.get(name) }
-            .map_err(|error| Unusable::NoLibrary(format!("it has no {name}: {}", reason(&error))))
+    /// Calls a function of the driver. Every caller passes the type that cuda.h declares.
+    fn call<F>(&self, name: &'static str, call: impl FnOnce(&F) -> c_int) -> Result<(), Unusable> {
+        // SAFETY: see above.
+        let function: Result<Symbol<'_, F>, _> = unsafe { self.0.get(name) };
+        let missing = |error| Unusable::NoLibrary(format!("it has no {name}: {}", reason(&error)));
+        match call(&*function.map_err(missing)?) {
+            0 => Ok(()),
+            code => Err(Unusable::Failed { call: name, code }),
+        }
     }
 
     fn ask(&self) -> Result<DetectedGpu, Unusable> {
@@ -123,54 +128,38 @@ impl Driver {
         type Name = unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int;
         type Attribute = unsafe extern "C" fn(*mut c_int, c_int, c_int) -> c_int;
 
-        let init: Symbol<'_, Init> = self.symbol("cuInit")?;
         // SAFETY: cuda.h: `CUresult cuInit(unsigned int Flags)`.
-        match unsafe { init(0) } {
-            0 => {}
-            NO_DEVICE => return Err(Unusable::NoDevice),
-            STUB_LIBRARY => return Err(Unusable::Stub),
-            code => return Err(Unusable::Failed { call: "cuInit", code }),
-        }
-        let number = |call: &'static str| {
-            let function: Symbol<'_, Number> = self.symbol(call)?;
-            let mut value = 0;
-            // SAFETY: both functions take one `int *`.
-            check(call, unsafe { function(&raw mut value) })?;
-            Ok::<_, Unusable>(value)
-        };
-        if number("cuDeviceGetCount")? == 0 {
+        self.call("cuInit", |init: &Init| unsafe { init(0) }).map_err(|error| match error {
+            Unusable::Failed { code: NO_DEVICE, .. } => Unusable::NoDevice,
+            Unusable::Failed { code: STUB_LIBRARY, .. } => Unusable::Stub,
+            other => other,
+        })?;
+        let (mut count, mut version, mut device) = (0, 0, 0);
+        // SAFETY: cuda.h: `CUresult cuDeviceGetCount(int *count)`.
+        self.call("cuDeviceGetCount", |get: &Number| unsafe { get(&raw mut count) })?;
+        if count == 0 {
             return Err(Unusable::NoDevice);
         }
-        let version = number("cuDriverGetVersion")?;
-        let driver = (version / 1000, version % 1000 / 10);
-
-        let mut device = 0;
-        let get: Symbol<'_, Device> = self.symbol("cuDeviceGet")?;
+        // SAFETY: cuda.h: `CUresult cuDriverGetVersion(int *driverVersion)`.
+        self.call("cuDriverGetVersion", |get: &Number| unsafe { get(&raw mut version) })?;
         // SAFETY: cuda.h: `CUresult cuDeviceGet(CUdevice *device, int ordinal)`, CUdevice an int.
-        check("cuDeviceGet", unsafe { get(&raw mut device, 0) })?;
+        self.call("cuDeviceGet", |get: &Device| unsafe { get(&raw mut device, 0) })?;
         let mut text: [c_char; 256] = [0; 256];
-        let name: Symbol<'_, Name> = self.symbol("cuDeviceGetName")?;
         // SAFETY: the driver truncates the name to the 256 bytes that are passed, including its final 0.
-        check("cuDeviceGetName", unsafe { name(text.as_mut_ptr(), 256, device) })?;
+        self.call("cuDeviceGetName", |get: &Name| unsafe { get(text.as_mut_ptr(), 256, device) })?;
         // SAFETY: the array was filled with 0, and the driver wrote a string into it.
         let name = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned();
-        let attribute: Symbol<'_, Attribute> = self.symbol("cuDeviceGetAttribute")?;
-        let ask = |which| {
+        let [major, minor] = MAJOR_MINOR.map(|which| {
             let mut value = 0;
             // SAFETY: cuda.h: `CUresult cuDeviceGetAttribute(int *, CUdevice_attribute, CUdevice)`.
-            check("cuDeviceGetAttribute", unsafe { attribute(&raw mut value, which, device) })?;
-            Ok::<_, Unusable>(value)
-        };
-        check_usable(DetectedGpu {
-            name,
-            driver,
-            capability: (ask(MAJOR_MINOR.0)?, ask(MAJOR_MINOR.1)?),
-        })
+            let got = self.call("cuDeviceGetAttribute", |get: &Attribute| unsafe {
+                get(&raw mut value, which, device)
+            });
+            got.map(|()| value)
+        });
+        let driver = (version / 1000, version % 1000 / 10);
+        check_usable(DetectedGpu { name, driver, capability: (major?, minor?) })
     }
-}
-
-fn check(call: &'static str, code: c_int) -> Result<(), Unusable> {
-    if code == 0 { Ok(()) } else { Err(Unusable::Failed { call, code }) }
 }
 
 /// Checks whether a device is usable.

@@ -1,11 +1,8 @@
 //! Recording of launches and copies.
 
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
-
 use std::rc::Rc;
 
-use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{CudaEvent, CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
+use cudarc::driver::{CudaEvent, CudaFunction, CudaStream, LaunchConfig};
 
 use crate::{Range, Result, Stretch, Work};
 
@@ -65,6 +62,10 @@ impl Profiler {
         self.0.is_some()
     }
 
+    pub(crate) fn recorder(&self) -> Option<&dyn Recorder> {
+        self.0.as_deref()
+    }
+
     /// Reports that a kernel was loaded for an operation.
     pub fn watch(&self, operation: &'static str, function: &CudaFunction) {
         if let Some(recorder) = &self.0 {
@@ -117,37 +118,5 @@ impl Profiler {
         let _range = recorder.range(work.operation);
         let stretch = Stretch::record(stream, launch)?;
         recorder.record(work, kind, stretch)
-    }
-
-    /// Launches a kernel, and records it. The host does not wait. If `cooperative`, all blocks are on the
-    /// device at once.
-    ///
-    /// # Errors
-    /// The driver's error.
-    ///
-    /// # Safety
-    /// The arguments have the types of the kernel's parameters, and the kernel stays within their buffers.
-    pub unsafe fn launch(
-        &self,
-        mut launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-        work: Work,
-        cooperative: bool,
-    ) -> Result<()> {
-        if let Some(recorder) = &self.0 {
-            recorder.shape(work.operation, shape)?;
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
-        let _range = self.range(work.operation);
-        // SAFETY: as the caller promises.
-        let events = unsafe {
-            if cooperative { launch.launch_cooperative(shape) } else { launch.launch(shape) }
-        }?;
-        match (&self.0, events) {
-            (Some(recorder), Some((start, end))) => {
-                recorder.record(work, ActivityKind::Kernel, Stretch::between(start, end))
-            }
-            _ => Ok(()),
-        }
     }
 }

@@ -5,8 +5,10 @@
 //! not load. PTX whose words all exist in an older version means the same in that version, so its
 //! `.version` can be lowered.
 
+use crate::probe::dotted;
+
 /// The newest version that drivers of CUDA 12.0 load (PTX ISA, "Release Notes").
-const OLDEST: (u32, u32) = (8, 0);
+const OLDEST: (i32, i32) = (8, 0);
 
 /// Directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"); the last one is for inlined code.
 const DIRECTIVES: &str = "target address_size visible entry func param reg shared local global \
@@ -30,29 +32,31 @@ const TENSOR_CORES: &str = "wmma load store mma a b c d aligned row col m16n16k8
 /// Special registers, all of PTX 6.0 or earlier, without the part after the dot.
 const SPECIAL_REGISTERS: &str = "tid ntid ctaid nctaid laneid warpid clock clock64";
 
-/// Lowers the PTX's `.version` to the oldest version that this project supports.
+/// Lowers the PTX's `.version` to the oldest version that this project supports. Returns the PTX, and its version
+/// before and after.
 ///
 /// # Errors
 /// If a word of the PTX is not known in that version, with the word.
-pub fn stamp_down(ptx: &str) -> Result<String, String> {
+pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
+    let mut versions = ["?", "?"].map(String::from);
     let mut stamped = String::with_capacity(ptx.len());
     for line in ptx.lines() {
         let code = line.split("//").next().unwrap_or_default();
         if let Some(version) = code.trim().strip_prefix(".version") {
-            let version = parse(version.trim()).ok_or("a .version that is no version")?;
-            let (major, minor) = version.min(OLDEST);
-            stamped.push_str(&format!(".version {major}.{minor}\n"));
+            let before = parse(version.trim()).ok_or("a .version that is no version")?;
+            versions = [before, before.min(OLDEST)].map(|version| dotted(&version));
+            stamped.push_str(&format!(".version {}\n", versions[1]));
             continue;
         }
         check(code)?;
         stamped.push_str(line);
         stamped.push('\n');
     }
-    Ok(stamped)
+    Ok((stamped, versions))
 }
 
 /// Parses a version such as `8.8`.
-fn parse(version: &str) -> Option<(u32, u32)> {
+fn parse(version: &str) -> Option<(i32, i32)> {
     let (major, minor) = version.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
@@ -102,8 +106,9 @@ mod tests {
         let ptx = "//\n// Compiler 12.9\n.version 8.8\n.target sm_50\n\t@!%p1 bra $L__BB0_2;\n\
                    $L__BB0_2:\n\t.loc 1 4 5\n\tld.global.nc.f32 %f1, [%rd1+-4];\n\tret;\n\
                    \t.file 1 \"kernels/new.thing.cu\"\n";
-        assert_eq!(stamp_down(ptx).unwrap(), ptx.replace("8.8", "8.0"));
-        assert!(stamp_down(".version 6.5\n").unwrap().starts_with(".version 6.5"));
+        let versions = ["8.8", "8.0"].map(String::from);
+        assert_eq!(stamp_down(ptx).unwrap(), (ptx.replace("8.8", "8.0"), versions));
+        assert!(stamp_down(".version 6.5\n").unwrap().0.starts_with(".version 6.5"));
     }
 
     #[test]

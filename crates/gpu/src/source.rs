@@ -1,6 +1,5 @@
 //! Kernel sources, and the check that a kernel's PTX is up to date with its source.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
@@ -17,12 +16,8 @@ const DIGEST: &str = "// source sha256: ";
 /// look edited.
 #[must_use]
 pub fn digest(source: &str) -> String {
-    let mut text = String::new();
-    for byte in Sha256::digest(source.replace("\r\n", "\n")) {
-        // Writing to a string can't fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    let digest = Sha256::digest(source.replace("\r\n", "\n"));
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The line of PTX with the digest of its source.

@@ -38,8 +38,7 @@ impl Stretch {
     /// # Errors
     /// The driver's error.
     pub fn elapsed(&self) -> Result<Duration> {
-        let milliseconds = self.start.elapsed_ms(&self.end)?;
-        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) * 1e-3))
+        between(&self.start, &self.end)
     }
 
     /// The time from the start of `origin` to the start of this.
@@ -47,7 +46,11 @@ impl Stretch {
     /// # Errors
     /// The driver's error.
     pub fn since(&self, origin: &Self) -> Result<Duration> {
-        let milliseconds = origin.start.elapsed_ms(&self.start)?;
-        Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) * 1e-3))
+        between(&origin.start, &self.start)
     }
+}
+
+/// The time from one event to another; 0 if they are in the other order.
+fn between(start: &CudaEvent, end: &CudaEvent) -> Result<Duration> {
+    Ok(Duration::from_secs_f64(f64::from(start.elapsed_ms(end)?.max(0.0)) * 1e-3))
 }

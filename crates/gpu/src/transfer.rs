@@ -9,7 +9,7 @@ use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
 
 use crate::memory::{buffer, grow};
-use crate::{Buffer, Gpu, Launcher, Profiler, Result, View};
+use crate::{Buffer, Gpu, Launcher, Result, View};
 
 mod double_buffered;
 mod explicit;
@@ -101,9 +101,8 @@ pub trait Transfer {
 
 /// `x` and `y` of a batch in the device's memory, in buffers that may be larger than needed.
 struct Inputs {
-    /// The kernels' stream, in which the memory is allocated.
-    stream: Arc<CudaStream>,
-    profiler: Profiler,
+    /// The kernels' stream, in which the memory is allocated, and the profiler.
+    on: Launcher,
     x: Buffer,
     y: Buffer,
     /// The number of elements of the batch in each of them.
@@ -112,10 +111,8 @@ struct Inputs {
 
 impl Inputs {
     fn new(on: &Launcher) -> Result<Self> {
-        let (stream, profiler) = (Arc::clone(&on.stream), on.profiler.clone());
-        let one = || buffer(&stream, 1);
-        let (x, y) = (one()?, one()?);
-        Ok(Self { stream, profiler, x, y, len: (0, 0) })
+        let (x, y) = (buffer(&on.stream, 1)?, buffer(&on.stream, 1)?);
+        Ok(Self { on: on.clone(), x, y, len: (0, 0) })
     }
 
     /// Whether a batch fits into the buffers.
@@ -127,8 +124,8 @@ impl Inputs {
     /// Enlarges the buffers for a batch if needed.
     fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
         let (x, y) = elements(batch);
-        grow(&self.stream, &mut self.x, x)?;
-        grow(&self.stream, &mut self.y, y)?;
+        grow(&self.on.stream, &mut self.x, x)?;
+        grow(&self.on.stream, &mut self.y, y)?;
         self.len = (x, y);
         Ok(())
     }
@@ -136,7 +133,7 @@ impl Inputs {
     /// Starts to copy a batch to the device, in a stream.
     fn write(&mut self, stream: &Arc<CudaStream>, x: &[f32], y: &[f32]) -> Result<()> {
         for (from, to) in [(x, &mut self.x), (y, &mut self.y)] {
-            self.profiler.copy("to the device", stream, size_of_val(from), || {
+            self.on.profiler.copy("to the device", stream, size_of_val(from), || {
                 Ok(stream.memcpy_htod(from, to)?)
             })?;
         }

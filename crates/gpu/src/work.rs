@@ -7,25 +7,13 @@ use crate::{GpuError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(usize);
 
-/// A length along one axis: `usize` on the host, `u32` or `usize` in kernels.
-pub trait Length {
-    /// The length as `usize`; `usize::MAX` if it doesn't fit.
-    fn get(self) -> usize;
+/// A length along one axis, `u32` or `usize`, as `usize`; `usize::MAX` if it doesn't fit.
+#[doc(hidden)]
+pub fn length(length: impl TryInto<usize>) -> usize {
+    length.try_into().unwrap_or(usize::MAX)
 }
 
-impl Length for usize {
-    fn get(self) -> usize {
-        self
-    }
-}
-
-impl Length for u32 {
-    fn get(self) -> usize {
-        usize::try_from(self).unwrap_or(usize::MAX)
-    }
-}
-
-/// The product of these lengths, `size([m, k])`. It saturates at `usize::MAX` instead of wrapping: no buffer
+/// The product of these lengths, `size([m, k])`; 1 without any. It saturates at `usize::MAX` instead of wrapping: no buffer
 /// is that large, so [`Work::new`] rejects it.
 #[must_use]
 pub fn size<const N: usize>(lengths: [usize; N]) -> Size {
@@ -33,15 +21,6 @@ pub fn size<const N: usize>(lengths: [usize; N]) -> Size {
 }
 
 impl Size {
-    /// One element, the product of no lengths.
-    pub const ONE: Self = Self(1);
-
-    /// The number of elements with one more axis of this length; see [`size`].
-    #[must_use]
-    pub fn times(self, length: impl Length) -> Self {
-        Self(self.0.saturating_mul(length.get()))
-    }
-
     /// The number.
     #[must_use]
     pub const fn get(self) -> usize {

@@ -3,7 +3,7 @@
 //!
 //!     cargo run -p level2-cuda-naive --example ladder
 
-use gpu::{Choice, Gpu};
+use gpu::{Choice, Gpu, Launcher};
 use host::println;
 use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations;
@@ -34,7 +34,7 @@ fn main() -> Result<()> {
 
 fn count(gpu: &Gpu, products: Products) -> gpu::Result<Counts> {
     let recording = Recording::start(gpu);
-    let on = Operations::with_products(gpu, &recording.profiler(), products)?;
+    let on = Operations::new(gpu, Launcher::new(gpu, &recording.profiler()), products)?;
     let numbers: Vec<f32> = (0..N * N).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
     let a = on.stream().clone_htod(&numbers)?;
     let mut c = on.stream().alloc_zeros(N * N)?;

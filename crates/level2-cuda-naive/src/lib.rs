@@ -17,7 +17,7 @@ mod program;
 mod update;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, State, transfer};
+use gpu::{Gpu, Launcher, State, transfer};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters, Result};
@@ -32,11 +32,10 @@ pub use program::{Kernels, Options, Program};
 /// The network on the GPU.
 pub struct Level2 {
     on: Operations,
-    /// The book's kernels, which also compute the loss if a step runs with the reader's.
-    book: Operations,
-    credit: Option<String>,
     state: State,
     losses: Losses,
+    /// The reader's kernels, with `--own-kernels`.
+    own: Option<OwnKernels>,
     profile: Profile,
 }
 
@@ -52,19 +51,18 @@ impl Level2 {
         transfer: transfer::Strategy,
         profile: Profile,
     ) -> gpu::Result<Self> {
-        let on = Operations::with_products(gpu, &profile.profiler, products)?;
+        let on = Operations::new(gpu, Launcher::new(gpu, &profile.profiler), products)?;
         let input = transfer.start(gpu, &on.launcher)?;
         let state = State::new(on.stream(), network, input, |_| true)?;
-        let losses = Losses::new(on.stream(), network)?;
-        let book = on.clone();
-        Ok(Self { on, book, credit: None, state, losses, profile })
+        let losses = Losses::new(&on, network)?;
+        Ok(Self { on, state, losses, own: None, profile })
     }
 
-    /// This network, whose training steps run with the reader's kernels.
+    /// This network, whose training steps run with the reader's kernels. The book's still compute the loss.
     #[must_use]
-    pub fn with_own_kernels(mut self, own: OwnKernels) -> Self {
-        self.on.launcher.substitutes = Some(own.substitutes);
-        self.credit = Some(own.credit);
+    pub fn with_own_kernels(mut self, own: Option<OwnKernels>) -> Self {
+        self.on.launcher.substitutes = own.as_ref().map(OwnKernels::substitutes);
+        self.own = own;
         self
     }
 }
@@ -91,8 +89,7 @@ impl Level for Level2 {
     }
 
     fn loss(&mut self) -> Result<f32> {
-        let Self { book, state, losses, .. } = self;
-        Ok(losses.mean(book, state.logits())?)
+        Ok(self.losses.mean(self.state.logits())?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
@@ -108,9 +105,7 @@ impl Level for Level2 {
 
     fn report(&mut self, accuracy: Option<&str>) -> Result<Vec<String>> {
         let mut lines = self.profile.report()?;
-        if let (Some(credit), Some(accuracy)) = (&self.credit, accuracy) {
-            lines.push(format!("{credit}: {accuracy}"));
-        }
+        lines.extend(self.own.as_ref().and_then(|own| own.credit(accuracy)));
         Ok(lines)
     }
 }

@@ -1,16 +1,14 @@
 //! The loss of a batch. It is only computed when it is reported: training doesn't need it.
 
-use std::sync::Arc;
-
-use cudarc::driver::CudaStream;
 use gpu::memory::{buffer, grow};
 use gpu::{AsView, Buffer, GpuError, Result, View};
 use tensor::{Loss, Network};
 
 use crate::operations::Operations;
 
-/// The loss of a network, and the buffers in which it is computed.
+/// The loss of a network, with its kernels and the buffers in which it is computed.
 pub struct Losses {
+    on: Operations,
     loss: Loss,
     classes: usize,
     /// The loss of each sample, `[B]`.
@@ -21,16 +19,18 @@ pub struct Losses {
 
 impl Losses {
     /// Buffers for one sample, which grow with the first batch.
-    pub fn new(stream: &Arc<CudaStream>, network: &Network) -> Result<Self> {
-        let (samples, sum) = (buffer(stream, 1)?, buffer(stream, 1)?);
-        Ok(Self { loss: network.loss, classes: network.outputs(), samples, sum })
+    pub fn new(on: &Operations, network: &Network) -> Result<Self> {
+        let (samples, sum) = (buffer(on.stream(), 1)?, buffer(on.stream(), 1)?);
+        let (on, classes) = (on.clone(), network.outputs());
+        Ok(Self { on, loss: network.loss, classes, samples, sum })
     }
 
     /// The loss as presets print it, with the arguments of [`sum`](Self::sum). The host waits for the device, and
     /// divides.
-    pub fn mean(&mut self, on: &Operations, of: (&impl AsView, View<'_>, usize)) -> Result<f32> {
+    pub fn mean(&mut self, of: (&impl AsView, View<'_>, usize)) -> Result<f32> {
         let batch = of.2;
-        let sum = on.launcher.read(&self.sum(on, of)?.as_view(), 1)?;
+        self.sum(of)?;
+        let sum = self.on.launcher.read(&self.sum.as_view(), 1)?;
         Ok(self.mean_of(sum[0], batch))
     }
 
@@ -39,15 +39,11 @@ impl Losses {
     ///
     /// # Errors
     /// [`GpuError::NoBatch`] if the batch is empty; the driver's error.
-    pub fn sum(
-        &mut self,
-        on: &Operations,
-        (z, y, batch): (&impl AsView, View<'_>, usize),
-    ) -> Result<&mut Buffer> {
+    pub fn sum(&mut self, (z, y, batch): (&impl AsView, View<'_>, usize)) -> Result<&mut Buffer> {
         if batch == 0 {
             return Err(GpuError::NoBatch { operation: "loss" });
         }
-        let Self { loss, classes, samples, sum } = self;
+        let Self { on, loss, classes, samples, sum } = self;
         grow(on.stream(), samples, batch)?;
         match loss {
             Loss::CrossEntropy => on.cross_entropy(z, &y, samples, batch, *classes)?,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use gpu::launch::{line, matrix};
-use gpu::{Buffer, Gpu, Launcher, Profiler, Result, Work, kernels, size};
+use gpu::{Buffer, Gpu, Launcher, Result, Work, kernels, size};
 
 use crate::Products;
 
@@ -90,29 +90,14 @@ kernels! {
 }
 
 impl Operations {
-    /// Loads the kernels. `profiler` records their launches.
-    ///
-    /// # Errors
-    /// If a kernel can't be loaded.
-    pub fn new(gpu: &Gpu, profiler: &Profiler) -> Result<Self> {
-        Self::with_products(gpu, profiler, Products::Naive)
-    }
-
     /// Loads the kernels, with those of `products` for the three matrix products.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_products(gpu: &Gpu, profiler: &Profiler, products: Products) -> Result<Self> {
+    /// If a kernel can't be loaded.
+    pub fn new(gpu: &Gpu, launcher: Launcher, products: Products) -> Result<Self> {
         let find = |kernel| gpu.kernel_of(&products.file(kernel), kernel);
         // SAFETY: the kernels are those of `kernels/*.cu`, whose parameters and accesses are declared above.
-        unsafe { Self::load(Launcher::new(gpu, profiler), products, find) }
-    }
-
-    /// These kernels, launched in another stream.
-    #[must_use]
-    pub fn in_stream(mut self, stream: Arc<CudaStream>) -> Self {
-        self.launcher.stream = stream;
-        self
+        unsafe { Self::load(launcher, products, find) }
     }
 
     /// The stream that the kernels are launched in.

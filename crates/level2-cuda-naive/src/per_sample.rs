@@ -15,6 +15,7 @@ use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
+use crate::Products;
 use crate::loss::Losses;
 use crate::operations::Operations;
 
@@ -22,7 +23,9 @@ use crate::operations::Operations;
 pub struct PerSample {
     network: Network,
     on: Operations,
-    kernels: Kernels,
+    launcher: Launcher,
+    train_step: Function<TrainStep>,
+    update_weights: Function<(Write, Read, f32, usize, usize)>,
     input: Box<dyn Transfer>,
     batch: usize,
     /// `n0 … nL`.
@@ -39,15 +42,7 @@ pub struct PerSample {
     profile: Profile,
 }
 
-/// The two kernels.
-struct Kernels {
-    launcher: Launcher,
-    train_step: Function<TrainStep>,
-    update_weights: Function<(Write, Read, f32, usize, usize)>,
-}
-
-/// The parameters of `train_step`: `sizes`, `layers`, `loss`, `batch`, `x`, `y`, `parameters`, `count`,
-/// `z`, `a`, `dz`, `gradients`.
+/// The parameters of `train_step`, in the order of its launch.
 type TrainStep = (Read, usize, u32, usize, Read, Read, Read, usize, Write, Write, Write, Write);
 
 impl PerSample {
@@ -61,13 +56,14 @@ impl PerSample {
         transfer: Strategy,
         profile: Profile,
     ) -> gpu::Result<Self> {
-        let on = Operations::new(gpu, &profile.profiler)?;
-        let (stream, launcher) = (on.stream(), on.launcher.clone());
+        let launcher = Launcher::new(gpu, &profile.profiler);
+        let on = Operations::new(gpu, launcher.clone(), Products::Naive)?;
+        let stream = on.stream();
         // SAFETY: the types match the kernels' parameters, and each launch below declares all accesses of its kernel.
         let (train_step, update_weights) = unsafe {
             (
-                launcher.kernel_of(gpu, "train_step", "train_step")?,
-                launcher.kernel_of(gpu, "update_weights", "update_weights")?,
+                launcher.watched(gpu.kernel("train_step")?, "train_step"),
+                launcher.watched(gpu.kernel("update_weights")?, "update_weights"),
             )
         };
         let sizes: Vec<u64> = network.sizes.iter().map(|size| *size as u64).collect();
@@ -75,7 +71,9 @@ impl PerSample {
         Ok(Self {
             network: network.clone(),
             input: transfer.start(gpu, &launcher)?,
-            kernels: Kernels { launcher, train_step, update_weights },
+            launcher,
+            train_step,
+            update_weights,
             batch: 0,
             sizes: stream.clone_htod(&sizes)?,
             parameters: zeros(stream, network.parameter_count())?,
@@ -83,7 +81,7 @@ impl PerSample {
             z: empty()?,
             a: empty()?,
             dz: empty()?,
-            losses: Losses::new(stream, network)?,
+            losses: Losses::new(&on, network)?,
             on,
             profile,
         })
@@ -104,14 +102,14 @@ impl PerSample {
         }
         let loss = loss_code(self.network.loss);
         let passes: usize = if backward { 3 } else { 1 };
-        let Self { kernels, sizes, parameters, z, a, dz, .. } = self;
+        let Self { sizes, parameters, z, a, dz, .. } = self;
         let (x, y) = (&self.input.x(), &self.input.y());
         // Without a buffer for gradients, the kernel only runs the forward pass.
         let gradients = backward.then_some(&mut self.gradients);
         // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
         let shape = grid(u32::try_from(batch.div_ceil(32)).unwrap_or(u32::MAX), 1, 32);
-        launch!(kernels.train_step, shape, flops[2 * passes * batch * count],
+        launch!(self.train_step, shape, flops[2 * passes * batch * count],
             read sizes[(layers + 1)], layers, loss, batch, read x[batch * inputs], read y[batch * classes],
             read parameters[count], count, write z[batch * units], write a[batch * units],
             write dz[batch * units], write gradients[batch * count])
@@ -179,8 +177,8 @@ impl Level for PerSample {
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
         let (batch, count) = (self.batch, self.network.parameter_count());
-        let Self { kernels, parameters, gradients, .. } = self;
-        Ok(launch!(kernels.update_weights, line(count), flops[(batch + 1) * count],
+        let Self { parameters, gradients, .. } = self;
+        Ok(launch!(self.update_weights, line(count), flops[(batch + 1) * count],
             update parameters[count], read gradients[batch * count], learning_rate, batch, count)?)
     }
 
@@ -191,7 +189,7 @@ impl Level for PerSample {
 
     fn loss(&mut self) -> Result<f32> {
         let z = self.z.slice(self.batch * self.units(self.network.layers() - 1)..);
-        Ok(self.losses.mean(&self.on, (&z, self.input.y(), self.batch))?)
+        Ok(self.losses.mean((&z, self.input.y(), self.batch))?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {

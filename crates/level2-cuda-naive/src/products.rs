@@ -54,16 +54,11 @@ impl Products {
         if let Self::Wmma = self { Dtype::Tf32 } else { Dtype::F32 }
     }
 
-    /// The minimum compute capability, major and minor: the `.target` of the variant's file.
-    #[must_use]
-    pub const fn least_capability(self) -> (i32, i32) {
-        if let Self::Wmma = self { (8, 0) } else { (5, 0) }
-    }
-
-    /// Fails if the device is too old for this variant.
-    pub(crate) fn run_on(self, gpu: &Gpu) -> Result<()> {
+    /// Fails if the device is too old for this variant: for the `.target` of its file.
+    pub(crate) fn check_card(self, gpu: &Gpu) -> Result<()> {
+        let least = if let Self::Wmma = self { (8, 0) } else { (5, 0) };
         let instead = format!("--products {}", Self::Vectorised);
-        gpu.require(self.least_capability(), &format!("--products {self}"), Some(&instead))
+        gpu.require(least, &format!("--products {self}"), Some(&instead))
     }
 
     /// The grid of `c = a · bᵀ`, whose result is `[m, n]`.

@@ -68,23 +68,16 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let gpu = options.compiler.on(options.device.open()?);
+        let gpu = options.device.open()?.compiling_by(options.compiler.compiler);
         let profile = options.profile.open(&gpu)?;
         let Options { transfer, products, .. } = *options;
         Ok(match options.kernels {
             Kernels::PerOperation => {
-                products.run_on(&gpu)?;
-                let own = options.own.load(
-                    &gpu,
-                    options.compiler.compiler,
-                    network.loss,
-                    &profile.profiler,
-                )?;
+                products.check_card(&gpu)?;
+                let compiler = options.compiler.compiler;
+                let own = options.own.load(&gpu, compiler, network.loss, &profile.profiler)?;
                 let level = Level2::new(&gpu, network, products, transfer, profile)?;
-                Box::new(match own {
-                    Some(own) => level.with_own_kernels(own),
-                    None => level,
-                })
+                Box::new(level.with_own_kernels(own))
             }
             Kernels::PerSample if products != Products::Naive => {
                 return Err(Error::Usage(format!(

@@ -146,7 +146,7 @@ impl Level for Level3 {
 
     fn loss(&mut self) -> Result<f32> {
         let State { buffers, losses, .. } = &mut self.state;
-        Ok(losses.mean(&self.on.kernels, buffers.logits())?)
+        Ok(losses.mean(buffers.logits())?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
@@ -202,7 +202,7 @@ impl DeviceLevel for Level3 {
 
     fn loss_sum(&mut self) -> Result<&mut Buffer> {
         let State { buffers, losses, .. } = &mut self.state;
-        Ok(losses.sum(&self.on.kernels, buffers.logits())?)
+        Ok(losses.sum(buffers.logits())?)
     }
 
     fn mean_loss(&self, sum: f32, samples: usize) -> f32 {

@@ -5,7 +5,8 @@
 
 use cublas::{Blas, Cublas, CublasLt, library::Library};
 use cudarc::driver::CudaContext;
-use gpu::{Buffer, Gpu, Layer, Profiler, Result, View};
+use gpu::{Buffer, Gpu, Launcher, Layer, Profiler, Result, View};
+use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations as Kernels;
 
 use crate::plan::LayerPlan;
@@ -35,9 +36,9 @@ impl Operations {
             Gemm::Cublas => Box::new(Cublas::new(gpu, &stream, setup.tf32)?),
             Gemm::Cublaslt => Box::new(CublasLt::new(gpu, &stream, setup.tf32, setup.autotune)?),
         };
-        let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
-        let blas = Blas { library, launcher: kernels.launcher.clone() };
-        Ok(Self { kernels, blas })
+        let launcher = Launcher { stream, ..Launcher::new(gpu, profiler) };
+        let kernels = Kernels::new(gpu, launcher.clone(), Products::Naive)?;
+        Ok(Self { kernels, blas: Blas { library, launcher } })
     }
 
     /// `z = a_prev · wᵀ`. The epilogue `BIAS` also adds `b`; `RELU_AUX_BIAS` writes `a = relu(z)` and the

@@ -119,7 +119,7 @@ impl training::Program for Program {
 impl Options {
     /// The level of a rank.
     fn level(&self, gpu: Gpu, network: &Network, place: Rank) -> Result<Level3> {
-        let gpu = self.compiler.on(gpu);
+        let gpu = gpu.compiling_by(self.compiler.compiler);
         let trace = self.profile.as_deref().map(|path| place.file(path));
         let profile = Profile::new(&gpu, trace.as_deref()).map_err(Error::level)?;
         if self.setup.autotune && self.setup.gemm == Gemm::Cublas {

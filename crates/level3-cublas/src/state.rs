@@ -39,7 +39,7 @@ impl State {
             input = Box::new(Fixed::new(input, launcher)?);
         }
         let buffers = gpu::State::new(stream, network, input, |_| true)?;
-        let (plans, losses) = (HashMap::new(), Losses::new(stream, network)?);
+        let (plans, losses) = (HashMap::new(), Losses::new(&on.kernels, network)?);
         Ok(Self { buffers, plans, whole: None, losses })
     }
 

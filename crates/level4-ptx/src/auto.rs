@@ -9,7 +9,7 @@ use tensor::Network;
 use training::{Error, Result};
 
 use crate::Rung;
-use crate::kernels::Loader;
+use crate::launches::Loader;
 
 /// The parser of `--kernels`: a rung, or `None` for `auto`.
 pub(crate) fn parser() -> impl TypedValueParser<Value = Option<Rung>> {
@@ -19,34 +19,26 @@ pub(crate) fn parser() -> impl TypedValueParser<Value = Option<Rung>> {
     PossibleValuesParser::new(rungs.chain(once(auto))).map(|name| Rung::from_str(&name, false).ok())
 }
 
-/// Fails if the card is too old for the rung, or if a weight matrix is too large for the kernels.
-pub(crate) fn check_network(gpu: &Gpu, network: &Network, rung: Rung) -> Result<()> {
-    let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
-    check_elements(largest.unwrap_or_default(), "a weight matrix")?;
-    check_card(gpu, rung)
-}
-
 /// Fails if the card is too old for the rung.
-fn check_card(gpu: &Gpu, rung: Rung) -> Result<()> {
+pub(crate) fn check_card(gpu: &Gpu, rung: Rung) -> Result<()> {
     let instead = rung.row().rest.map(|rest| format!("--kernels {rest}"));
     gpu.require(rung.row().least_capability, &format!("--kernels {rung}"), instead.as_deref())
 }
 
-/// Fails if a batch has more elements in some layer than the kernels can count.
-pub(crate) fn check_batch(network: &Network, batch: usize) -> Result<()> {
-    let widest = network.sizes.iter().max().copied().unwrap_or_default();
-    check_elements(batch.saturating_mul(widest), "a batch")
-}
-
-/// The kernels count the elements of a buffer in 32 bits, and some of them also its bytes.
-fn check_elements(elements: usize, owner: &str) -> Result<()> {
-    if elements <= 1 << 30 {
-        return Ok(());
+/// Fails if a weight matrix, or a batch in some layer, has more elements than the kernels can count: they count
+/// the elements of a buffer in 32 bits, and some of them also its bytes.
+pub(crate) fn check_sizes(network: &Network, batch: usize) -> Result<()> {
+    let weights = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1]));
+    let rows = network.sizes.iter().map(|units| units.saturating_mul(batch));
+    for (owner, elements) in [("a weight matrix", weights.max()), ("a batch", rows.max())] {
+        if let Some(elements) = elements.filter(|elements| *elements > 1 << 30) {
+            return Err(Error::Usage(format!(
+                "{owner} would have {elements} elements, and the kernels count up to 2^30: make the \
+                 layers or the batch smaller"
+            )));
+        }
     }
-    Err(Error::Usage(format!(
-        "{owner} would have {elements} elements, and the kernels count up to 2^30: make the layers \
-         or the batch smaller"
-    )))
+    Ok(())
 }
 
 /// A description of how the device would run a rung: the launches of a training step.
@@ -55,15 +47,14 @@ fn check_elements(elements: usize, owner: &str) -> Result<()> {
 /// If the device can't run it, with the reason.
 fn describe(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String> {
     check_card(gpu, rung)?;
-    check_batch(network, batch)?;
+    check_sizes(network, batch)?;
     let row = rung.row();
     if let Some((once, each_layer)) = row.launches {
         return Ok(format!("{} launches a step", once + each_layer * network.layers()));
     }
-    let mut launches = (row.load)(&Loader::new(gpu, rung, row.ptx, &Profiler::off())?)?;
-    let launch = if launches.at_once() > 1 { "many steps a launch" } else { "1 launch a step" };
+    let launches = (row.load)(&Loader::new(gpu, rung, row.ptx, &Profiler::off())?)?;
+    let launch = if rung.at_once(true) > 1 { "many steps a launch" } else { "1 launch a step" };
     let plan = launches.plan(network, batch)?;
-    let plan = plan.ok_or_else(|| Error::level(format!("{rung} has no plan")))?;
     let weights = if plan.on_chip { "weights on chip" } else { "weights in global memory" };
     let (blocks, bytes) = (plan.blocks(), plan.shared);
     Ok(format!("{launch}, {blocks} blocks of {bytes} bytes of shared memory, {weights}"))

@@ -1,10 +1,10 @@
 //! Level 4: the network in PTX written by hand, in eight rungs of a ladder.
 //!
 //! `forward`, `backward` and `update` can be read next to those of the other levels. [`Rung`] has a
-//! row for each rung. Four modules launch the kernels of the rungs, and run the phases of a step as fused as
+//! row for each rung. Three modules launch the kernels of the rungs, and run the phases of a step as fused as
 //! the rung allows: `thread_per_sample`, `tiled` (also for the products on tensor cores and from register
-//! tiles), `one_launch` and `whole_epoch`. The kernels are in the folder `ptx`, and `kernels` loads them.
-//! `auto` decides which rungs a device can run, and which one `--kernels auto` takes.
+//! tiles), and `cooperative` (for one launch a step, or for many steps). The kernels are in the folder `ptx`, and
+//! `launches` loads them. `auto` decides which rungs a device can run, and which one `--kernels auto` takes.
 //!
 //! A kernel that processes all layers gets a table of them in the device's memory ([`Record`]). If the
 //! blocks of a launch wait for each other, all of them must fit onto the device at once: [`Plan`] splits the
@@ -14,35 +14,30 @@ mod auto;
 mod backward;
 mod cooperative;
 mod forward;
-mod kernels;
-mod one_launch;
+mod launches;
 mod plan;
 mod program;
 mod rung;
 mod state;
-mod step;
-mod table;
 mod thread_per_sample;
 mod tiled;
 mod update;
-mod whole_epoch;
-
-use std::mem::swap;
 
 use data::{Batch, Dataset};
 use gpu::phases::{BACKWARD, FORWARD, STEP, UPDATE};
+use gpu::transfer::Transfer;
 use gpu::{Gpu, Launcher, Profiler};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, MultiStep, Parameters, Result};
 
-use kernels::Loader;
+use auto::{check_card, check_sizes, choose};
+use launches::{Launches, Loader};
 pub use plan::Plan;
 pub use program::{Options, Program};
 pub use rung::{Rung, RungRow};
+pub use state::Record;
 use state::State;
-use step::Launches;
-pub use table::Record;
 
 /// The network on the GPU.
 pub struct Level4 {
@@ -83,7 +78,8 @@ impl Level4 {
     }
 
     fn open(gpu: &Gpu, network: &Network, rung: Rung, ptx: &str, profile: Profile) -> Result<Self> {
-        auto::check_network(gpu, network, rung)?;
+        check_sizes(network, 0)?;
+        check_card(gpu, rung)?;
         let loader = Loader::new(gpu, rung, ptx, &profile.profiler)?;
         let launches = (rung.row().load)(&loader)?;
         let on = loader.launcher;
@@ -91,20 +87,15 @@ impl Level4 {
         Ok(Self { gpu: gpu.clone(), is_undecided: false, launches, on, state, profile })
     }
 
-    /// Changes to the rung that `--kernels auto` takes for batches of this size. The training set and the
-    /// parameters stay on the device.
+    /// Changes to the rung that `--kernels auto` takes for batches of this size. The buffers stay: the first
+    /// rung of `auto` holds all tensors that the others hold.
     fn choose_rung(&mut self, batch: usize) -> Result<()> {
-        let network = &self.state.buffers.network;
-        let rung = auto::choose(&self.gpu, network, batch)?;
+        let rung = choose(&self.gpu, &self.state.buffers.network, batch)?;
         host::complain(format_args!("note: --kernels auto takes {rung}"));
-        let mut chosen = Self::new(&self.gpu, network, rung, self.profile.clone())?;
-        let (new, old) = (&mut chosen.state.buffers, &mut self.state.buffers);
-        swap(&mut new.input, &mut old.input);
-        for (new, old) in new.layers.iter_mut().zip(&mut old.layers) {
-            swap(&mut new.w, &mut old.w);
-            swap(&mut new.b, &mut old.b);
-        }
-        *self = chosen;
+        let loader = Loader::new(&self.gpu, rung, rung.row().ptx, &self.profile.profiler)?;
+        self.launches = (rung.row().load)(&loader)?;
+        self.state.rung = rung;
+        self.is_undecided = false;
         Ok(())
     }
 }
@@ -118,26 +109,26 @@ impl Level for Level4 {
         if self.is_undecided {
             self.choose_rung(batch.len())?;
         }
-        let Self { launches, state, .. } = self;
-        auto::check_batch(&state.buffers.network, batch.len())?;
-        let plan = launches.plan(&state.buffers.network, batch.len())?;
-        Ok(state.load(batch, plan)?)
+        // No batch counts as loaded until all buffers have room for it.
+        self.state.buffers.batch = 0;
+        self.state.buffers.input.load(batch, None)?;
+        self.state.make_room(&*self.launches, batch.len())
     }
 
     fn forward(&mut self) -> Result<()> {
-        Ok(self.launches.launch(&mut self.state, FORWARD, 0.0)?)
+        self.launches.launch(&mut self.state, FORWARD, 0.0)
     }
 
     fn backward(&mut self) -> Result<()> {
-        Ok(self.launches.launch(&mut self.state, BACKWARD, 0.0)?)
+        self.launches.launch(&mut self.state, BACKWARD, 0.0)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        Ok(self.launches.launch(&mut self.state, UPDATE, learning_rate)?)
+        self.launches.launch(&mut self.state, UPDATE, learning_rate)
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
-        Ok(self.launches.launch(&mut self.state, STEP, learning_rate)?)
+        self.launches.launch(&mut self.state, STEP, learning_rate)
     }
 
     /// The mean of the losses that the kernels stored for each sample.
@@ -169,25 +160,17 @@ impl Level for Level4 {
 
 impl MultiStep for Level4 {
     fn at_once(&self) -> usize {
-        self.launches.at_once()
+        self.state.rung.at_once(self.gpu.is_emulated())
     }
 
     fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
-        if let [first, before @ .., last] = batches
-            && self.at_once() > 1
-            && before.iter().all(|batch| batch.len() == first.len())
-            && last.len() <= first.len()
+        if let [before @ .., last] = batches
+            && self.launches.steps(&mut self.state, batches, learning_rate)?
         {
-            let Self { launches, state, .. } = self;
-            auto::check_batch(&state.buffers.network, first.len())?;
-            let plan = launches.plan(&state.buffers.network, first.len())?;
-            state.make_room(first.len(), plan)?;
-            if launches.steps(state, batches, learning_rate)? {
-                // The contract of `steps`: afterwards, the last batch is the loaded one.
-                self.load(last, None)?;
-                self.state.losses_from = batches[..batches.len() - 1].iter().map(Batch::len).sum();
-                return Ok(());
-            }
+            // The contract of `steps`: afterwards, the last batch is the loaded one.
+            self.load(last, None)?;
+            self.state.losses_from = before.iter().map(Batch::len).sum();
+            return Ok(());
         }
         for (k, batch) in batches.iter().enumerate() {
             self.load(batch, batches.get(k + 1))?;

@@ -2,7 +2,11 @@
 
 use std::iter::successors;
 
+use cudarc::driver::LaunchConfig;
+use gpu::launch::grid;
 use tensor::Network;
+
+use crate::Rung;
 
 /// Samples in a chunk, unless the device can't hold that number of blocks.
 const CHUNK: usize = 32;
@@ -12,8 +16,9 @@ const FOUR: usize = 4;
 const MAX_PARTIAL_SUMS: usize = 1 << 30;
 
 /// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is split into
-/// `chunks` of samples, the units of every layer into `groups`, and each pair has a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// `chunks` of samples, the units of every layer into `groups`, and each pair has a block. The default is the
+/// plan of the other rungs, which has no blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Chunks of samples.
     pub chunks: usize,
@@ -31,19 +36,26 @@ impl Plan {
     /// Threads of a block.
     pub const THREADS: usize = 256;
 
-    /// A plan for `ptx/one_launch.ptx`. `shared` is the shared memory that a block can have, in bytes, and
-    /// `resident` returns how many blocks with a given amount of it can be on the device at once. All blocks have
-    /// to be there at once, because they wait for each other.
+    /// A plan for a rung whose blocks wait for each other, so that all of them have to be on the device at once.
+    /// `shared` is the shared memory that a block can have, in bytes, and `resident` returns how many blocks with
+    /// a given amount of it can be on the device at once.
     ///
-    /// `None` if not even the smallest grid fits.
+    /// `None` if not even the smallest grid fits, or if the weights of the hidden layers have to fit and don't:
+    /// on `whole-epoch`, every block keeps those of its units on chip and computes all samples of a batch.
     #[must_use]
     pub fn new(
+        rung: Rung,
         network: &Network,
         batch: usize,
         shared: usize,
         resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
-        let widest = Self::groups_of_four(network);
+        let fits = |plan: &Self| plan.shared <= shared && plan.blocks() <= resident(plan.shared);
+        if rung == Rung::WholeEpoch {
+            // The row numbers of the batch are on chip, too.
+            let with_rows = |plan: Self| Self { shared: plan.shared + 4 * batch, ..plan };
+            return Self::cuts(network, batch, 1, true).map(with_rows).find(fits);
+        }
         let all = successors(Some(batch.div_ceil(CHUNK)), |n| (*n > 1).then(|| n.div_ceil(2)));
         let is_countable = |chunks: &usize| {
             let mut layers = network.sizes.windows(2);
@@ -51,58 +63,38 @@ impl Plan {
         };
         let chunks: Vec<usize> = all.filter(is_countable).collect();
         // Prefer weights on chip; then many chunks; then small groups.
-        for on_chip in [true, false] {
-            for &chunks in &chunks {
-                for fours in 1..=widest {
-                    let groups = widest.div_ceil(fours);
-                    let plan = Self::cut(network, batch, chunks, groups, on_chip);
-                    if plan.shared <= shared && plan.blocks() <= resident(plan.shared) {
-                        return Some(plan);
-                    }
-                }
-            }
-        }
-        None
+        let mut plans = [true, false].into_iter().flat_map(|on_chip| {
+            chunks.iter().flat_map(move |chunks| Self::cuts(network, batch, *chunks, on_chip))
+        });
+        plans.find(fits)
     }
 
-    /// A plan for `ptx/whole_epoch.ptx`, with parameters as for [`new`](Self::new): every block keeps the weights
-    /// of its units on chip and computes all samples of a batch, whose row numbers it also keeps there.
-    ///
-    /// `None` if the weights of the hidden layers don't fit.
-    #[must_use]
-    pub fn for_epoch(
+    /// The plans with this number of chunks, from groups of four units to a single group.
+    fn cuts(
         network: &Network,
         batch: usize,
-        shared: usize,
-        resident: &mut dyn FnMut(usize) -> usize,
-    ) -> Option<Self> {
-        let widest = Self::groups_of_four(network);
-        let mut plans = (1..=widest).map(|fours| {
-            let mut plan = Self::cut(network, batch, 1, widest.div_ceil(fours), true);
-            plan.shared += 4 * batch;
-            plan
-        });
-        plans.find(|plan| plan.shared <= shared && plan.blocks() <= resident(plan.shared))
+        chunks: usize,
+        on_chip: bool,
+    ) -> impl Iterator<Item = Self> {
+        let (units, last) = (&network.sizes[1..], network.layers() - 1);
+        // The last layer is computed by whole samples, so its units only matter if it is the only layer.
+        let widest = units[..last].iter().max().unwrap_or(&units[last]).div_ceil(FOUR);
+        (1..=widest).map(move |fours| {
+            let groups = widest.div_ceil(fours);
+            let per: Vec<usize> =
+                units.iter().map(|n| n.div_ceil(FOUR).div_ceil(groups) * FOUR).collect();
+            let tile = per.iter().max().copied().unwrap_or_default() * batch.div_ceil(chunks);
+            let hidden = per.iter().zip(&network.sizes).take(last);
+            let weights: usize = hidden.map(|(per, m)| per * m).sum();
+            let shared = 4 * (tile + if on_chip { weights } else { 0 });
+            Self { chunks, groups, per, on_chip, shared }
+        })
     }
 
-    /// The largest number of groups: one for every four units of the widest hidden layer. The last layer is computed by
-    /// whole samples, so its units only matter if it is the only layer.
-    fn groups_of_four(network: &Network) -> usize {
-        let units = &network.sizes[1..];
-        let hidden = &units[..units.len() - 1];
-        hidden.iter().max().or(units.last()).map_or(1, |n| n.div_ceil(FOUR))
-    }
-
-    fn cut(network: &Network, batch: usize, chunks: usize, groups: usize, on_chip: bool) -> Self {
-        let units = &network.sizes[1..];
-        let per: Vec<usize> =
-            units.iter().map(|n| n.div_ceil(FOUR).div_ceil(groups) * FOUR).collect();
-        let widest = per.iter().max().copied().unwrap_or_default();
-        let tile = widest * batch.div_ceil(chunks);
-        let hidden = per.iter().zip(&network.sizes).take(units.len() - 1);
-        let weights: usize = hidden.map(|(per, m)| per * m).sum();
-        let shared = 4 * (tile + if on_chip { weights } else { 0 });
-        Self { chunks, groups, per, on_chip, shared }
+    /// The grid of a launch.
+    pub(crate) const fn grid(&self) -> LaunchConfig {
+        let shared_mem_bytes = self.shared as u32;
+        LaunchConfig { shared_mem_bytes, ..grid(self.blocks() as u32, 1, Self::THREADS as u32) }
     }
 
     /// Blocks of the grid.

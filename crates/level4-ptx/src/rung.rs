@@ -5,12 +5,10 @@ use std::fmt;
 use clap::ValueEnum;
 use tensor::{Dtype, Network, TensorName};
 
-use crate::kernels::Loader;
-use crate::one_launch::OneLaunch;
-use crate::step::Launches;
+use crate::cooperative::Cooperative;
+use crate::launches::{Launches, Loader};
 use crate::thread_per_sample::ThreadPerSample;
 use crate::tiled::{Tiled, Tiles};
-use crate::whole_epoch::WholeEpoch;
 
 /// A rung of the ladder, with a file in `ptx`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -54,7 +52,7 @@ pub struct RungRow {
     /// Whether `--kernels auto` prefers it to the rungs before it, for this network and size of batches.
     pub(crate) suits: fn(&Network, usize) -> bool,
     /// Loads its kernels.
-    pub(crate) load: fn(&Loader<'_>) -> gpu::Result<Box<dyn Launches>>,
+    pub(crate) load: fn(&Loader<'_>) -> training::Result<Box<dyn Launches>>,
 }
 
 macro_rules! row {
@@ -86,9 +84,9 @@ const REST: Option<Rung> = Some(Rung::Tiled);
 static ROWS: [RungRow; Rung::ALL.len()] = [
     row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, |_, _| false, ThreadPerSample::boxed),
     row!("tiled", "tiled", F32, (5, 2), None, SIX, |_, _| true, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 32 })),
-    row!("one-launch", "one_launch", F32, (5, 2), None, None, |_, _| true, OneLaunch::boxed),
+    row!("one-launch", "one_launch", F32, (5, 2), None, None, |_, _| true, |from| Cooperative::boxed(from, Rung::OneLaunch)),
     row!("register-tiles", "register_tiles", F32, (8, 0), REST, SIX, fills_tiles, |from| Tiled::boxed(from, Tiles { threads: 64, side: 64, inputs: 64 })),
-    row!("whole-epoch", "whole_epoch", F32, (5, 2), None, None, is_small, WholeEpoch::boxed),
+    row!("whole-epoch", "whole_epoch", F32, (5, 2), None, None, is_small, |from| Cooperative::boxed(from, Rung::WholeEpoch)),
     row!("tensor-cores", "tensor_cores", Tf32, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
     row!("bf16", "bf16", Bf16, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
     row!("three-tf32", "three_tf32", F32, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
@@ -123,6 +121,16 @@ impl Rung {
     #[must_use]
     pub fn row(self) -> &'static RungRow {
         &ROWS[self as usize]
+    }
+
+    /// The most batches that one launch takes. Ctrl-C only takes effect between launches: on hardware within
+    /// milliseconds.
+    pub(crate) const fn at_once(self, emulated: bool) -> usize {
+        match (self, emulated) {
+            (Self::WholeEpoch, true) => 64,
+            (Self::WholeEpoch, false) => 1024,
+            _ => 1,
+        }
     }
 
     /// Whether a network of `layers` layers has this tensor in memory.

@@ -1,16 +1,16 @@
 //! The buffers of a training step, and the table in which kernels that process all layers find them.
 
-use std::mem::take;
-
 use cudarc::driver::{CudaSlice, DevicePtr};
-use data::Batch;
 use gpu::memory::{buffer, grow};
-use gpu::transfer::{Resident, Transfer};
-use gpu::{Buffer, Launcher, Result, loss_code};
+use gpu::transfer::Resident;
+use gpu::{Buffer, Launcher, Layer, loss_code};
 use tensor::Network;
+use training::Result;
 
+use crate::auto::check_sizes;
+use crate::launches::Launches;
 use crate::plan::partial_sums;
-use crate::{Plan, Record, Rung};
+use crate::{Plan, Rung};
 
 /// Everything a training step touches.
 pub(crate) struct State {
@@ -25,6 +25,10 @@ pub(crate) struct State {
     pub(crate) losses_from: usize,
     /// A record for each layer, for kernels that process all layers.
     pub(crate) table: CudaSlice<u64>,
+    /// The plan of the launches.
+    pub(crate) plan: Plan,
+    /// The batch size that `plan` and `table` are for; 0 if they are for none.
+    planned: usize,
 }
 
 /// Arguments and sizes of a launch over all layers.
@@ -44,81 +48,66 @@ pub(crate) struct AllLayers {
 
 impl State {
     /// All buffers of a network. The parameters are 0.
-    pub(crate) fn new(on: &Launcher, network: &Network, rung: Rung) -> Result<Self> {
+    pub(crate) fn new(on: &Launcher, network: &Network, rung: Rung) -> gpu::Result<Self> {
         let (stream, last) = (&on.stream, network.layers());
         let input = Box::new(Resident::copying(on)?);
         Ok(Self {
             buffers: gpu::State::new(stream, network, input, |name| rung.holds(name, last))?,
             rung,
-            partials: (1..=last).map(|_| buffer(stream, 1)).collect::<Result<_>>()?,
+            partials: (1..=last).map(|_| buffer(stream, 1)).collect::<gpu::Result<_>>()?,
             losses: buffer(stream, 1)?,
             losses_from: 0,
             table: stream.alloc_zeros(last * Record::WORDS)?,
+            plan: Plan::default(),
+            planned: 0,
         })
     }
 
-    /// Loads a batch and enlarges the buffers if needed. A rung whose blocks wait for each other passes its
-    /// plan for batches of this size, which the kernel finds in the table.
+    /// Makes `batch` the number of samples. If it has changed, plans the launches, enlarges the buffers if needed,
+    /// and writes the table. The samples themselves may be elsewhere than the loaded batch.
     ///
     /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
-    pub(crate) fn load(&mut self, batch: &Batch<'_>, plan: Option<&Plan>) -> Result<()> {
-        let before = take(&mut self.buffers.batch);
-        self.buffers.input.load(batch, None)?;
-        self.buffers.batch = before;
-        self.make_room(batch.len(), plan)
-    }
-
-    /// Makes `batch` the number of samples, enlarges the buffers if needed, and writes the table again if
-    /// this number has changed. The samples themselves may be elsewhere than the loaded batch.
-    pub(crate) fn make_room(&mut self, batch: usize, plan: Option<&Plan>) -> Result<()> {
-        // If anything below fails, no batch is loaded.
-        let before = take(&mut self.buffers.batch);
+    pub(crate) fn make_room(&mut self, launches: &dyn Launches, batch: usize) -> Result<()> {
+        // If anything below fails, no batch is loaded, and some buffers may have moved.
+        self.buffers.batch = 0;
         self.losses_from = 0;
-        self.make_room_for_losses(batch)?;
-        let (rung, last) = (self.rung, self.buffers.layers.len());
-        self.buffers.make_room(batch, |name| rung.holds(name, last))?;
-        if before != batch {
-            self.write_table(plan)?;
+        if self.planned != batch {
+            self.planned = 0;
+            let network = &self.buffers.network;
+            check_sizes(network, batch)?;
+            self.plan = launches.plan(network, batch)?;
+            grow(&self.buffers.stream, &mut self.losses, batch)?;
+            let (rung, last) = (self.rung, self.buffers.layers.len());
+            self.buffers.make_room(batch, |name| rung.holds(name, last))?;
+            self.write_table()?;
+            self.planned = batch;
         }
         self.buffers.batch = batch;
         Ok(())
     }
 
-    /// Enlarges the buffer of losses to this number of samples if it is smaller.
-    pub(crate) fn make_room_for_losses(&mut self, samples: usize) -> Result<()> {
-        grow(&self.buffers.stream, &mut self.losses, samples)
-    }
-
     /// Writes the table of all addresses to the device.
-    fn write_table(&mut self, plan: Option<&Plan>) -> Result<()> {
+    fn write_table(&mut self) -> gpu::Result<()> {
         let gpu::State { stream, layers, .. } = &self.buffers;
         let address = |buffer: &Buffer| buffer.device_ptr(stream).0;
         let mut words = Vec::new();
         for (l, (layer, partial)) in layers.iter().zip(&mut self.partials).enumerate() {
-            if let (Some(plan), Rung::OneLaunch) = (plan, self.rung) {
-                grow(stream, partial, partial_sums(plan.chunks, layer.inputs, layer.outputs))?;
+            let Layer { inputs, outputs, w, b, z, a, da, dz, dw, db } = layer;
+            if self.rung == Rung::OneLaunch {
+                grow(stream, partial, partial_sums(self.plan.chunks, *inputs, *outputs))?;
             }
-            let record = Record {
-                m: layer.inputs as u32,
-                n: layer.outputs as u32,
-                per: plan.map_or(0, |plan| plan.per[l] as u32),
-                w: address(&layer.w),
-                b: address(&layer.b),
-                z: address(&layer.z),
-                a: address(&layer.a),
-                da: address(&layer.da),
-                dz: address(&layer.dz),
-                dw: address(&layer.dw),
-                db: address(&layer.db),
-                partial: address(partial),
-            };
+            let (m, n) = (*inputs as u32, *outputs as u32);
+            let per = self.plan.per.get(l).map_or(0, |per| *per as u32);
+            let [w, b, z, a, da, dz, dw, db, partial] =
+                [w, b, z, a, da, dz, dw, db, partial].map(address);
+            let record = Record { m, n, per, w, b, z, a, da, dz, dw, db, partial };
             words.extend(record.words());
         }
         Ok(stream.memcpy_htod(&words, &mut self.table)?)
     }
 
     /// The arguments and sizes of a launch over all layers. Fails if no batch is loaded.
-    pub(crate) fn all_layers(&self, operation: &'static str) -> Result<AllLayers> {
+    pub(crate) fn all_layers(&self, operation: &'static str) -> gpu::Result<AllLayers> {
         self.buffers.is_loaded(operation)?;
         let gpu::State { layers, loss, batch, .. } = &self.buffers;
         let weights = layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
@@ -133,5 +122,48 @@ impl State {
             units,
             numbers: weights + batch * units,
         })
+    }
+}
+
+/// A layer as the kernels see it: its sizes, and the addresses of its tensors on the device. In
+/// device memory a record has 88 bytes, in the layout that the comment at the top of
+/// `ptx/thread_per_sample.ptx` describes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Inputs of the layer.
+    pub m: u32,
+    /// Outputs (units) of the layer.
+    pub n: u32,
+    /// Units that a group of blocks computes; see [`Plan`](crate::Plan).
+    pub per: u32,
+    /// `[n, m]`.
+    pub w: u64,
+    /// `[n]`.
+    pub b: u64,
+    /// `[B, n]`.
+    pub z: u64,
+    /// `[B, n]`.
+    pub a: u64,
+    /// `[B, n]`.
+    pub da: u64,
+    /// `[B, n]`.
+    pub dz: u64,
+    /// `[n, m]`.
+    pub dw: u64,
+    /// `[n]`.
+    pub db: u64,
+    /// `[chunks, n, m]`, followed by `[chunks, n]`.
+    pub partial: u64,
+}
+
+impl Record {
+    /// Words of 64 bits in a record.
+    pub const WORDS: usize = 11;
+
+    /// The record as it is stored in device memory (little endian, as on every NVIDIA GPU).
+    #[must_use]
+    pub const fn words(&self) -> [u64; Self::WORDS] {
+        let &Self { m, n, per, w, b, z, a, da, dz, dw, db, partial } = self;
+        [m as u64 | (n as u64) << 32, per as u64, w, b, z, a, da, dz, dw, db, partial]
     }
 }

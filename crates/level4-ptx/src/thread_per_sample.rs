@@ -3,19 +3,18 @@
 use cudarc::driver::LaunchConfig;
 use gpu::launch::grid;
 use gpu::phases::{BACKWARD, FORWARD, Phases, UPDATE};
-use gpu::transfer::Transfer;
-use gpu::{Read, Result, Write, launch};
+use gpu::transfer::{Resident, Transfer};
+use gpu::{Read, Write, launch};
+use training::Result;
 
 use crate::Record;
-use crate::kernels::{Kernel, Loader, Update};
+use crate::launches::{Kernel, Launches, Loader, Update};
 use crate::state::{AllLayers, State};
-use crate::step::Launches;
 use crate::update::update;
 
-/// The parameters of `forward` and `forward_backward`: the table, the number of layers, the loss, `x`, `y`,
-/// `p`, the losses and the number of samples.
+/// The parameters of `forward` and `forward_backward`, in the order of their launch.
 type Forward = (Read, u32, u32, Read, Read, Write, Write, u32);
-/// The parameters of `backward`: the table, the number of layers, `x`, `y`, `p` and the number of samples.
+/// The parameters of `backward`, in the order of its launch.
 type Backward = (Read, u32, Read, Read, Read, u32);
 
 /// The kernels of the first rung.
@@ -38,7 +37,7 @@ impl ThreadPerSample {
 
     /// `z1 a1 … zL p`, and the loss of each sample; with `forward_backward` also the backward pass.
     /// `products` is the number of products for each layer.
-    fn forward(on: &Kernel<Forward>, products: usize, state: &mut State) -> Result<()> {
+    fn forward(on: &Kernel<Forward>, products: usize, state: &mut State) -> gpu::Result<()> {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
             state.all_layers(on.function.name())?;
         let State { buffers: gpu::State { input, p, .. }, table, losses, .. } = state;
@@ -49,10 +48,10 @@ impl ThreadPerSample {
     }
 
     /// `dzL dwL dbL … dz1 dw1 db1`.
-    fn backward(on: &Kernel<Backward>, state: &mut State) -> Result<()> {
+    fn backward(on: &Kernel<Backward>, state: &mut State) -> gpu::Result<()> {
         let AllLayers { layers, batch, n0, classes, weights, numbers, .. } =
             state.all_layers("backward")?;
-        zero_gradients(state, on)?;
+        zero_gradients(&mut state.buffers)?;
         let State { buffers: gpu::State { input, p, .. }, table, .. } = state;
         let (x, y) = (&input.x(), &input.y());
         launch!(on.function, samples(batch), flops[4 * weights * batch] bytes[4 * numbers],
@@ -64,24 +63,25 @@ impl ThreadPerSample {
 impl Launches for ThreadPerSample {
     fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()> {
         match phases {
-            FORWARD => Self::forward(&self.forward, 1, state),
-            BACKWARD => Self::backward(&self.backward, state),
-            UPDATE => update(&self.update, &mut state.buffers, learning_rate),
+            FORWARD => Self::forward(&self.forward, 1, state)?,
+            BACKWARD => Self::backward(&self.backward, state)?,
+            UPDATE => update(&self.update, &mut state.buffers, learning_rate)?,
             _ => {
                 state.buffers.is_loaded("forward_backward")?;
-                zero_gradients(state, &self.forward_backward)?;
+                zero_gradients(&mut state.buffers)?;
                 Self::forward(&self.forward_backward, 3, state)?;
-                update(&self.update, &mut state.buffers, learning_rate)
+                update(&self.update, &mut state.buffers, learning_rate)?;
             }
         }
+        Ok(())
     }
 }
 
-/// Sets the gradients to 0, because the threads of `on` add to them.
-fn zero_gradients<P>(state: &mut State, on: &Kernel<P>) -> Result<()> {
-    for layer in &mut state.buffers.layers {
-        on.launcher.stream.memset_zeros(&mut layer.dw)?;
-        on.launcher.stream.memset_zeros(&mut layer.db)?;
+/// Sets the gradients to 0, because the threads add to them.
+fn zero_gradients(buffers: &mut gpu::State<Resident>) -> gpu::Result<()> {
+    for layer in &mut buffers.layers {
+        buffers.stream.memset_zeros(&mut layer.dw)?;
+        buffers.stream.memset_zeros(&mut layer.db)?;
     }
     Ok(())
 }

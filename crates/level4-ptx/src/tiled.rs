@@ -3,15 +3,15 @@
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use cudarc::driver::LaunchConfig;
+use gpu::kernels;
 use gpu::launch::grid;
 use gpu::phases::{BACKWARD, FORWARD, Phases, UPDATE};
-use gpu::{Result, kernels};
+use training::Result;
 
 use crate::backward::backward;
 use crate::forward::forward;
-use crate::kernels::{Loader, Update};
+use crate::launches::{Launches, Loader, Update};
 use crate::state::State;
-use crate::step::Launches;
 use crate::update::update;
 
 /// The tile that a block computes.

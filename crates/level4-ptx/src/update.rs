@@ -3,7 +3,7 @@
 use gpu::transfer::Resident;
 use gpu::{Result, State};
 
-use crate::kernels::Update;
+use crate::launches::Update;
 
 /// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer. This has to come last,
 /// because all gradients need the old weights.

@@ -33,10 +33,24 @@ pub struct OwnArgs {
 
 /// The reader's kernels for a network.
 pub struct OwnKernels {
+    substitutes: Rc<Substitutes>,
+    /// The number of the network's kernels, the book's included.
+    count: usize,
+}
+
+impl OwnKernels {
     /// The kernels of the operations that have one.
-    pub substitutes: Rc<Substitutes>,
-    /// Their share of the network's kernels, such as "9 of 10 kernels are yours".
-    pub credit: String,
+    #[must_use]
+    pub fn substitutes(&self) -> Rc<Substitutes> {
+        Rc::clone(&self.substitutes)
+    }
+
+    /// The reader's share of the kernels, with the accuracy after training if there is one.
+    #[must_use]
+    pub fn credit(&self, accuracy: Option<&str>) -> Option<String> {
+        let (own, count) = (self.substitutes.len(), self.count);
+        accuracy.map(|accuracy| format!("{own} of {count} kernels are yours: {accuracy}"))
+    }
 }
 
 /// The reader's solution of a puzzle.
@@ -92,8 +106,7 @@ impl OwnArgs {
             }
         }
         host::print(&list).map_err(Error::Output)?;
-        let credit = format!("{} of {count} kernels are yours", substitutes.len());
-        Ok(Some(OwnKernels { substitutes: Rc::new(substitutes), credit }))
+        Ok(Some(OwnKernels { substitutes: Rc::new(substitutes), count }))
     }
 
     /// The reader's solution of a puzzle: in CUDA C, or else in PTX.

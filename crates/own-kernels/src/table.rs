@@ -1,6 +1,7 @@
 //! How the arguments of level 2's operations become those of the puzzles.
 
 use cudarc::driver::LaunchConfig;
+use gpu::launch::grid;
 use tensor::Loss;
 
 /// A puzzle, and the operation of level 2 that its kernel computes.
@@ -24,129 +25,80 @@ pub(crate) enum Argument {
     Ones([usize; 2]),
 }
 
-/// The grid that the puzzle is launched with. Rows, columns and elements are positions, as in [`Argument`].
+/// The grid that the puzzle is launched with: positions of lengths, as in [`Argument`], and the size of a block.
 pub(crate) enum Threads {
-    /// A thread for each element, in blocks of this size.
-    Line(usize, u32),
+    /// A thread for each element.
+    Line([usize; 1], [u32; 1]),
     /// A thread for each element of a matrix of these rows and columns: x along a row, y along a column.
     Matrix([usize; 2], [u32; 2]),
     /// A block of 32 threads for each row.
-    WarpPerRow(usize),
+    WarpPerRow([usize; 1], [u32; 0]),
 }
 
 impl Threads {
     /// The grid and the blocks, for these arguments of the operation.
     pub(crate) fn shape(&self, arguments: &[u64]) -> LaunchConfig {
+        // The driver refuses a grid of more blocks.
         let blocks = |length: usize, size: u32| {
-            let blocks = arguments[length].div_ceil(u64::from(size));
-            // The driver refuses such a grid.
-            u32::try_from(blocks).unwrap_or(u32::MAX)
+            u32::try_from(arguments[length].div_ceil(size.into())).unwrap_or(u32::MAX)
         };
-        let (grid_dim, block_dim) = match *self {
-            Self::Line(elements, block) => ((blocks(elements, block), 1, 1), (block, 1, 1)),
-            Self::Matrix([rows, columns], [x, y]) => {
-                ((blocks(columns, x), blocks(rows, y), 1), (x, y, 1))
-            }
-            Self::WarpPerRow(rows) => ((blocks(rows, 1), 1, 1), (32, 1, 1)),
-        };
-        LaunchConfig { grid_dim, block_dim, shared_mem_bytes: 0 }
+        match *self {
+            Self::Line([elements], [size]) => grid(blocks(elements, size), 1, size),
+            Self::WarpPerRow([rows], []) => grid(blocks(rows, 1), 1, 32),
+            Self::Matrix([rows, columns], [x, y]) => LaunchConfig {
+                grid_dim: (blocks(columns, x), blocks(rows, y), 1),
+                block_dim: (x, y, 1),
+                shared_mem_bytes: 0,
+            },
+        }
     }
 }
 
-use Argument::{CopyOf, Given, Ones};
-use Threads::{Line, Matrix, WarpPerRow};
+/// A row, with the parameters of the operation's kernel and of the puzzle's by their names: `x[m, n]` is a copy of
+/// the matrix `x`, and `ones[m, n]` a matrix of ones.
+macro_rules! row {
+    ($puzzle:literal $(for $loss:ident)?: $operation:ident($($parameter:ident),+) =>
+     ($($argument:ident $([$($axis:ident),+])?),+), $threads:ident($($length:ident),+; $($size:literal),*)) => {{
+        #[allow(non_camel_case_types, dead_code, reason = "the parameters' names and positions")]
+        enum At {
+            $($parameter),+
+        }
+        Row {
+            puzzle: $puzzle,
+            operation: stringify!($operation),
+            loss: row!(@loss $($loss)?),
+            arguments: &[$(row!(@argument At $argument $([$($axis),+])?)),+],
+            threads: Threads::$threads([$(At::$length as usize),+], [$($size),*]),
+        }
+    }};
+    (@loss) => { None };
+    (@loss $loss:ident) => { Some(Loss::$loss) };
+    (@argument $At:ident ones[$rows:ident, $columns:ident]) => {
+        Argument::Ones([$At::$rows as usize, $At::$columns as usize])
+    };
+    (@argument $At:ident $buffer:ident[$rows:ident, $columns:ident]) => {
+        Argument::CopyOf($At::$buffer as usize, [$At::$rows as usize, $At::$columns as usize])
+    };
+    (@argument $At:ident $argument:ident) => { Argument::Given($At::$argument as usize) };
+}
 
 /// The ten kernels of a training step, in its order, for each loss. With the squared error there are nine, because
 /// `p = z` needs no kernel.
 pub(crate) const ROWS: [Row; 11] = [
-    // matmul_a_bt(a, b, c, m, n, k) → product(m, n, k, a, b, c)
-    Row {
-        puzzle: "product",
-        operation: "matmul_a_bt",
-        loss: None,
-        arguments: &[Given(3), Given(4), Given(5), Given(0), Given(1), Given(2)],
-        threads: Matrix([3, 4], [8, 8]),
-    },
-    // add_bias(z, b, batch, n) → add_bias(batch, n, x, b, z). The puzzle's kernel may write z before it reads x, so x
-    // is a copy.
-    Row {
-        puzzle: "broadcast",
-        operation: "add_bias",
-        loss: None,
-        arguments: &[Given(2), Given(3), CopyOf(0, [2, 3]), Given(1), Given(0)],
-        threads: Matrix([2, 3], [16, 4]),
-    },
-    // relu(z, a, elements) → relu(n, z, a)
-    Row {
-        puzzle: "relu",
-        operation: "relu",
-        loss: None,
-        arguments: &[Given(2), Given(0), Given(1)],
-        threads: Line(2, 64),
-    },
-    // softmax(z, p, batch, classes) → softmax(classes, z, p)
-    Row {
-        puzzle: "softmax",
-        operation: "softmax",
-        loss: Some(Loss::CrossEntropy),
-        arguments: &[Given(3), Given(0), Given(1)],
-        threads: WarpPerRow(2),
-    },
-    // sigmoid(z, p, elements) → sigmoid(n, z, p)
-    Row {
-        puzzle: "sigmoid",
-        operation: "sigmoid",
-        loss: Some(Loss::Bce),
-        arguments: &[Given(2), Given(0), Given(1)],
-        threads: Line(2, 64),
-    },
-    // output_gradient(p, y, dz, batch, classes) → output_gradient(batch, classes, p, y, dz)
-    Row {
-        puzzle: "output-gradient",
-        operation: "output_gradient",
-        loss: None,
-        arguments: &[Given(3), Given(4), Given(0), Given(1), Given(2)],
-        threads: Matrix([3, 4], [8, 4]),
-    },
-    // matmul_at_b(a, b, c, m, n, k) → weight_gradient(batch, m, n, dz, a, dw), whose m are the columns
-    Row {
-        puzzle: "weight-gradient",
-        operation: "matmul_at_b",
-        loss: None,
-        arguments: &[Given(5), Given(4), Given(3), Given(0), Given(1), Given(2)],
-        threads: Matrix([3, 4], [8, 4]),
-    },
-    // sum_batch(dz, db, batch, n) → bias_gradient(batch, n, dz, db)
-    Row {
-        puzzle: "bias-gradient",
-        operation: "sum_batch",
-        loss: None,
-        arguments: &[Given(2), Given(3), Given(0), Given(1)],
-        threads: Line(3, 32),
-    },
-    // matmul_a_b(a, b, c, m, n, k) → layer_backward(batch, m, n, dz, w, z, dz_before). Its ReLU lets everything pass
-    // where z is positive, and with z = 1 it computes `da`.
-    Row {
-        puzzle: "layer-backward",
-        operation: "matmul_a_b",
-        loss: None,
-        arguments: &[Given(3), Given(4), Given(5), Given(0), Given(1), Ones([3, 4]), Given(2)],
-        threads: Matrix([3, 4], [8, 4]),
-    },
-    // relu_backward(da, z, dz, elements) → relu_backward(n, da, z, dz)
-    Row {
-        puzzle: "relu-backward",
-        operation: "relu_backward",
-        loss: None,
-        arguments: &[Given(3), Given(0), Given(1), Given(2)],
-        threads: Line(3, 64),
-    },
-    // update(w, dw, learning_rate, elements) → update(n, rate, dw, w)
-    Row {
-        puzzle: "update",
-        operation: "update",
-        loss: None,
-        arguments: &[Given(3), Given(2), Given(1), Given(0)],
-        threads: Line(3, 64),
-    },
+    row!("product": matmul_a_bt(a, b, c, m, n, k) => (m, n, k, a, b, c), Matrix(m, n; 8, 8)),
+    // The puzzle's kernel may write z before it reads x, so x is a copy of z.
+    row!("broadcast": add_bias(z, b, batch, n) => (batch, n, z[batch, n], b, z), Matrix(batch, n; 16, 4)),
+    row!("relu": relu(z, a, elements) => (elements, z, a), Line(elements; 64)),
+    row!("softmax" for CrossEntropy: softmax(z, p, batch, classes) => (classes, z, p), WarpPerRow(batch;)),
+    row!("sigmoid" for Bce: sigmoid(z, p, elements) => (elements, z, p), Line(elements; 64)),
+    row!("output-gradient": output_gradient(p, y, dz, batch, classes) => (batch, classes, p, y, dz),
+        Matrix(batch, classes; 8, 4)),
+    // `dw = dzᵀ · a`: the puzzle has the columns of dw before its rows.
+    row!("weight-gradient": matmul_at_b(dz, a, dw, n, m, batch) => (batch, m, n, dz, a, dw), Matrix(n, m; 8, 4)),
+    row!("bias-gradient": sum_batch(dz, db, batch, n) => (batch, n, dz, db), Line(n; 32)),
+    // The puzzle's ReLU passes the gradient where its z is positive. With a z of ones it computes `da`.
+    row!("layer-backward": matmul_a_b(dz, w, da, batch, m, n) => (batch, m, n, dz, w, ones[batch, m], da),
+        Matrix(batch, m; 8, 4)),
+    row!("relu-backward": relu_backward(da, z, dz, elements) => (elements, da, z, dz), Line(elements; 64)),
+    row!("update": update(w, dw, learning_rate, elements) => (elements, learning_rate, dw, w), Line(elements; 64)),
 ];

@@ -31,9 +31,9 @@ impl Transfer for Fixed {
         let Self { transfer, inputs } = self;
         transfer.load(batch, next)?;
         inputs.fit(batch)?;
-        let Inputs { stream, x, y, .. } = inputs;
+        let Inputs { on, x, y, .. } = inputs;
         for (from, to) in transfer.views().into_iter().zip([x, y]) {
-            stream.memcpy_dtod(&from, &mut to.slice_mut(..from.len()))?;
+            on.stream.memcpy_dtod(&from, &mut to.slice_mut(..from.len()))?;
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ use data::{Batch, Dataset, Epoch};
 use super::explicit::Explicit;
 use super::{Inputs, Transfer};
 use crate::launch::matrix;
-use crate::{Buffer, Function, Gpu, Launcher, Read, Result, View, Write, launch};
+use crate::{Gpu, Launcher, Result, View, kernels};
 
 /// Keeps the training set on the device.
 pub struct Resident {
@@ -38,7 +38,7 @@ pub struct SamplesOnDevice<'a> {
     /// Rows of `x` and of `y`.
     pub rows: usize,
     /// The row of each sample; `None` if the rows are the samples in order.
-    pub order: Option<Vec<u32>>,
+    pub order: Option<CudaSlice<u32>>,
 }
 
 enum Place {
@@ -50,7 +50,10 @@ enum Place {
 
 impl Resident {
     pub(super) fn new(gpu: &Gpu, on: &Launcher) -> Result<Self> {
-        Ok(Self { gather_rows: Some(GatherRows::new(gpu, on)?), ..Self::copying(on)? })
+        // SAFETY: these are its parameters, and it stays within these elements: a batch only lists rows of its
+        // set, which is the table.
+        let gather_rows = unsafe { GatherRows::load(on.clone(), |name| gpu.kernel(name)) }?;
+        Ok(Self { gather_rows: Some(gather_rows), ..Self::copying(on)? })
     }
 
     /// The strategy without the kernel: shuffled batches are copied, like batches of another set.
@@ -64,22 +67,21 @@ impl Resident {
     }
 
     /// Finds the samples of several batches on the device; `None` if a batch is not from the training set.
-    #[must_use]
-    pub fn find(&self, batches: &[Batch<'_>]) -> Option<SamplesOnDevice<'_>> {
-        let set = self.set.as_ref()?;
-        if !batches.iter().all(|batch| set.is_of(batch)) {
-            return None;
-        }
-        let rows: Vec<usize> = batches.iter().flat_map(Batch::indices).collect();
-        let start = *rows.first()?;
-        let in_order = start..start + rows.len();
-        if rows.iter().copied().eq(in_order.clone()) {
-            let [x, y] = set.views(&in_order);
-            return Some(SamplesOnDevice { x, y, rows: rows.len(), order: None });
-        }
-        let (all, order) = (0..set.host.len(), rows.into_iter().map(|row| row as u32).collect());
-        let [x, y] = set.views(&all);
-        Some(SamplesOnDevice { x, y, rows: all.end, order: Some(order) })
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub fn find(&self, batches: &[Batch<'_>]) -> Result<Option<SamplesOnDevice<'_>>> {
+        let set = self.set.as_ref().filter(|set| batches.iter().all(|batch| set.is_of(batch)));
+        let order: Vec<u32> =
+            batches.iter().flat_map(Batch::indices).map(|row| row as u32).collect();
+        let (Some(set), Some(&start)) = (set, order.first()) else { return Ok(None) };
+        let in_order = start..start + order.len() as u32;
+        let (rows, order) = match order.iter().copied().eq(in_order.clone()) {
+            true => (in_order.start as usize..in_order.end as usize, None),
+            false => (0..set.host.len(), Some(self.launcher.stream.clone_htod(&order)?)),
+        };
+        let [x, y] = set.views(&rows);
+        Ok(Some(SamplesOnDevice { x, y, rows: rows.len(), order }))
     }
 }
 
@@ -96,14 +98,14 @@ impl Transfer for Resident {
         let set = self.set.as_ref().filter(|set| set.is_of(batch));
         self.place = match (set, batch.contiguous(), &self.gather_rows) {
             (Some(_), Some(rows), _) => Place::Rows(rows),
-            (Some(set), None, Some(gather)) => {
+            (Some(set), None, Some(on)) => {
                 self.gathered.fit(batch)?;
                 let rows: Vec<u64> = batch.indices().map(|row| row as u64).collect();
                 let rows: CudaSlice<u64> = self.launcher.stream.clone_htod(&rows)?;
                 let (features, classes) = (set.host.features(), set.host.classes());
                 let (x, y) = (&mut self.gathered.x, &mut self.gathered.y);
-                gather.launch(&set.device.x, &rows, x, batch.len(), features)?;
-                gather.launch(&set.device.y, &rows, y, batch.len(), classes)?;
+                on.gather(&set.device.x, &rows, x, batch.len(), features)?;
+                on.gather(&set.device.y, &rows, y, batch.len(), classes)?;
                 Place::Gathered
             }
             _ => {
@@ -159,31 +161,12 @@ impl OnDevice {
     }
 }
 
-/// The kernel `gather_rows`.
-struct GatherRows {
-    launcher: Launcher,
-    gather_rows: Function<(Read, Read, Write, usize, usize)>,
-}
-
-impl GatherRows {
-    fn new(gpu: &Gpu, launcher: &Launcher) -> Result<Self> {
-        // SAFETY: these are its parameters, and `launch` declares all its accesses: a batch only lists rows
-        // of its set, which is the table.
-        let gather_rows = unsafe { launcher.kernel_of(gpu, "gather_rows", "gather_rows") }?;
-        Ok(Self { launcher: launcher.clone(), gather_rows })
-    }
+kernels! {
+    /// The kernel that gathers shuffled batches.
+    struct GatherRows(on) {}
 
     /// `gathered[i, j] = table[rows[i], j]`, where `table` is `[N, n]`, `rows` is `[m]`, each below
     /// `N`, and `gathered` is `[m, n]`.
-    fn launch(
-        &self,
-        table: &Buffer,
-        rows: &CudaSlice<u64>,
-        gathered: &mut Buffer,
-        m: usize,
-        n: usize,
-    ) -> Result<()> {
-        launch!(self.gather_rows, matrix(m, n), flops[0],
-            read table[n], read rows[m], write gathered[m * n], m, n)
-    }
+    gather = "gather_rows"(read table[n], read rows[m]: u64, write gathered[m * n], m: usize, n: usize)
+        in matrix(m, n), flops[0];
 }

@@ -1,7 +1,7 @@
 //! Tests of each operation against a few lines of plain Rust in double precision, with sizes that aren't
 //! multiples of a block's.
 
-use gpu::{Buffer, Profiler, Result};
+use gpu::{Buffer, Launcher, Profiler, Result};
 use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations;
 use tensor::Dtype;
@@ -27,7 +27,8 @@ impl Bench {
     }
 
     fn with_products(products: Products) -> Self {
-        let on = Operations::with_products(&test_support::gpu(), &Profiler::off(), products);
+        let gpu = test_support::gpu();
+        let on = Operations::new(&gpu, Launcher::new(&gpu, &Profiler::off()), products);
         Self { on: on.unwrap(), dtype: products.dtype(), seed: 1 }
     }
 

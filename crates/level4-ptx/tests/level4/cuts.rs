@@ -117,7 +117,8 @@ fn every_plan_agrees_with_the_references() {
             [(48 << 10, 1000, &[7][..]), (48 << 10, 3, &[3, 4]), (6 << 10, 5, &[1, 2, 4])]
         {
             // A wide layer doesn't fit on such a small device.
-            let Some(plan) = Plan::new(network, batch, shared, &mut |_| room) else {
+            let Some(plan) = Plan::new(Rung::OneLaunch, network, batch, shared, &mut |_| room)
+            else {
                 assert!(network.sizes[1] > 1000, "{}", preset.name);
                 continue;
             };
@@ -127,7 +128,7 @@ fn every_plan_agrees_with_the_references() {
             assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
         }
         // More chunks than samples: some blocks only wait.
-        let mut plan = Plan::new(network, batch, 48 << 10, &mut |_| 1000).unwrap();
+        let mut plan = Plan::new(Rung::OneLaunch, network, batch, 48 << 10, &mut |_| 1000).unwrap();
         plan.chunks = batch + 2;
         if plan.blocks() > 1000 {
             continue;
@@ -146,7 +147,8 @@ fn every_plan_of_an_epoch_agrees_with_the_references() {
         let reference = reference(&preset.name);
         let (network, batch) = (&preset.network, preset.batch_size);
         for (room, phases) in [(1000, &[7][..]), (3, &[1, 2, 4]), (1, &[3, 4])] {
-            let Some(plan) = Plan::for_epoch(network, batch, 160 << 10, &mut |_| room) else {
+            let Some(plan) = Plan::new(Rung::WholeEpoch, network, batch, 160 << 10, &mut |_| room)
+            else {
                 refused += 1;
                 continue;
             };

@@ -1,14 +1,39 @@
-//! The loading of a rung's kernels. The PTX file goes to the driver as text; the driver compiles it for the
-//! card, and a kernel is found by its name.
+//! The trait [`Launches`]: how a rung launches the phases of a training step; and the loading of its kernels. The
+//! PTX file goes to the driver as text; the driver compiles it for the card, and a kernel is found by its name.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaModule};
+use data::Batch;
 use gpu::launch::grid;
-use gpu::{Function, Gpu, Launcher, Profiler, Result, kernels};
+use gpu::phases::Phases;
+use gpu::{Function, Gpu, Launcher, Profiler, kernels};
+use tensor::Network;
+use training::Result;
 
-use crate::Rung;
+use crate::state::State;
+use crate::{Plan, Rung};
+
+/// The loaded kernels of a rung, and how they are launched.
+pub(crate) trait Launches {
+    /// Runs phases of a training step on the loaded batch: as fused as the rung allows.
+    fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()>;
+
+    /// The plan for batches of this size; empty for rungs whose blocks don't wait for each other.
+    ///
+    /// # Errors
+    /// If the blocks don't all fit onto the device at once.
+    fn plan(&self, _: &Network, _batch: usize) -> Result<Plan> {
+        Ok(Plan::default())
+    }
+
+    /// Runs a training step on each of these batches, in one launch. Returns false and does nothing if
+    /// the rung can't do that, or the batches aren't on the device.
+    fn steps(&mut self, _: &mut State, _: &[Batch<'_>], _learning_rate: f32) -> Result<bool> {
+        Ok(false)
+    }
+}
 
 /// The kernels of the matrix products: the only ones in the files of rungs that are based on another rung.
 const PRODUCTS: [&str; 3] = ["forward_layer", "gradient", "backward_layer"];
@@ -34,7 +59,7 @@ impl<'a> Loader<'a> {
     }
 
     /// Finds a kernel.
-    pub(crate) fn find(&self, name: &'static str) -> Result<CudaFunction> {
+    pub(crate) fn find(&self, name: &'static str) -> gpu::Result<CudaFunction> {
         let module = if PRODUCTS.contains(&name) { &self.own } else { &self.rest };
         Ok(module.load_function(name)?)
     }
@@ -47,17 +72,12 @@ pub(crate) struct Kernel<P> {
 }
 
 impl<P> Kernel<P> {
-    pub(crate) fn load(from: &Loader<'_>, name: &'static str) -> Result<Self> {
+    pub(crate) fn load(from: &Loader<'_>, name: &'static str) -> gpu::Result<Self> {
         let launcher = from.launcher.clone();
         // SAFETY: each rung's Rust file has the types of its kernels' parameters, and its launches declare
         // all accesses, except those through the table of layers, which `State` writes.
         let function = unsafe { launcher.watched(from.find(name)?, name) };
         Ok(Self { launcher, function })
-    }
-
-    /// This kernel under another name in errors and profiles.
-    pub(crate) fn renamed(&self, name: &'static str) -> Self {
-        Self { launcher: self.launcher.clone(), function: self.function.renamed(name) }
     }
 }
 
@@ -75,6 +95,9 @@ kernels! {
 impl Update {
     pub(crate) fn new(from: &Loader<'_>, elements_per_thread: u32) -> Result<Self> {
         // SAFETY: the kernel has these parameters in every file, and stays within both buffers.
-        unsafe { Self::load(from.launcher.clone(), elements_per_thread, |name| from.find(name)) }
+        let load = unsafe {
+            Self::load(from.launcher.clone(), elements_per_thread, |name| from.find(name))
+        };
+        Ok(load?)
     }
 }
