@@ -79,12 +79,11 @@ impl Routine for Sgemm {
     unsafe fn run(&self, [first, second, result]: [u64; 3], _: EpiloguePointers) -> Result<()> {
         let (call, product) = (&self.problem.call, &self.problem);
         let int = |size: usize| {
-            let reason = || {
-                format!(
+            i32::try_from(size).map_err(|_| {
+                GpuError::Library(format!(
                     "{product}: cuBLAS counts in 32 bits, and {size} is more; use --gemm cublaslt"
-                )
-            };
-            i32::try_from(size).map_err(|_| GpuError::Library(reason()))
+                ))
+            })
         };
         // ANCHOR: sgemm
         let (m, n, k) = (int(call.result.rows)?, int(call.result.columns)?, int(call.k)?);

@@ -114,15 +114,10 @@ impl CublasLt {
         let failed = |call| rejected(call, problem);
         let descriptor = result::create_matmul_desc(self.compute, MATRIX_TYPE);
         let descriptor = descriptor.map_err(failed("cublasLtMatmulDescCreate"))?;
-        let layout = |of: Operand| {
-            result::create_matrix_layout(
-                MATRIX_TYPE,
-                of.rows as u64,
-                of.columns as u64,
-                of.ld as i64,
-            )
-            .map(|layout| Owned(layout, result::destroy_matrix_layout as _))
-            .map_err(failed("cublasLtMatrixLayoutCreate"))
+        let layout = |Operand { rows, columns, ld, .. }: Operand| {
+            result::create_matrix_layout(MATRIX_TYPE, rows as u64, columns as u64, ld as i64)
+                .map(|layout| Owned(layout, result::destroy_matrix_layout as _))
+                .map_err(failed("cublasLtMatrixLayoutCreate"))
         };
         let planned = PlannedMatmul {
             shared: Rc::clone(&self.shared),

@@ -142,10 +142,10 @@ fn number(elements: usize) -> String {
 
 /// The driver's name and description of an error.
 fn describe(error: &DriverError) -> String {
-    let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
-    let words = error.error_string().map(|words| words.to_string_lossy().into_owned());
-    match (name, words) {
-        (Ok(name), Ok(words)) => format!("{name} ({words})"),
+    match (error.error_name(), error.error_string()) {
+        (Ok(name), Ok(words)) => {
+            format!("{} ({})", name.to_string_lossy(), words.to_string_lossy())
+        }
         _ => format!("error {}", error.0 as u32),
     }
 }

@@ -44,12 +44,6 @@ impl<P> Function<P> {
         self.name
     }
 
-    /// cudarc's handle.
-    #[must_use]
-    pub const fn kernel(&self) -> &CudaFunction {
-        &self.kernel
-    }
-
     /// Type-checks the arguments of a launch; never calls the closure.
     #[doc(hidden)]
     pub fn takes(&self, _arguments: impl FnOnce() -> P) {}

@@ -13,7 +13,7 @@ use cudarc::nvrtc::Ptx;
 
 use crate::choice::{self, Choice, Decision};
 use crate::kernels::Kernel;
-use crate::probe::{self, EMULATED, Unusable, dotted};
+use crate::probe::{self, DetectedGpu, EMULATED, Unusable, dotted};
 use crate::{Compiler, GpuError, Result, install, jit_log, source};
 
 /// An open GPU, with cudarc's own types to compute on it.
@@ -97,30 +97,20 @@ impl Gpu {
         let context = context(ordinal, count)?;
         // The device's name tells which driver cudarc has really loaded.
         let name = context.name()?;
-        let emulated = |instead| Driver {
-            device: name.replacen(EMULATED, "emulated", 1),
-            emulated: true,
-            instead,
-        };
-        let driver = match (decision, name.starts_with(EMULATED)) {
-            (Decision::Real(found), false) => Driver {
-                device: format!(
-                    "{} (compute capability {}, driver of CUDA {})",
-                    found.name,
-                    dotted(&found.capability),
-                    dotted(&found.driver)
-                ),
-                emulated: false,
-                instead: None,
-            },
-            (Decision::Emulated(instead), true) => emulated(instead),
-            (Decision::EmulatedAlready | Decision::Real(_), true) if choice == Choice::Auto => {
-                emulated(Some(Unusable::Emulated))
+        let is_emulated = name.starts_with(EMULATED);
+        let emulated = name.replacen(EMULATED, "emulated", 1);
+        let (device, instead) = match decision {
+            Decision::Real(DetectedGpu { name, capability, driver }) if !is_emulated => {
+                let (capability, driver) = (dotted(&capability), dotted(&driver));
+                (format!("{name} (compute capability {capability}, driver of CUDA {driver})"), None)
             }
-            (_, true) => return Err(GpuError::NoGpu(Unusable::Emulated)),
+            Decision::Emulated(instead) if is_emulated => (emulated, instead),
+            _ if is_emulated && choice == Choice::Auto => (emulated, Some(Unusable::Emulated)),
+            _ if is_emulated => return Err(GpuError::NoGpu(Unusable::Emulated)),
             // Another part of the program called cudarc before.
-            (_, false) => return Err(GpuError::AlreadyChosen(name)),
+            _ => return Err(GpuError::AlreadyChosen(name)),
         };
+        let driver = Driver { device, emulated: is_emulated, instead };
         *chosen = Some(driver.clone());
         Ok(Self { context, driver, compiler: None, kernels: None })
     }

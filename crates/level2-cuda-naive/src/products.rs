@@ -63,15 +63,13 @@ impl Products {
 
     /// The grid of `c = a · bᵀ`, whose result is `[m, n]`.
     pub(crate) fn grid_along_rows(self, m: usize, n: usize) -> LaunchConfig {
-        match self {
-            // A warp for each element.
-            Self::Coalesced => {
-                let mut shape = matrix(m, 1);
-                shape.grid_dim.0 = u32::try_from(n).unwrap_or(u32::MAX);
-                shape
-            }
-            _ => self.grid_across_rows(m, n),
+        if self != Self::Coalesced {
+            return self.grid_across_rows(m, n);
         }
+        // A warp for each element.
+        let mut shape = matrix(m, 1);
+        shape.grid_dim.0 = u32::try_from(n).unwrap_or(u32::MAX);
+        shape
     }
 
     /// The grid of the other two products, whose result is `[m, n]`.

@@ -72,11 +72,6 @@ impl Level4 {
         Self::open(gpu, network, rung, ptx, Profile::default())
     }
 
-    /// A network with all parameters 0, on a rung that is chosen when the first batch is loaded.
-    fn auto(gpu: &Gpu, network: &Network, profile: Profile) -> Result<Self> {
-        Ok(Self { is_undecided: true, ..Self::new(gpu, network, Rung::Tiled, profile)? })
-    }
-
     fn open(gpu: &Gpu, network: &Network, rung: Rung, ptx: &str, profile: Profile) -> Result<Self> {
         check_sizes(network, 0)?;
         check_card(gpu, rung)?;

@@ -9,9 +9,9 @@ use tensor::Network;
 use crate::Rung;
 
 /// Samples in a chunk, unless the device can't hold that number of blocks.
-const CHUNK: usize = 32;
+const CHUNK_SAMPLES: usize = 32;
 /// The number of units that are computed together.
-const FOUR: usize = 4;
+const UNITS_TOGETHER: usize = 4;
 /// The most elements of a layer's sums over the chunks, because the kernel counts them in 32 bits.
 const MAX_PARTIAL_SUMS: usize = 1 << 30;
 
@@ -56,7 +56,8 @@ impl Plan {
             let with_rows = |plan: Self| Self { shared: plan.shared + 4 * batch, ..plan };
             return Self::cuts(network, batch, 1, true).map(with_rows).find(fits);
         }
-        let all = successors(Some(batch.div_ceil(CHUNK)), |n| (*n > 1).then(|| n.div_ceil(2)));
+        let all =
+            successors(Some(batch.div_ceil(CHUNK_SAMPLES)), |n| (*n > 1).then(|| n.div_ceil(2)));
         let is_countable = |chunks: &usize| {
             let mut layers = network.sizes.windows(2);
             *chunks <= 1 || layers.all(|n| partial_sums(*chunks, n[0], n[1]) <= MAX_PARTIAL_SUMS)
@@ -78,11 +79,13 @@ impl Plan {
     ) -> impl Iterator<Item = Self> {
         let (units, last) = (&network.sizes[1..], network.layers() - 1);
         // The last layer is computed by whole samples, so its units only matter if it is the only layer.
-        let widest = units[..last].iter().max().unwrap_or(&units[last]).div_ceil(FOUR);
+        let widest = units[..last].iter().max().unwrap_or(&units[last]).div_ceil(UNITS_TOGETHER);
         (1..=widest).map(move |fours| {
             let groups = widest.div_ceil(fours);
-            let per: Vec<usize> =
-                units.iter().map(|n| n.div_ceil(FOUR).div_ceil(groups) * FOUR).collect();
+            let per: Vec<usize> = units
+                .iter()
+                .map(|n| n.div_ceil(UNITS_TOGETHER).div_ceil(groups) * UNITS_TOGETHER)
+                .collect();
             let tile = per.iter().max().copied().unwrap_or_default() * batch.div_ceil(chunks);
             let hidden = per.iter().zip(&network.sizes).take(last);
             let weights: usize = hidden.map(|(per, m)| per * m).sum();

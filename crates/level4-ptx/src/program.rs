@@ -72,8 +72,7 @@ impl training::Program for Program {
 fn level(options: &Options, network: &Network) -> Result<Level4> {
     let gpu = options.device.open()?;
     let profile = options.profile.open(&gpu)?;
-    match options.kernels {
-        Some(rung) => Level4::new(&gpu, network, rung, profile),
-        None => Level4::auto(&gpu, network, profile),
-    }
+    // With `auto`, the first batch decides.
+    let (rung, is_undecided) = options.kernels.map_or((Rung::Tiled, true), |rung| (rung, false));
+    Ok(Level4 { is_undecided, ..Level4::new(&gpu, network, rung, profile)? })
 }

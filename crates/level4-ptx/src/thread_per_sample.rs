@@ -1,6 +1,5 @@
 //! The first rung: launches of the kernels of `ptx/thread_per_sample.ptx`.
 
-use cudarc::driver::LaunchConfig;
 use gpu::launch::grid;
 use gpu::phases::{BACKWARD, FORWARD, Phases, UPDATE};
 use gpu::transfer::{Resident, Transfer};
@@ -17,7 +16,8 @@ type Forward = (Read, u32, u32, Read, Read, Write, Write, u32);
 /// The parameters of `backward`, in the order of its launch.
 type Backward = (Read, u32, Read, Read, Read, u32);
 
-/// The kernels of the first rung.
+/// The kernels of the first rung, with a thread for each sample. A block has a single warp, so that a batch spreads
+/// over as many multiprocessors as possible.
 pub(crate) struct ThreadPerSample {
     forward: Kernel<Forward>,
     backward: Kernel<Backward>,
@@ -42,7 +42,7 @@ impl ThreadPerSample {
             state.all_layers(on.function.name())?;
         let State { buffers: gpu::State { input, p, .. }, table, losses, .. } = state;
         let (x, y) = (&input.x(), &input.y());
-        launch!(on.function, samples(batch), flops[2 * products * weights * batch] bytes[4 * numbers],
+        launch!(on.function, grid(batch.div_ceil(32), 1, 32), flops[2 * products * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
             read y[batch * classes], write p[batch * classes], write losses[batch], batch)
     }
@@ -54,7 +54,7 @@ impl ThreadPerSample {
         zero_gradients(&mut state.buffers)?;
         let State { buffers: gpu::State { input, p, .. }, table, .. } = state;
         let (x, y) = (&input.x(), &input.y());
-        launch!(on.function, samples(batch), flops[4 * weights * batch] bytes[4 * numbers],
+        launch!(on.function, grid(batch.div_ceil(32), 1, 32), flops[4 * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, read x[batch * n0],
             read y[batch * classes], read p[batch * classes], batch)
     }
@@ -84,10 +84,4 @@ fn zero_gradients(buffers: &mut gpu::State<Resident>) -> gpu::Result<()> {
         buffers.stream.memset_zeros(&mut layer.db)?;
     }
     Ok(())
-}
-
-/// A grid with a thread for each sample. A block has a single warp, so that a batch spreads over as many
-/// multiprocessors as possible.
-const fn samples(batch: u32) -> LaunchConfig {
-    grid(batch.div_ceil(32), 1, 32)
 }

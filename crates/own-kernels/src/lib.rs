@@ -7,6 +7,7 @@
 mod launch;
 mod table;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -83,6 +84,12 @@ impl OwnArgs {
         } else {
             format!(" --dir {}", host::shown(folder))
         };
+        if folder.is_file() {
+            let file = host::shown(folder);
+            return Err(Error::Usage(format!(
+                "--own-kernels takes a folder, and {file} is a file"
+            )));
+        }
         if !folder.is_dir() {
             return Err(Error::Usage(format!(
                 "--own-kernels: there is no folder {}. The first puzzle creates it: `cargo run -p puzzles -- {}{option}`",
@@ -106,6 +113,12 @@ impl OwnArgs {
             }
         }
         host::print(&list).map_err(Error::Output)?;
+        for path in strangers(folder) {
+            host::complain(format_args!(
+                "note: {} is not used, because no puzzle has this name",
+                host::shown(&path)
+            ));
+        }
         Ok(Some(OwnKernels { substitutes: Rc::new(substitutes), count }))
     }
 
@@ -147,11 +160,27 @@ impl fmt::Display for Described<'_> {
             }
             State::Unsolved(language, verdict) => {
                 let flag = if *language == Language::Ptx { " --ptx" } else { "" };
-                write!(f, "the book's; yours: {}: {command}{flag} --check{option}", verdict.name())
+                let verdict = verdict.name();
+                write!(f, "the book's; not yours ({verdict}): {command}{flag} --check{option}")
             }
             State::Missing => write!(f, "the book's; not begun: {command}{option}"),
         }
     }
+}
+
+/// The kernels in a folder that don't have the name of a puzzle, in order of their names.
+fn strangers(folder: &Path) -> Vec<PathBuf> {
+    let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_stranger = |path: &PathBuf| {
+        let part =
+            |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();
+        let (name, extension) = (part(path.file_stem()), part(path.extension()));
+        Language::ALL.iter().any(|language| language.extension() == extension)
+            && puzzle(&name).is_none()
+    };
+    let mut strangers: Vec<PathBuf> = files.filter(is_stranger).collect();
+    strangers.sort();
+    strangers
 }
 
 /// The puzzle of a row.

@@ -3,9 +3,6 @@
 //! The simplest way, and the slowest: the operating system might move such memory, so the driver first
 //! copies it into its own memory, while the host waits.
 
-use std::sync::Arc;
-
-use cudarc::driver::CudaStream;
 use data::Batch;
 
 use super::{Inputs, Transfer};
@@ -13,7 +10,6 @@ use crate::{Launcher, Result, View};
 
 /// Copies batches from ordinary memory.
 pub(super) struct Explicit {
-    stream: Arc<CudaStream>,
     /// Rows gathered from the dataset, and one-hot targets.
     host: (Vec<f32>, Vec<f32>),
     inputs: Inputs,
@@ -22,8 +18,7 @@ pub(super) struct Explicit {
 impl Explicit {
     /// Allocates buffers of one element, which grow with the first batch.
     pub(super) fn new(on: &Launcher) -> Result<Self> {
-        let host = (Vec::new(), Vec::new());
-        Ok(Self { stream: Arc::clone(&on.stream), host, inputs: Inputs::new(on)? })
+        Ok(Self { host: (Vec::new(), Vec::new()), inputs: Inputs::new(on)? })
     }
 }
 
@@ -43,7 +38,8 @@ impl Transfer for Explicit {
         self.host.1.resize(y_len, 0.0);
         batch.copy_y(&mut self.host.1);
         // When this returns, the driver has copied such memory, so it may be overwritten.
-        self.inputs.write(&self.stream, x, &self.host.1)
+        let stream = self.inputs.on.stream.clone();
+        self.inputs.write(&stream, x, &self.host.1)
     }
     // ANCHOR_END: load
 

@@ -13,15 +13,13 @@ use super::{Inputs, Transfer, elements};
 use crate::{Launcher, Result, View};
 
 pub(super) struct Pinned {
-    stream: Arc<CudaStream>,
     staging: Staging,
     inputs: Inputs,
 }
 
 impl Pinned {
     pub(super) fn new(on: &Launcher) -> Result<Self> {
-        let stream = Arc::clone(&on.stream);
-        Ok(Self { staging: Staging::new(&stream)?, inputs: Inputs::new(on)?, stream })
+        Ok(Self { staging: Staging::new(&on.stream)?, inputs: Inputs::new(on)? })
     }
 }
 
@@ -29,7 +27,8 @@ impl Transfer for Pinned {
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         self.inputs.fit(batch)?;
         self.staging.fill(batch)?;
-        self.staging.copy(&self.stream, &mut self.inputs)
+        let stream = Arc::clone(&self.inputs.on.stream);
+        self.staging.copy(&stream, &mut self.inputs)
     }
 
     fn views(&self) -> [View<'_>; 2] {

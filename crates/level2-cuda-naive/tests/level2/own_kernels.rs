@@ -7,7 +7,7 @@ use puzzles::{Language, puzzle};
 use tempfile::TempDir;
 use tensor::{Dump, TensorName};
 use tensor_diff::{Comparison, compare};
-use test_support::program::{EMULATED, SHORT, fails, path, succeeds};
+use test_support::program::{EMULATED, SHORT, fails, path, succeeds, text};
 use test_support::sanitizer::is_clean;
 
 use crate::command_line::{level2, program};
@@ -155,7 +155,7 @@ fn a_wrong_kernel_is_named_and_not_used() {
     assert_eq!(printed.matches(" yours, in ").count(), 9, "{printed}");
     let line = printed.lines().find(|line| line.contains("relu-backward")).unwrap();
     let command = format!(
-        "the book's; yours: wrong numbers: cargo run -p puzzles -- relu-backward --check --dir {}",
+        "the book's; not yours (wrong numbers): cargo run -p puzzles -- relu-backward --check --dir {}",
         folder.path().display()
     );
     assert!(line.ends_with(&command), "{line}");
@@ -186,7 +186,7 @@ fn a_kernel_with_other_parameters_is_never_used() {
     edit(&folder, "relu", ["unsigned n, const float *z", "const float *z, unsigned n"]);
     let (printed, comparison) = compared("softmax", &[&option(&folder), "--unchecked"]);
     assert!(comparison.agrees());
-    assert!(printed.contains("the book's; yours: does not compile: "), "{printed}");
+    assert!(printed.contains("the book's; not yours (does not compile): "), "{printed}");
 }
 
 /// `z` is written before `x` is read: right for the puzzle, where they are two buffers.
@@ -213,6 +213,24 @@ fn a_missing_folder_is_an_error_with_the_next_command() {
     let output = level2(&[&SHORT[..], &EMULATED, &[&format!("--own-kernels={missing}")]].concat());
     let command = format!("`cargo run -p puzzles -- product --dir {missing}`");
     fails(&output, 2, &["there is no folder", &command]);
+}
+
+#[test]
+fn a_file_in_place_of_a_folder_is_an_error() {
+    let folder = solved(&["relu"], Language::CudaC);
+    let file = path(&folder, "relu.cu");
+    let output = level2(&[&SHORT[..], &EMULATED, &[&format!("--own-kernels={file}")]].concat());
+    fails(&output, 2, &["--own-kernels takes a folder", "is a file"]);
+}
+
+#[test]
+fn a_kernel_without_the_name_of_a_puzzle_is_reported() {
+    let folder = solved(&["relu", "guard"], Language::CudaC);
+    let file = path(&folder, "relu_backward.cu");
+    fs::copy(folder.path().join("relu.cu"), &file).unwrap();
+    let output = level2(&[&SHORT[..], &EMULATED, &[&option(&folder)]].concat());
+    let note = format!("note: {file} is not used, because no puzzle has this name\n");
+    assert_eq!(text(&output.stderr), note);
 }
 
 #[test]
