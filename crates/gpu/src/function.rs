@@ -118,6 +118,7 @@ impl<'a, A: WritableAddress<'a>> WritableAddress<'a> for Option<A> {}
 
 /// A launch under construction: its arguments, and the work that they declare.
 #[doc(hidden)]
+#[must_use]
 pub struct Launch<'a> {
     launcher: &'a Launcher,
     arguments: LaunchArgs<'a>,
@@ -132,11 +133,11 @@ impl<'a> Launch<'a> {
     pub fn new<P>(launcher: &'a Launcher, function: &'a Function<P>, flops: Size) -> Self {
         let work = Work { operation: function.name, bytes: 0, flops: flops.get() };
         let arguments = launcher.stream.launch_builder(&function.kernel);
-        let substitute = launcher.substitute(function.name).map(|found| (found, Vec::new()));
+        let substitute = launcher.substitutes.as_ref().and_then(|all| all.get(function.name));
+        let substitute = substitute.map(|found| (&**found, Vec::new()));
         Self { launcher, arguments, substitute, work: Ok(work) }
     }
 
-    #[must_use]
     pub fn value<T: DeviceRepr>(mut self, value: &'a T) -> Self {
         if let Some((_, values)) = &mut self.substitute {
             values.push(bits(value));
@@ -152,7 +153,6 @@ impl<'a> Launch<'a> {
         }
     }
 
-    #[must_use]
     pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
         self.count(buffer, &address, size);
         if let Some((_, values)) = &mut self.substitute {
@@ -162,7 +162,6 @@ impl<'a> Launch<'a> {
         self
     }
 
-    #[must_use]
     pub fn write<A>(self, buffer: &'static str, address: A, size: Size) -> Self
     where
         A: WritableAddress<'a>,
@@ -170,7 +169,6 @@ impl<'a> Launch<'a> {
         self.read(buffer, address, size)
     }
 
-    #[must_use]
     pub fn update<A>(mut self, buffer: &'static str, address: A, size: Size) -> Self
     where
         A: WritableAddress<'a>,
@@ -180,7 +178,6 @@ impl<'a> Launch<'a> {
         self.read(buffer, address, size)
     }
 
-    #[must_use]
     pub fn bytes(mut self, bytes: Size) -> Self {
         if let Ok(work) = &mut self.work {
             work.bytes = bytes.get();
@@ -188,7 +185,6 @@ impl<'a> Launch<'a> {
         self
     }
 
-    #[must_use]
     pub fn named(mut self, name: &'static str) -> Self {
         if let Ok(work) = &mut self.work {
             work.operation = name;
@@ -272,8 +268,8 @@ macro_rules! launch {
      $($what:ident $($buffer:ident[$($length:tt)+])?),+ $(,)?) => {{
         $on.$function.takes(|| ($($crate::launch!(@type $what $($buffer)?),)+));
         let launch =
-            $crate::Launch::new(&$on.launcher, &$on.$function, $crate::launch!(@size $($flops)+));
-        $(let launch = launch.named($name);)?
+            $crate::Launch::new(&$on.launcher, &$on.$function, $crate::launch!(@size $($flops)+))
+                $(.named($name))?;
         $(let launch = $crate::launch!(@argument launch $what $($buffer[$($length)+])?);)+
         $(let launch = launch.bytes($crate::launch!(@size $($bytes)+));)?
         launch.launch(|| $shape, $cooperative)
@@ -349,8 +345,11 @@ macro_rules! kernels {
                 find: impl Fn(&'static str) -> $crate::Result<$crate::CudaFunction>,
             ) -> $crate::Result<Self> {
                 Ok(Self {
-                    // SAFETY: as the caller promises.
-                    $($method: unsafe { launcher.watched(find($kernel)?, $kernel) },)+
+                    $($method: {
+                        let (kernel, name) = (find($kernel)?, $kernel);
+                        // SAFETY: as the caller promises.
+                        unsafe { launcher.watched(kernel, name) }
+                    },)+
                     $($field,)*
                     launcher,
                 })

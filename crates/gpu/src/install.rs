@@ -76,9 +76,7 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
 /// The library's initialisers may run in any process.
 unsafe fn load(path: &Path) -> Result<(), String> {
     // SAFETY: as the caller promises.
-    let library = unsafe { Library::new(PathBuf::from(path)) }.map_err(|error| reason(&error))?;
-    std::mem::forget(library);
-    Ok(())
+    unsafe { Library::new(path) }.map(std::mem::forget).map_err(|error| reason(&error))
 }
 
 #[cfg(test)]

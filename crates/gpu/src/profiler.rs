@@ -41,7 +41,7 @@ pub trait Recorder {
 
 /// Passes launches and copies to an optional recorder. Clones share it.
 #[derive(Clone, Default)]
-pub struct Profiler(Option<Rc<dyn Recorder>>);
+pub struct Profiler(pub(crate) Option<Rc<dyn Recorder>>);
 
 impl Profiler {
     /// A profiler that records nothing.
@@ -60,10 +60,6 @@ impl Profiler {
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.0.is_some()
-    }
-
-    pub(crate) fn recorder(&self) -> Option<&dyn Recorder> {
-        self.0.as_deref()
     }
 
     /// Reports that a kernel was loaded for an operation.

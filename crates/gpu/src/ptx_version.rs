@@ -43,7 +43,10 @@ pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
     for line in ptx.lines() {
         let code = line.split("//").next().unwrap_or_default();
         if let Some(version) = code.trim().strip_prefix(".version") {
-            let before = parse(version.trim()).ok_or("a .version that is no version")?;
+            let numbers = version.trim().split_once('.');
+            let before =
+                numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+            let before = before.ok_or("a .version that is no version")?;
             versions = [before, before.min(OLDEST)].map(|version| dotted(&version));
             stamped.push_str(&format!(".version {}\n", versions[1]));
             continue;
@@ -53,12 +56,6 @@ pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
         stamped.push('\n');
     }
     Ok((stamped, versions))
-}
-
-/// Parses a version such as `8.8`.
-fn parse(version: &str) -> Option<(i32, i32)> {
-    let (major, minor) = version.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// Fails if a word of a line is newer than [`OLDEST`]. Compilers write one statement a line.

@@ -42,11 +42,11 @@ use state::State;
 /// The network on the GPU.
 pub struct Level4 {
     gpu: Gpu,
+    on: Launcher,
+    launches: Box<dyn Launches>,
+    state: State,
     /// Whether the first batch decides on the rung: `--kernels auto`.
     is_undecided: bool,
-    launches: Box<dyn Launches>,
-    on: Launcher,
-    state: State,
     profile: Profile,
 }
 
@@ -79,7 +79,7 @@ impl Level4 {
         let launches = (rung.row().load)(&loader)?;
         let on = loader.launcher;
         let state = State::new(&on, network, rung)?;
-        Ok(Self { gpu: gpu.clone(), is_undecided: false, launches, on, state, profile })
+        Ok(Self { gpu: gpu.clone(), on, launches, state, is_undecided: false, profile })
     }
 
     /// Changes to the rung that `--kernels auto` takes for batches of this size. The buffers stay: the first
