@@ -113,7 +113,7 @@ impl OwnArgs {
             }
         }
         host::print(&list).map_err(Error::Output)?;
-        for path in strangers(folder) {
+        for path in unknown_kernels(folder) {
             host::complain(format_args!(
                 "note: {} is not used, because no puzzle has this name",
                 host::shown(&path)
@@ -169,18 +169,18 @@ impl fmt::Display for Described<'_> {
 }
 
 /// The kernels in a folder that don't have the name of a puzzle, in order of their names.
-fn strangers(folder: &Path) -> Vec<PathBuf> {
+fn unknown_kernels(folder: &Path) -> Vec<PathBuf> {
     let files = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_stranger = |path: &PathBuf| {
+    let is_unknown = |path: &PathBuf| {
         let part =
             |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();
         let (name, extension) = (part(path.file_stem()), part(path.extension()));
         Language::ALL.iter().any(|language| language.extension() == extension)
             && puzzle(&name).is_none()
     };
-    let mut strangers: Vec<PathBuf> = files.filter(is_stranger).collect();
-    strangers.sort();
-    strangers
+    let mut unknown: Vec<PathBuf> = files.filter(is_unknown).collect();
+    unknown.sort();
+    unknown
 }
 
 /// The puzzle of a row.
