@@ -51,6 +51,13 @@ pub(crate) fn log_sum_exp(z: &[f64]) -> f64 {
     largest + z.iter().map(|z| (z - largest).exp()).sum::<f64>().ln()
 }
 
+/// `exp(z) / Σ exp(z)`
+pub(crate) fn softmax(z: &[f64]) -> Vec<f64> {
+    let largest = largest(z);
+    let sum: f64 = z.iter().map(|z| (z - largest).exp()).sum();
+    z.iter().map(|z| (z - largest).exp() / sum).collect()
+}
+
 /// `1 / (1 + exp(-z))`
 pub(crate) fn sigmoid(z: f64) -> f64 {
     if z >= 0.0 { 1.0 / (1.0 + (-z).exp()) } else { z.exp() / (1.0 + z.exp()) }

@@ -141,7 +141,7 @@ const OUTPUT_GRADIENT: Elementwise = Elementwise {
         let ((p, d), (y, _)) = (v[0], v[1]);
         (d + rounding.gamma(1 + SCALING) * ((p - y).abs() + d)) / step.batch + rounding.tiny()
     },
-    undo: None,
+    undo: Some((0, |v, seen, step| seen * step.batch + v[1])),
 };
 
 /// `w − lr·dw`: the product is rounded (a factor that is folded into the learning rate makes two of it), and the

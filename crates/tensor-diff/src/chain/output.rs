@@ -10,7 +10,7 @@ use tensor::Loss;
 
 use super::count;
 use crate::judge::rounding::Rounding;
-use crate::numeric::{largest, log_sum_exp, sigmoid};
+use crate::numeric::{largest, log_sum_exp, sigmoid, softmax};
 
 /// The last `z` of a batch, `[B, classes]`, and the bounds of its elements' errors.
 pub(crate) struct Logits<'a> {
@@ -97,12 +97,6 @@ pub(crate) fn loss(loss: Loss, z: &[f64], y: &[f64], classes: usize) -> f64 {
     sum / divisor(loss, z.len(), classes)
 }
 
-fn softmax(z: &[f64]) -> Vec<f64> {
-    let largest = largest(z);
-    let sum: f64 = z.iter().map(|z| (z - largest).exp()).sum();
-    z.iter().map(|z| (z - largest).exp() / sum).collect()
-}
-
 /// The relative rounding errors of softmax's numerators `exp(z_j − max)` and of their sum.
 fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (Vec<f64>, f64) {
     let (largest_z, largest_d) = (largest(z), largest(d));
@@ -133,7 +127,7 @@ fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
         let relative = exponentials[i] + sum_error + rounding.division();
         let rounded = (p[i] + propagated) * relative / (1.0 - relative).max(0.0);
         // Two p are never farther apart than 1; this also replaces an overflow.
-        errors.push((propagated + rounded).min(1.0) + 2.0 * rounding.tiny());
+        errors.push((propagated + rounded).min(1.0) + 2.0 * rounding.least_quotient());
     }
     errors
 }
@@ -146,7 +140,7 @@ fn sigmoid_error(z: f64, d: f64, rounding: &Rounding) -> f64 {
     // E / (1 + E): the error of E counts q-fold, then an addition and a division.
     let relative =
         (q + propagated) * rounding.exp(z.abs() + d) + rounding.gamma(1) + rounding.division();
-    (propagated + (p + propagated) * relative).min(1.0) + 2.0 * rounding.tiny()
+    (propagated + (p + propagated) * relative).min(1.0) + 2.0 * rounding.least_quotient()
 }
 
 /// `Σ_c y_c·(ln Σ_j e^z_j − z_c)` of one sample, and the bound of its error.

@@ -8,13 +8,19 @@ use std::fmt::Display;
 
 use crate::finding::{Finding, Pattern, PatternKind, Wrong};
 use crate::judge::{Verdict, index};
-use crate::numeric::unique;
+use crate::numeric::{extremes, unique};
+use place::Part;
 
 /// `x, w1 and b1`
 pub(crate) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+    joined(items, "and")
+}
+
+/// `x, w1 or b1`, with this word before the last.
+pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, word: &str) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     match &items[..] {
-        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        [rest @ .., last] if !rest.is_empty() => format!("{} {word} {last}", rest.join(", ")),
         _ => items.concat(),
     }
 }
@@ -89,13 +95,36 @@ pub(crate) fn places(wrong: &Wrong<'_>) -> Option<Pattern> {
             Some(Pattern::new(PatternKind::Unexplained, text))
         }
         [] => None,
-        _ => {
-            let at = place::describe(&outside, wrong.shape);
-            let text =
-                if at.is_empty() { "wrong everywhere".into() } else { format!("wrong {at}") };
-            Some(Pattern::new(PatternKind::Unexplained, text))
-        }
+        _ => Some(Pattern::new(PatternKind::Unexplained, scattered(wrong, &outside))),
     })
+}
+
+/// Several wrong elements: the rule that has just these, or their rows and columns, or their number and how far off
+/// they are.
+fn scattered(wrong: &Wrong<'_>, outside: &[usize]) -> String {
+    let all = wrong.candidate.len();
+    let parts = place::parts(wrong.chain, wrong.name, wrong.expected, outside, wrong.shape);
+    let is_exact =
+        |part: &&Part| (0..all).all(|i| part.holds(i) == outside.binary_search(&i).is_ok());
+    let at = place::describe(outside, wrong.shape);
+    match parts.iter().find(is_exact) {
+        Some(part) if at.is_empty() => format!("wrong just {part}"),
+        _ if !at.is_empty() => format!("wrong {at}"),
+        _ => {
+            let (low, high) =
+                extremes(outside.iter().map(|&i| wrong.candidate[i] / wrong.expected[i]));
+            let how = if low.is_finite() && high.is_finite() {
+                format!(", from {low:.6} to {high:.6} times what it should be")
+            } else {
+                String::new()
+            };
+            let how_many = match outside.len() {
+                n if n == all => "everywhere".to_owned(),
+                n => format!("in {n} of {all} elements, in all rows and columns"),
+            };
+            format!("wrong {how_many}{how}")
+        }
+    }
 }
 
 /// Only the rows, or columns, from one on are wrong, and all of them are.

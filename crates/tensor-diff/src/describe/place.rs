@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use tensor::TensorName;
+
+use crate::chain::Chain;
 use crate::explain::numbers::{plain, simplest_between};
 use crate::numeric::{extremes, unique};
 
@@ -51,6 +54,11 @@ impl Part {
         all
     }
 
+    /// Whether it is singled out by the values of a tensor.
+    pub(crate) fn is_by_value(&self) -> bool {
+        self.text.starts_with("where ") && !self.text.starts_with("where row")
+    }
+
     /// Whether it contains the element.
     pub(crate) fn holds(&self, i: usize) -> bool {
         self.holds[i]
@@ -61,6 +69,26 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// The parts of a tensor that hold these elements: by their positions, by the values of the operation's inputs and of
+/// the right result, and by the samples' classes.
+pub(crate) fn parts(
+    chain: &Chain<'_>,
+    name: TensorName,
+    expected: &[f64],
+    elements: &[usize],
+    shape: &[usize],
+) -> Vec<Part> {
+    let inputs = chain.operation(name).map(|made| made.inputs).unwrap_or_default();
+    let named = inputs.iter().filter_map(|&name| Some((name.to_string(), chain.get(name)?)));
+    let own = [("what it should be".to_owned(), expected)];
+    let values: Vec<(String, &[f64])> =
+        named.chain(own).filter(|(_, values)| values.len() == expected.len()).collect();
+    let y = chain.get(TensorName::Y).unwrap_or_default();
+    let class = |row: &[f64]| row.iter().position(|&y| y == 1.0).unwrap_or(row.len());
+    let classes: Vec<usize> = y.chunks(chain.outputs()).map(class).collect();
+    Part::all(elements, shape, &values, &classes)
 }
 
 /// `in rows 64 to 66`; empty if all rows and columns hold wrong elements.

@@ -3,7 +3,7 @@
 
 use tensor::TensorName;
 
-use super::numbers::{clipped_to, decimal, plain};
+use super::numbers::{decimal, plain, simplest_between};
 use super::solve::{Equation, least_squares};
 use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::chain::count;
@@ -25,7 +25,10 @@ pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
             leaky(scene, TensorName::Da(layer), da, scene.chain.mask(layer)?)
         }
         TensorName::Db(layer) => summed(scene, layer),
-        _ => None,
+        name => match updated_from(name) {
+            Some((parameter, gradient)) => limited_gradient(scene, parameter, gradient),
+            None => limited_p(scene),
+        },
     }
 }
 
@@ -53,29 +56,77 @@ fn limited(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     })];
     let zeroed = scene.wrong.iter().filter(|&&i| scene.candidate[i] == 0.0).map(|&i| z[i]);
     let edge = zeroed.fold(f64::NEG_INFINITY, f64::max);
-    if edge > 0.0 {
+    let passes = z.iter().copied().filter(|&z| z > edge).fold(f64::INFINITY, f64::min);
+    let edge = if edge > 0.0 { simplest_between(edge, passes) } else { edge };
+    if edge > 0.0 && edge < passes {
         let text = format!("it is 0 where z is up to {}, not up to 0", decimal(edge));
         family.push(hypothesis(text, move |i| if z[i] > edge { z[i] } else { 0.0 }));
     }
     scene.first(family)
 }
 
-/// Each row normalised: a layer normalisation before or after the activation. The usual epsilons below the root hardly
+/// An update by a gradient whose elements are clipped.
+fn limited_gradient(
+    scene: &Scene<'_>,
+    parameter: TensorName,
+    gradient: TensorName,
+) -> Option<Pattern> {
+    let (w, dw) = (scene.chain.get(parameter)?, scene.chain.get(gradient)?);
+    let (rate, &first) = (scene.chain.learning_rate(), scene.probes.first()?);
+    let limit = short((w[first] - scene.candidate[first]).abs() / rate)?;
+    let text = format!("the elements of {gradient} are clipped to ±{}", plain(limit));
+    let made = move |i: usize| w[i] - rate * dw[i].clamp(-limit, limit);
+    if scene.other_probes(first) < 2 { None } else { scene.first(vec![hypothesis(text, made)]) }
+}
+
+/// The output gradient of a `p` that is kept away from 0, or from 0 and 1.
+fn limited_p(scene: &Scene<'_>) -> Option<Pattern> {
+    let (p, y) = (scene.chain.get(TensorName::P)?, scene.chain.get(TensorName::Y)?);
+    if scene.name != TensorName::Dz(scene.chain.layers()) {
+        return None;
+    }
+    let batch = count(scene.chain.batch());
+    let family = (2..=16).flat_map(|exponent| {
+        let least = 10_f64.powi(-exponent);
+        [1.0, 1.0 - least].map(|most| {
+            let both =
+                if most < 1.0 { format!(" and at most 1 - {least:e}") } else { String::new() };
+            let text = format!("p is kept at {least:e} or more{both} before y is subtracted");
+            hypothesis(text, move |i| (p[i].clamp(least, most) - y[i]) / batch)
+        })
+    });
+    scene.first(family.collect())
+}
+
+/// A limit with at most two digits.
+fn short(value: f64) -> Option<f64> {
+    let short: f64 = format!("{value:.1e}").parse().ok()?;
+    ((short - value).abs() <= 1e-3 * value && value > 0.0).then_some(short)
+}
+
+/// Each row, or each column, normalised: a layer normalisation before or after the activation. The usual epsilons below the root hardly
 /// change it.
 fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
-    let (_, columns) = scene.rows_and_columns();
-    let family = [0.0, 1e-8, 1e-6, 1e-5, 1e-3].map(|epsilon| {
-        hypothesis(
-            "each row is normalised: its mean is subtracted, and it is divided by its deviation",
-            move |i| {
-                let row = &scene.expected[i / columns * columns..][..columns];
-                let mean = row.iter().sum::<f64>() / count(columns);
-                let squares: f64 = row.iter().map(|x| (x - mean).powi(2)).sum();
-                (scene.expected[i] - mean) / (squares / count(columns) + epsilon).sqrt()
-            },
-        )
+    let (rows, columns) = scene.rows_and_columns();
+    let group = move |what, i: usize| match what {
+        "row" => (i / columns * columns, 1, columns),
+        _ => (i % columns, columns, rows),
+    };
+    let epsilons = [0.0, 1e-8, 1e-6, 1e-5, 1e-3].into_iter();
+    let family = epsilons.flat_map(|epsilon| ["row", "column"].map(|what| (epsilon, what)));
+    let family = family.map(|(epsilon, what)| {
+        let text = format!(
+            "each {what} is normalised: its mean is subtracted, and it is divided by its deviation"
+        );
+        hypothesis(text, move |i| {
+            let (from, step, n) = group(what, i);
+            let own = || scene.expected.iter().skip(from).step_by(step).take(n);
+            let mean = own().sum::<f64>() / count(n);
+            let squares: f64 = own().map(|x| (x - mean).powi(2)).sum();
+            (scene.expected[i] - mean) / (squares / count(n) + epsilon).sqrt()
+        })
     });
-    scene.first(family.into())
+    scene.first(family.collect())
 }
 
 /// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
@@ -118,27 +169,10 @@ fn summed(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
 
 /// Predictions from one, two or three numbers for the whole tensor.
 pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
-    any_factor(scene)
-        .or_else(|| constant(scene))
+    constant(scene)
         .or_else(|| clipped(scene))
         .or_else(|| line(scene))
         .or_else(|| combination(scene))
-}
-
-/// Any factor.
-fn any_factor(scene: &Scene<'_>) -> Option<Pattern> {
-    let &first = scene.probes.first()?;
-    if scene.other_probes(first) < 3 || !scene.tells(1) {
-        return None;
-    }
-    let is_gradient = matches!(scene.name, TensorName::Dw(_) | TensorName::Db(_));
-    let words = |factor: f64| {
-        let name = scene.name;
-        let clipped = is_gradient.then(|| clipped_to(scene.chain, name, scene.expected, factor));
-        let clipped = clipped.unwrap_or_default();
-        format!("every element is {factor:.6} times what it should be{clipped}")
-    };
-    scene.try_scaled(|i| (0.0, scene.expected[i]), words)
 }
 
 /// All elements are the same number.
@@ -166,7 +200,8 @@ fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
         let (expected, off) = (scene.expected[*i], scene.tolerance(*i, scene.expected[*i]));
         expected - low > off && high - expected > off && scene.fits(*i, expected)
     };
-    if (0..scene.candidate.len()).filter(between).count() < 3 {
+    let both = reduced.len() > 1 && raised.len() > 1;
+    if !both && (0..scene.candidate.len()).filter(between).count() < 3 {
         return None;
     }
     let limits = [("above", high), ("below", low)].into_iter().filter(|(_, at)| at.is_finite());
@@ -235,9 +270,7 @@ pub(super) fn of_rows_and_columns(scene: &Scene<'_>) -> Option<Pattern> {
             }
         }
         // A group has to confirm its number with two more elements.
-        if wrong.iter().any(|&wrong| wrong == 1 || wrong == 2) {
-            continue;
-        }
+        farthest.iter_mut().zip(&wrong).filter(|(_, n)| **n < 3).for_each(|(at, _)| *at = None);
         let fitted = |how: fn(f64, f64) -> f64| -> (Vec<f64>, f64, f64) {
             let number = |i: usize| how(scene.candidate[i], scene.expected[i]);
             let all: Vec<f64> = farthest.iter().map(|i| i.map_or(f64::NAN, number)).collect();

@@ -18,6 +18,7 @@ mod losses;
 mod misread;
 mod multiples;
 mod named;
+mod not_finite;
 pub(crate) mod numbers;
 mod optimisers;
 mod outputs;
@@ -33,8 +34,9 @@ use std::cell::{Cell, OnceCell};
 use tensor::{Dtype, Dump, TensorName};
 
 use crate::chain::Chain;
-use crate::describe::place::Part;
+use crate::describe::place::{self, Part};
 use crate::finding::{Finding, Pattern, PatternKind, Wrong};
+use crate::judge::usual_errors;
 use crate::numeric::largest_magnitude;
 
 /// The number of wrong elements that a hypothesis is tried on first.
@@ -45,8 +47,8 @@ const BY_CHANCE: f64 = 0.01;
 const FAMILIES: f64 = 10.0;
 /// The tolerance of a prediction, in bounds: its inputs are rounded, and its operations round differently.
 const SLACK: f64 = 4.0;
-/// The bound of a function that is computed in several operations, in roundings of its input.
-const ROUNDINGS: f64 = 2.0;
+/// The bound of a sum's usual errors, in standard deviations.
+const USUAL: f64 = 4.0;
 
 /// A tensor that is wrong by itself, with everything that may explain it.
 pub(crate) struct Scene<'a> {
@@ -99,18 +101,24 @@ type Tensor<'a> = (String, TensorName, bool, &'a [f64]);
 /// The simplest mistake that explains the wrong elements: in the operation that makes the tensor, or in
 /// the one before it, which may be part of a fused kernel.
 pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
-    let mut scene = Scene::new(wrong);
+    let mut scene = Scene::new(wrong, Cow::Borrowed(wrong.bounds));
     // In the first step, a dampened momentum is only a factor, which `named` would claim.
-    let named = optimisers::with_momentum(&scene).or_else(|| named::of_all_elements(wrong));
+    let named = precision::flushed(&scene)
+        .or_else(|| optimisers::with_momentum(&scene))
+        .or_else(|| named::of_all_elements(wrong));
     if named.is_some() {
         return named;
     }
     // Errors just outside their bounds fit many hypotheses: only all of them together are evidence.
-    let own = if scene.wrong.is_empty() { None } else { scene.explained() };
+    let stands_out = !scene.wrong.is_empty() || scene.name == TensorName::Loss;
+    let mut usual = usual_bounds(wrong).map(|bounds| Scene::new(wrong, bounds));
+    let usual = usual.as_mut().filter(|usual| !usual.wrong.is_empty());
+    let own = explained(usual.into_iter().chain(stands_out.then_some(&mut scene)).collect());
+    let own = own.map(|own| Pattern { explains: own.explains.min(wrong.outside().len()), ..own });
     own.or_else(|| precision::of_all_errors(&scene)).or_else(|| {
         let hidden = hidden::Hidden::new(&scene)?;
         let mut inner = hidden.scene(&scene)?;
-        let own = if inner.wrong.is_empty() { None } else { inner.explained() };
+        let own = if inner.wrong.is_empty() { None } else { explained(vec![&mut inner]) };
         let found = own.or_else(|| precision::of_all_errors(&inner))?;
         let text = if hidden.is_written {
             format!("as if it were made of another {}: {}", hidden.name, found.text)
@@ -121,31 +129,93 @@ pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
     })
 }
 
+/// The bounds of a sum by its usual errors, which are far smaller than those of the worst case, and so confirm more.
+fn usual_bounds<'a>(wrong: &Wrong<'a>) -> Option<Cow<'a, [f64]>> {
+    let alone = wrong.finding.compared.is_none();
+    let usual = alone.then(|| usual_errors(wrong.finding.context, wrong.name)).flatten()?;
+    Some(usual.iter().zip(wrong.bounds).map(|(usual, bound)| bound.min(USUAL * usual)).collect())
+}
+
 /// An explanation of errors within the bounds: operands with too few digits, in the operation that makes the tensor
 /// or in the one before it.
 pub(crate) fn errors(finding: &Finding<'_>) -> Option<String> {
     let wrong = Wrong::new(finding)?;
-    let scene = Scene::new(&wrong);
+    let scene = Scene::new(&wrong, Cow::Borrowed(wrong.bounds));
     precision::shortened_throughout(&scene).or_else(|| {
         let hidden = hidden::Hidden::new(&scene)?;
         precision::shortened_throughout(&hidden.scene(&scene)?)
     })
 }
 
-/// The cause of NaN in `p`, if it is in just those elements whose exponential overflows `float32`.
-pub(crate) fn not_finite(finding: &Finding<'_>) -> Option<&'static str> {
-    outputs::overflows(&Wrong::new(finding)?)
+/// The cause of elements that aren't finite.
+pub(crate) fn not_finite(finding: &Finding<'_>) -> Option<String> {
+    not_finite::cause(&Wrong::new(finding)?)
+}
+
+/// The first family that explains one of these scenes of a tensor.
+fn explained(mut scenes: Vec<&mut Scene<'_>>) -> Option<Pattern> {
+    // ANCHOR: families
+    type Family = fn(&Scene<'_>) -> Option<Pattern>;
+    // Mistakes with a name; those that are searched and solved for; and families that can be made to fit
+    // even if a mistake in a part of the tensor would be the simpler explanation.
+    let plain: [Family; 7] = [
+        multiples::not_written,
+        multiples::factor,
+        multiples::step_alone,
+        multiples::bias,
+        outputs::exchanged,
+        features::exchanged,
+        fitted::altered,
+    ];
+    let named: [Family; 6] = [
+        pixels::misread,
+        misread::exchanged,
+        optimisers::by_roots_of_squares,
+        multiples::plus_other,
+        terms::subsets,
+        outputs::rows,
+    ];
+    let solved: [Family; 8] = [
+        misread::in_any_way,
+        gates::opened,
+        precision::rounded,
+        fitted::one_number,
+        misread::altered,
+        weights::of_terms,
+        misread::in_any_way_and_scaled,
+        features::combined,
+    ];
+    let last: [Family; 2] = [fitted::of_rows_and_columns, gates::drawn];
+    // ANCHOR_END: families
+    let all: [(&[Family], bool); 8] = [
+        (&[losses::formulas], false),
+        (&plain, false),
+        (&named, false),
+        (&plain, true),
+        (&solved, false),
+        (&named, true),
+        (&solved, true),
+        (&last, false),
+    ];
+    all.into_iter().find_map(|(families, in_part)| {
+        scenes.iter_mut().find_map(|scene| {
+            scene.in_part = in_part;
+            let found = families.iter().find_map(|family| family(scene));
+            scene.in_part = false;
+            found
+        })
+    })
 }
 
 impl<'a> Scene<'a> {
-    fn new(wrong: &'a Wrong<'a>) -> Self {
-        let Wrong { name, shape, expected, candidate, bounds, finding, chain } = *wrong;
+    fn new(wrong: &'a Wrong<'a>, bounds: Cow<'a, [f64]>) -> Self {
+        let Wrong { name, shape, expected, candidate, finding, chain, .. } = *wrong;
         let dump = finding.context.candidate;
         let unit = match dump.header.dtype {
             Dtype::F64 => f64::EPSILON,
             Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
         };
-        let bound = largest_magnitude(bounds) / largest_magnitude(expected).max(f64::MIN_POSITIVE);
+        let bound = largest_magnitude(&bounds) / largest_magnitude(expected).max(f64::MIN_POSITIVE);
         let mut scene = Self {
             name,
             chain,
@@ -154,7 +224,7 @@ impl<'a> Scene<'a> {
             later: finding.later,
             expected,
             candidate,
-            bounds: bounds.into(),
+            bounds,
             unit,
             shape,
             wrong: Vec::new(),
@@ -188,10 +258,9 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// This scene with room for a few more roundings of numbers of the size of an input's elements, or of the least size.
-    fn with_roundings_of<'s>(&'s self, input: &[f64], least: f64) -> Scene<'s> {
-        let roundings = |i: usize| ROUNDINGS * self.unit * input[i].abs().max(least);
-        let bounds = self.bounds.iter().enumerate().map(|(i, bound)| bound.max(roundings(i)));
+    /// This scene with bounds that are no less than these.
+    fn with_room(&self, least: impl Fn(usize) -> f64) -> Scene<'_> {
+        let bounds = self.bounds.iter().enumerate().map(|(i, bound)| bound.max(least(i)));
         Scene { bounds: bounds.collect(), ..self.again() }
     }
 
@@ -206,57 +275,6 @@ impl<'a> Scene<'a> {
             seen: self.seen.clone(),
             ..*self
         }
-    }
-
-    fn explained(&mut self) -> Option<Pattern> {
-        // ANCHOR: families
-        type Family = fn(&Scene<'_>) -> Option<Pattern>;
-        // Mistakes with a name; those that are searched and solved for; and families that can be made to fit
-        // even if a mistake in a part of the tensor would be the simpler explanation.
-        let plain: [Family; 6] = [
-            multiples::not_written,
-            multiples::known_factors,
-            multiples::bias,
-            outputs::exchanged,
-            features::exchanged,
-            fitted::altered,
-        ];
-        let named: [Family; 6] = [
-            pixels::misread,
-            misread::exchanged,
-            optimisers::by_roots_of_squares,
-            multiples::plus_other,
-            terms::subsets,
-            outputs::rows,
-        ];
-        let solved: [Family; 8] = [
-            misread::in_any_way,
-            gates::opened,
-            precision::rounded,
-            fitted::one_number,
-            misread::altered,
-            weights::of_terms,
-            misread::in_any_way_and_scaled,
-            features::combined,
-        ];
-        let last: [Family; 2] = [fitted::of_rows_and_columns, gates::drawn];
-        // ANCHOR_END: families
-        let all: [(&[Family], bool); 8] = [
-            (&[losses::formulas], false),
-            (&plain, false),
-            (&named, false),
-            (&plain, true),
-            (&solved, false),
-            (&named, true),
-            (&solved, true),
-            (&last, false),
-        ];
-        all.into_iter().find_map(|(families, in_part)| {
-            self.in_part = in_part;
-            let found = families.iter().find_map(|family| family(self));
-            self.in_part = false;
-            found
-        })
     }
 
     /// The tolerance of a prediction: the operation's own bound, scaled to the predicted number.
@@ -387,6 +405,10 @@ impl<'a> Scene<'a> {
         }
         let words = words();
         let text = match parts.first().filter(|_| elsewhere) {
+            // Elements that a value singles out were written.
+            Some(part) if part.is_by_value() => {
+                format!("{}, {part}", words.replace("it is 0: it was not written", "it is 0"))
+            }
             Some(part) => format!("{words}, {part}"),
             None => words,
         };
@@ -396,17 +418,7 @@ impl<'a> Scene<'a> {
     /// The parts that hold all wrong elements.
     fn parts(&self) -> &[Part] {
         self.parts.get_or_init(|| {
-            let found = self.chain.operation(self.name);
-            let inputs = found.map(|found| found.inputs).unwrap_or_default();
-            let named =
-                inputs.iter().filter_map(|&name| Some((name.to_string(), self.chain.get(name)?)));
-            let own = [("what it should be".to_owned(), self.expected)];
-            let values: Vec<(String, &[f64])> =
-                named.chain(own).filter(|(_, v)| v.len() == self.candidate.len()).collect();
-            let y = self.chain.get(TensorName::Y).unwrap_or_default();
-            let class = |row: &[f64]| row.iter().position(|&y| y == 1.0).unwrap_or(row.len());
-            let classes: Vec<usize> = y.chunks(self.chain.outputs()).map(class).collect();
-            Part::all(&self.wrong, self.shape, &values, &classes)
+            place::parts(self.chain, self.name, self.expected, &self.wrong, self.shape)
         })
     }
 

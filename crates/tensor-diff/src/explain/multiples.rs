@@ -3,6 +3,7 @@
 use tensor::TensorName;
 
 use super::formula::Formula;
+use super::numbers::{clipped_to, number};
 use super::{Pattern, Scene, hypothesis};
 use crate::chain::operation::updated_from;
 use crate::finding::PatternKind;
@@ -41,55 +42,51 @@ fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// The factors that need no size: a sign, an addition twice, another base of the logarithm.
-fn plain_factors() -> Vec<(f64, String)> {
+/// The numbers that a factor may be without any evidence but a few elements: whole numbers, fractions of them, decimals
+/// with one digit, and other bases of the logarithm.
+pub(super) fn plain_factors() -> Vec<f64> {
     use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
-    let named = [
-        (-1.0, "-1"),
-        (2.0, "2"),
-        (0.5, "1/2"),
-        (LOG2_E, "1/ln 2"),
-        (LN_2, "ln 2"),
-        (LOG10_E, "1/ln 10"),
-    ];
-    named.map(|(factor, text)| (factor, text.to_owned())).to_vec()
+    let whole = (2..=10).map(f64::from);
+    let decimals = [0.9, 0.1, 0.01, 0.001, 100.0, 1000.0, 1.5, 2.0 / 3.0, 0.75, 4.0 / 3.0];
+    let each = whole.flat_map(|n| [n, 1.0 / n]).chain(decimals).chain([LOG2_E, LN_2, LOG10_E]);
+    std::iter::once(-1.0).chain(each.flat_map(|factor| [factor, -factor])).collect()
 }
 
 /// The sizes of the network, one over each, and their quotients; and the negatives of all of these.
-fn factors_of_sizes(scene: &Scene<'_>) -> Vec<(f64, String)> {
-    let sizes = scene.sizes();
-    let mut all = Vec::new();
-    for (n, text) in &sizes {
-        all.push((*n, format!("{text} = {n}")));
-        all.push((1.0 / n, format!("1/{text} = 1/{n}")));
-    }
-    for (n, a) in &sizes {
-        for (m, b) in sizes.iter().filter(|(m, _)| m != n) {
-            all.push((n / m, format!("{a}/{b} = {n}/{m}")));
-        }
-    }
-    let negative: Vec<(f64, String)> =
-        all.iter().map(|(factor, text)| (-factor, format!("-{text}"))).collect();
-    all.extend(negative);
-    all
+fn factors_of_sizes(scene: &Scene<'_>) -> Vec<f64> {
+    let sizes = || scene.sizes().into_iter().map(|(n, _)| n);
+    let quotients = sizes().flat_map(|n| sizes().map(move |m| n / m));
+    let all = sizes().flat_map(|n| [n, 1.0 / n]).chain(quotients).filter(|factor| *factor != 1.0);
+    all.flat_map(|factor| [factor, -factor]).collect()
 }
 
-/// A known factor of the tensor, or of an update's step.
-pub(super) fn known_factors(scene: &Scene<'_>) -> Option<Pattern> {
-    let all = [plain_factors(), factors_of_sizes(scene)];
-    let whole = all.iter().find_map(|factors| {
-        let family = factors.iter().map(|&(factor, ref text)| {
-            let text = format!("it is {text} times what it should be");
-            hypothesis(text, move |i| factor * scene.expected[i])
-        });
-        scene.first(family.collect())
+/// A factor of the tensor: one that is known, or any if enough elements confirm it.
+pub(super) fn factor(scene: &Scene<'_>) -> Option<Pattern> {
+    let words = |factor: f64| {
+        let is_gradient = matches!(scene.name, TensorName::Dw(_) | TensorName::Db(_));
+        let clipped =
+            is_gradient.then(|| clipped_to(scene.chain, scene.name, scene.expected, factor));
+        let clipped = clipped.unwrap_or_default();
+        format!("it is {} times what it should be{clipped}", number(scene, factor))
+    };
+    let known = [plain_factors(), factors_of_sizes(scene)];
+    let known = known.iter().find_map(|factors| {
+        let one = |&factor: &f64| hypothesis(words(factor), move |i| factor * scene.expected[i]);
+        scene.first(factors.iter().map(one).collect())
     });
-    whole.or_else(|| {
-        let (parameter, gradient) = updated_from(scene.name)?;
-        let (dw, rate) = (scene.chain.get(gradient)?, scene.chain.learning_rate());
-        let text = format!("{parameter} is left out: it is the step alone");
-        scene.first(vec![hypothesis(text, |i| -rate * dw[i])])
+    known.or_else(|| {
+        let &first = scene.probes.first()?;
+        let tells = scene.other_probes(first) >= 3 && scene.tells_after(1, 1);
+        if tells { scene.try_scaled(|i| (0.0, scene.expected[i]), words) } else { None }
     })
+}
+
+/// An update without its parameter.
+pub(super) fn step_alone(scene: &Scene<'_>) -> Option<Pattern> {
+    let (parameter, gradient) = updated_from(scene.name)?;
+    let (dw, rate) = (scene.chain.get(gradient)?, scene.chain.learning_rate());
+    let text = format!("{parameter} is left out: it is the step alone");
+    scene.first(vec![hypothesis(text, |i| -rate * dw[i])])
 }
 
 /// A bias without its product, or one that is left out, added twice or subtracted.

@@ -120,7 +120,7 @@ impl Wrong<'_> {
         let (b, c) = (self.chain.batch(), self.chain.outputs());
         let right = "what it should be";
         let of_b = format!("{right}, B = {b}: a 1/B");
-        let of_c = format!("{right}, and there are {c} outputs: a");
+        let of_c = format!("{right}, and there are {c} outputs: perhaps a");
         let all = [
             (b, count(b), format!("it is {b} times {of_b} is missing")),
             (b, 1.0 / count(b), format!("it is 1/{b} of {of_b} too many")),
@@ -152,8 +152,12 @@ impl Wrong<'_> {
             self.is_made(&stepped, 2.0 * k.abs().max(1.0), at_least)
         };
         let without_rate = format!("it is {parameter} - {gradient}: the learning rate is missing");
-        let known = self.known_factors().into_iter();
-        let known = known.map(|(k, text)| (k, text.replacen("it is", "the step is", 1)));
+        // A mean over the outputs is no part of an update.
+        let known = self.known_factors().into_iter().filter(|(_, text)| !text.contains("outputs"));
+        let step = |text: String| {
+            text.replacen("it is", "the step is", 1).replace(": a 1/B", ": perhaps a 1/B")
+        };
+        let known = known.map(|(k, text)| (k, step(text)));
         let mut known = [(1.0 / rate, without_rate)].into_iter().chain(known);
         if let Some((_, text)) = known.find(|&(k, _)| is_step(k, 1)) {
             return Some(Pattern::new(PatternKind::StepFactor, text));

@@ -3,7 +3,7 @@
 use tensor::TensorName;
 
 use super::Scene;
-use crate::chain::Chain;
+use crate::chain::{Chain, count};
 use crate::numeric::norm;
 
 /// The largest relative distance of a fitted number from the one that it is named after.
@@ -13,11 +13,29 @@ fn is(value: f64, other: f64) -> bool {
     (value - other).abs() <= CLOSE * other.abs()
 }
 
-/// The number, after its name if it has one: `1/B = 0.125`.
+/// The number in words. A simple number is itself, even if a size is the same; any other number may have a name, which
+/// is only an example.
 pub(super) fn number(scene: &Scene<'_>, value: f64) -> String {
-    match name(scene, value) {
-        Some(name) => format!("{name} = {}", plain(value)),
-        None => plain(value),
+    let name = if is_simple(value) { None } else { name(scene, value) };
+    let plain = fraction(value).unwrap_or_else(|| plain(value));
+    name.map_or_else(|| plain.clone(), |name| format!("{plain} (for example {name})"))
+}
+
+/// A fraction of small whole numbers that needs more digits as a decimal.
+fn fraction(value: f64) -> Option<String> {
+    if plain(value).len() < 6 {
+        return None;
+    }
+    let below = (2..=12).map(f64::from).find(|below| is(value * below, (value * below).round()))?;
+    let above = (value * below).round();
+    (above != 0.0 && above.abs() < 100.0).then(|| format!("{above}/{below}"))
+}
+
+/// Whether a number needs no name: a small whole number, a fraction of such, or one with two digits, or 1 over one.
+fn is_simple(value: f64) -> bool {
+    let decimal = |x: f64| format!("{x:.1e}").parse().is_ok_and(|short| is(x, short));
+    decimal(value) || decimal(1.0 / value) || fraction(value).is_some() || {
+        value.abs() < 20.0 && is(4.0 * value, (4.0 * value).round())
     }
 }
 
@@ -53,71 +71,51 @@ pub(crate) fn simplest_between(low: f64, high: f64) -> f64 {
     close.next().unwrap_or(middle)
 }
 
+/// The largest relative distance of a fitted number from a name of several constants.
+const VERY_CLOSE: f64 = 2e-6;
+
+/// Constants that make this number.
 fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
-    use TensorName::{A, Loss, P, Z};
     use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
-    let rate = scene.chain.learning_rate();
     let constants = [
         (LN_2, "ln 2"),
         (LOG2_E, "1/ln 2"),
         (LOG10_E, "1/ln 10"),
-        (rate, "lr"),
-        (1.0 - rate, "1 - lr"),
         (1.0 / 255.0, "1/255"),
+        (255.0 / 256.0, "255/256"),
     ];
-    let mut named: Vec<(f64, String)> =
-        constants.into_iter().map(|(value, text)| (value, text.to_owned())).collect();
-    let sizes = scene.sizes();
+    let mut named: Vec<(f64, String, f64)> =
+        constants.into_iter().map(|(value, text)| (value, text.to_owned(), CLOSE)).collect();
+    let (sizes, rate) = (scene.sizes(), scene.chain.learning_rate());
     for (n, text) in &sizes {
         let of_size = [
-            (*n, "#"),
-            (1.0 / n, "1/#"),
-            (rate / n, "lr/#"),
-            (rate * n, "lr·#"),
-            (n.sqrt(), "the root of #"),
-            (1.0 / n.sqrt(), "1 over the root of #"),
-            (n - 1.0, "# - 1"),
-            (1.0 / (n - 1.0), "1/(# - 1)"),
-            (n / (n - 1.0), "#/(# - 1)"),
-            ((n - 1.0) / n, "(# - 1)/#"),
+            (*n, "#", CLOSE),
+            (1.0 / n, "1/#", CLOSE),
+            (n.sqrt(), "the root of #", VERY_CLOSE),
+            (1.0 / n.sqrt(), "1 over the root of #", VERY_CLOSE),
+            (1.0 / (n - 1.0), "1/(# - 1)", VERY_CLOSE),
+            (n / (n - 1.0), "#/(# - 1)", VERY_CLOSE),
+            ((n - 1.0) / n, "(# - 1)/#", VERY_CLOSE),
+            (rate / n, "lr/#", VERY_CLOSE),
         ];
-        named.extend(of_size.map(|(value, words)| (value, words.replace('#', text))));
+        named.extend(of_size.map(|(value, words, close)| (value, words.replace('#', text), close)));
+        let others = sizes.iter().filter(|(m, _)| m != n);
+        named.extend(others.map(|(m, other)| (n / m, format!("{text}/{other}"), VERY_CLOSE)));
     }
-    for (n, a) in &sizes {
-        for (m, b) in sizes.iter().filter(|(m, _)| m != n) {
-            named.push((n / m, format!("{a}/{b}")));
-            named.push((1.0 / (n * m), format!("1/({a}·{b})")));
+    // The batch rounded up or down to whole tiles.
+    let batch = scene.chain.batch();
+    for tile in [4, 8, 16, 32, 64, 128] {
+        for whole in [batch / tile * tile, batch.div_ceil(tile) * tile] {
+            let (n, whole_batch) = (count(batch), count(whole.max(1)));
+            named.push((n / whole_batch, format!("B/{whole}"), VERY_CLOSE));
+            named.push((whole_batch / n, format!("{whole}/B"), VERY_CLOSE));
         }
     }
-    // Small whole numbers and their halves are sizes, or one over a size, or need no name.
-    // So do decimals of at most two digits, and one over them: 0.9 is momentum's before it is 1 - lr, and 1.25 is
-    // dropout's 1/0.8 before it is C/B.
-    let decimal = |x: f64| format!("{x:.1e}").parse().is_ok_and(|short| is(x, short));
-    let short = value.abs() < 20.0 && is(2.0 * value, (2.0 * value).round())
-        || decimal(value)
-        || decimal(1.0 / value);
-    let is_of_backward_pass = !matches!(scene.name, Z(_) | A(_) | P | Loss);
-    let of_size = |text: &str| {
-        sizes.iter().any(|(_, size)| text.strip_prefix("1/").unwrap_or(text) == size)
-            || text == "lr" && is_of_backward_pass
-    };
     let found = |sign: f64| {
-        let mut all = named.iter().filter(|(_, text)| !short || of_size(text));
-        all.find(|(other, _)| is(sign * value, *other)).map(|(_, text)| text.clone())
+        named.iter().find(|(other, _, close)| (sign * value - other).abs() <= close * other.abs())
     };
-    if (value.abs() - 1.0).abs() < CLOSE || is(value.abs(), 2.0) {
-        return None;
-    }
-    found(1.0).or_else(|| found(-1.0).map(|text| format!("-{text}"))).or_else(|| {
-        if short || !is_of_backward_pass {
-            return None;
-        }
-        // A simple multiple of the learning rate.
-        let of_rate = value / rate;
-        let short: f64 = format!("{of_rate:.2e}").parse().ok()?;
-        let own: f64 = format!("{value:.1e}").parse().ok()?;
-        (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
-    })
+    let positive = found(1.0).map(|(_, text, _)| text.clone());
+    positive.or_else(|| found(-1.0).map(|(_, text, _)| format!("-{text}")))
 }
 
 /// The number with six decimals, or fewer digits if it is so small that they would hide it.
@@ -140,8 +138,9 @@ pub(super) fn clipped_to(chain: &Chain<'_>, name: TensorName, own: &[f64], facto
         let short = |value: f64| -> f64 { format!("{value:.1e}").parse().unwrap_or(f64::NAN) };
         let most = short(factor * norm);
         // A short factor is the simpler explanation.
-        let clips = 0.0 < factor && factor < 1.0 && !is(factor, short(factor));
+        let clips = 0.0 < factor && (factor < 1.0 || most == 1.0) && !is(factor, short(factor));
         let clips = clips && is(factor * norm, most);
+        let how = if factor < 1.0 { how } else { "it is divided by that norm" };
         clips.then(|| format!(", {} over the norm of {of}, {norm:.6}: {how}", plain(most)))
     });
     words.next().unwrap_or_default()

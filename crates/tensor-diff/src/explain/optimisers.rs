@@ -22,6 +22,8 @@ const OPTIMISERS: [Optimiser; 7] = [
     Optimiser("Adam without its bias correction", [0.9, 0.999], 0.001, false),
 ];
 
+/// The relative error of a step by rounded decay rates.
+const LOST: f64 = 1e-5;
 /// The number of elements that determine a learning rate and a weight decay.
 const EQUATIONS: usize = 60;
 /// Usual epsilons, which keep a quotient finite; without one first.
@@ -145,6 +147,8 @@ pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
 pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
     let steps = &Steps::new(scene)?;
     let [w, dw] = steps.now;
+    // 1 - 0.999 has lost digits in single precision, which the whole step shows.
+    let scene = &scene.with_room(|i| LOST * (w[i] - scene.candidate[i]).abs());
     let own = scene.chain.learning_rate();
     let mut found: Vec<(Optimiser, f64)> = Vec::new();
     for epsilon in EPSILONS {

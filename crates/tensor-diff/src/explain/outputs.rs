@@ -5,13 +5,12 @@ use tensor::{Loss, TensorName};
 
 use super::numbers::{number, plain};
 use super::{Function, Pattern, Scene, hypothesis};
-use crate::finding::Wrong;
-use crate::numeric::{extremes, largest, norm, sigmoid};
+use crate::numeric::{extremes, largest, log_sum_exp, norm, sigmoid, softmax};
 
 /// A function of a row of the last `z` and of one of its elements.
 type Output = (&'static str, fn(&[f64], f64) -> f64);
 
-const OUTPUTS: [Output; 15] = [
+const OUTPUTS: [Output; 16] = [
     ("it is z itself: no function is applied", |_, z| z),
     ("it is softmax(z)", |row, z| quotient(row, z, f64::exp)),
     ("it is sigmoid(z)", |_, z| sigmoid(z)),
@@ -28,6 +27,10 @@ const OUTPUTS: [Output; 15] = [
         (z - largest).exp() / (1.0 + row.iter().map(|z| (z - largest).exp()).sum::<f64>())
     }),
     ("it is log softmax(z)", |row, z| quotient(row, z, f64::exp).ln()),
+    ("it is softmax of softmax(z): softmax is applied twice", |row, z| {
+        let p = softmax(row);
+        (z - log_sum_exp(row)).exp().exp() / p.iter().map(|p| p.exp()).sum::<f64>()
+    }),
     ("it is sigmoid(-z)", |_, z| sigmoid(-z)),
     ("it is 1 + exp(-z): the reciprocal is left out", |_, z| 1.0 + (-z).exp()),
     ("it is 1 / (1 - exp(-z)): 1 and exp(-z) are subtracted", |_, z| 1.0 / (1.0 - (-z).exp())),
@@ -81,20 +84,6 @@ const DIVISORS: [Divisor; 3] = [
     ("the root of the sum of its squares", norm),
     ("the sum of its squares", |row| row.iter().map(|x| x * x).sum()),
 ];
-
-/// The words for NaN where the exponential of `z` overflows `float32`, if there is none elsewhere.
-pub(super) fn overflows(wrong: &Wrong<'_>) -> Option<&'static str> {
-    let z = wrong.chain.get(TensorName::Z(wrong.chain.layers()))?;
-    let most = f64::from(f32::MAX).ln();
-    let mut elements = wrong.candidate.iter().zip(z);
-    let is = wrong.name == TensorName::P
-        && wrong.chain.losses() == [Loss::CrossEntropy]
-        && z.iter().any(|&z| z > most)
-        && elements.all(|(held, &z)| held.is_nan() == (z > most) || (z - most).abs() < 1e-3);
-    is.then_some(
-        "exp(z) overflows there, and infinity over infinity is NaN: max z is not subtracted",
-    )
-}
 
 /// Functions of a row of the last `z` in the place of `p`.
 pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {

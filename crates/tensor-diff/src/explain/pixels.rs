@@ -5,6 +5,8 @@ use tensor::TensorName;
 use super::formula::{Formula, Swap};
 use super::index::Map;
 use super::{Pattern, Scene, hypothesis};
+use crate::chain::count;
+use crate::numeric::norm;
 
 /// The means and deviations of usual normalisations: MNIST's, none, and a half.
 const NORMALISATIONS: [(f64, f64); 3] = [(0.1307, 0.3081), (0.0, 1.0), (0.5, 0.5)];
@@ -31,9 +33,33 @@ const WAYS: [Way; 8] = [
     }),
 ];
 
+/// A function of all pixels of an image.
+type ByImage = (&'static str, fn(&[f64]) -> Vec<f64>);
+
+const BY_IMAGE: [ByImage; 5] = [
+    ("less their image's mean", |image| image.iter().map(|x| x - mean(image)).collect()),
+    ("less their image's mean, over its deviation", |image| {
+        let mean = mean(image);
+        let squares: f64 = image.iter().map(|x| (x - mean).powi(2)).sum();
+        let deviation = (squares / count(image.len())).sqrt();
+        image.iter().map(|x| (x - mean) / deviation).collect()
+    }),
+    ("divided by their image's norm", |image| image.iter().map(|x| x / norm(image)).collect()),
+    ("clipped to 0 and 1", |image| image.iter().map(|x| x.clamp(0.0, 1.0)).collect()),
+    ("1 above 0, and 0 elsewhere", |image| {
+        image.iter().map(|&x| f64::from(u8::from(x > 0.0))).collect()
+    }),
+];
+
+fn mean(image: &[f64]) -> f64 {
+    image.iter().sum::<f64>() / count(image.len())
+}
+
 pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
     let x = scene.chain.get(TensorName::X)?;
-    let ways = ways(x);
+    let mut ways = ways(x);
+    let columns = *scene.chain.sizes().first()?;
+    ways.extend(BY_IMAGE.map(|(text, of)| (text, x.chunks(columns).flat_map(of).collect())));
     if scene.name == TensorName::X {
         let family = ways
             .into_iter()

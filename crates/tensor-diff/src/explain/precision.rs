@@ -4,6 +4,7 @@ use super::formula::{Formula, Swap};
 use super::index::Map;
 use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::chain::count;
+use crate::describe::list;
 use crate::finding::PatternKind;
 use tensor::TensorName::{Da, Db, Dw, Dz};
 
@@ -22,6 +23,74 @@ fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
     let quantum = f64::from(exponent - digits).exp2();
     let steps = value / quantum;
     quantum * if cut { steps.trunc() } else { steps.round_ties_even() }
+}
+
+/// Numbers below the smallest normal one that are 0: results (FTZ), or operands (DAZ). They are so small that few
+/// exceed their bounds by much, so all elements together are the evidence.
+pub(super) fn flushed(scene: &Scene<'_>) -> Option<Pattern> {
+    let flush = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { x };
+    let is_small = |x: &f64| flush(*x) != *x;
+    if scene.unit == f64::EPSILON {
+        return None;
+    }
+    let all = 0..scene.candidate.len();
+    let explains = |made: &dyn Fn(usize) -> f64| {
+        let fits = |i: usize| match made(i) {
+            0.0 if scene.expected[i] != 0.0 => scene.candidate[i] == 0.0,
+            made => scene.fits(i, made),
+        };
+        let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
+        let is_outside = |&i: &usize| off(i) > scene.bounds[i];
+        // If nothing is left of the tensor, it may not have been written.
+        let explained = all.clone().all(fits) && scene.candidate.iter().any(|&held| held != 0.0);
+        if explained { all.clone().filter(is_outside).count() } else { 0 }
+    };
+    let results = if scene.expected.iter().any(is_small) {
+        explains(&|i| flush(scene.expected[i]))
+    } else {
+        0
+    };
+    let formula = Formula::new(scene);
+    let formula = formula.as_ref();
+    let places = formula.map_or(0..0, |formula| 0..formula.operands.len());
+    let small: Vec<(usize, Vec<f64>)> = places
+        .filter_map(|place| {
+            let values = formula?.operands[place].values;
+            let flushed = || (place, values.iter().map(|&x| flush(x)).collect());
+            values.iter().any(is_small).then(flushed)
+        })
+        .collect();
+    // All operands, and each alone.
+    let groups =
+        std::iter::once(&small[..]).chain(small.chunks(1)).filter(|group| !group.is_empty());
+    let operands = groups.filter_map(|group| {
+        let formula = formula?;
+        let each = group.iter();
+        let swaps: Vec<Swap<'_>> =
+            each.map(|(place, values)| Swap { place: *place, values, map: Map::Right }).collect();
+        let explained = [false, true].map(|flushes| {
+            explains(&|i| {
+                let made = formula.total(i, &swaps);
+                if flushes { flush(made) } else { made }
+            })
+        });
+        let explained = explained[0].max(explained[1]);
+        let names = list(group.iter().map(|(place, _)| &formula.operands[*place].name));
+        (explained > 0).then_some((explained, names))
+    });
+    let operands = operands.rev().max_by_key(|(explained, _)| *explained);
+    let ftz = "subnormal results are flushed to 0 (FTZ)";
+    let text = match &operands {
+        None if results == 0 => return None,
+        None => ftz.to_owned(),
+        Some((_, names)) => {
+            let daz = format!("subnormal elements of {names} are read as 0 (DAZ)");
+            if results == 0 { daz } else { format!("{ftz}, or {daz}") }
+        }
+    };
+    let text = format!("numbers below 2^-126 become 0: {text}");
+    let explains = operands.map_or(0, |(explained, _)| explained).max(results);
+    Some(Pattern { kind: PatternKind::Explained, text, explains })
 }
 
 pub(super) fn rounded(scene: &Scene<'_>) -> Option<Pattern> {

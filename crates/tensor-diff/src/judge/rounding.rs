@@ -74,7 +74,9 @@ struct Side {
     group: Option<usize>,
     /// The relative error of a matrix product's inputs.
     product_input: f64,
-    /// The smallest normal number: what is below it may become 0 (`.ftz`).
+    /// The largest error of an underflow. Subnormal numbers count: flushing them to 0 is a mistake. But where
+    /// products are made of shorter numbers (three of TF32 for one of `float32`), a factor has no digits below the
+    /// least of that format.
     tiny: f64,
 }
 
@@ -82,15 +84,13 @@ impl Side {
     /// The arithmetic of a dump, whose values may also be rounded to this number of decimal digits. That affects both
     /// factors of a product, and its result.
     fn new(dtype: Dtype, digits: Option<u32>) -> Self {
-        let (unit, tiny) = match dtype {
-            Dtype::F64 => ((-53_f64).exp2(), f64::MIN_POSITIVE),
-            _ => ((-24_f64).exp2(), f64::from(f32::MIN_POSITIVE)),
-        };
-        // 10 and 7 fraction bits, rounded to nearest.
-        let (group, product_input) = match dtype {
-            Dtype::Tf32 => (Some(4), (-11_f64).exp2()),
-            Dtype::Bf16 => (Some(8), (-8_f64).exp2()),
-            Dtype::F32 | Dtype::F64 => (None, 0.0),
+        let unit = if dtype == Dtype::F64 { (-53_f64).exp2() } else { (-24_f64).exp2() };
+        // 10 and 7 fraction bits, rounded to nearest; and half of the least number with these bits.
+        let (group, product_input, tiny) = match dtype {
+            Dtype::Tf32 => (Some(4), (-11_f64).exp2(), (-137_f64).exp2()),
+            Dtype::Bf16 => (Some(8), (-8_f64).exp2(), (-134_f64).exp2()),
+            Dtype::F32 => (None, 0.0, (-137_f64).exp2()),
+            Dtype::F64 => (None, 0.0, f64::MIN_POSITIVE),
         };
         let decimal = |digits: u32| 3.0 * 0.5 * 10_f64.powi(1 - digits.min(400) as i32);
         Self { unit: unit + digits.map_or(0.0, decimal), group, product_input, tiny }
@@ -172,6 +172,11 @@ impl Rounding {
     /// The largest error of a result near zero by underflow.
     pub(crate) fn tiny(&self) -> f64 {
         self.sum(|side| side.tiny)
+    }
+
+    /// The largest error of an output function near zero: 1 over a sum of exponentials that overflows is 0.
+    pub(crate) fn least_quotient(&self) -> f64 {
+        self.sum(|side| if side.unit < 1e-10 { side.tiny } else { 1.0 / f64::from(f32::MAX) })
     }
 
     /// The relative error of `exp(x)` that is computed from a rounded `x`, `|x| = magnitude`.

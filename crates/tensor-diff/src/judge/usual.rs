@@ -39,6 +39,15 @@ pub(super) fn variances(context: &Context<'_>) -> Errors {
     all
 }
 
+/// The usual error of each element of a sum that is made of tensors in the dump.
+pub(crate) fn usual_errors(context: &Context<'_>, name: TensorName) -> Option<Vec<f64>> {
+    let chain = context.chain.as_ref()?;
+    let inputs = chain.operation(name)?.inputs;
+    let all_dumped = inputs.iter().all(|&input| chain.is_given_by_reference(input));
+    let variance = variance(name, chain, &Errors::new(), &context.rounding)?;
+    all_dumped.then(|| variance.iter().map(|variance| variance.sqrt()).collect())
+}
+
 fn variance(
     name: TensorName,
     chain: &Chain<'_>,

@@ -129,7 +129,7 @@ fn any_other_constant_factor() {
     let (reference, mut candidate) = (start.reference(), start.candidate());
     data(&mut candidate, TensorName::Dw(1)).iter_mut().for_each(|value| *value *= -3.7);
     let found = diff(&reference, &candidate);
-    assert_eq!(text(&found), "every element is -3.700000 times what it should be");
+    assert_eq!(text(&found), "it is -3.7 times what it should be");
     // A single number is a multiple of any other, so that explains nothing.
     let mut candidate = start.candidate();
     data(&mut candidate, TensorName::Loss)[0] *= -3.7;

@@ -596,3 +596,264 @@ fn the_largest_of_the_batch_is_subtracted() {
         made(dump, &|e| f64::from(e as f32))
     });
 }
+
+fn single(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&value| value as f32).collect()
+}
+
+fn double(values: impl IntoIterator<Item = f32>) -> Vec<f64> {
+    values.into_iter().map(f64::from).collect()
+}
+
+/// A fixture at an edge of arithmetic, as an honest level dumps it in single precision.
+fn fixture(name: &str) -> Dump {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let path = path.join("../../reference/dumps").join(format!("{name}.json"));
+    let dump = Start::of(&Dump::read(&path).unwrap()).candidate();
+    assert!(judge(&dump, 1.0).is_clean(), "{name}: {:?}", judge(&dump, 1.0).first_fault);
+    dump
+}
+
+/// Replaces a tensor of a fixture by a wrong one; the reading has to contain the words.
+fn reads_fixture(fixture: &str, name: TensorName, words: &str, made: impl Fn(&Dump) -> Vec<f64>) {
+    let mut dump = self::fixture(fixture);
+    let wrong = made(&dump);
+    *data(&mut dump, name) = double(single(&wrong));
+    let (tensor, text) = explanation(&[dump]);
+    assert_eq!(tensor, name);
+    assert!(text.contains(words), "{fixture}, {name}: {text:?} has no {words:?}");
+}
+
+/// Flushed to 0 by the hardware, or by a compiler's fast arithmetic.
+#[test]
+fn subnormal_numbers_that_are_flushed() {
+    let flush = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { x };
+    for name in [Z(1), A(1), Dw(2)] {
+        reads_fixture("subnormal", name, "subnormal results are flushed to 0 (FTZ)", |dump| {
+            values(dump, name).into_iter().map(flush).collect()
+        });
+    }
+    // Weights that are read as 0, next to biases that aren't.
+    reads_fixture("subnormal", Z(1), "subnormal elements of w1 are read as 0 (DAZ)", |dump| {
+        let (x, w, b) = (values(dump, X), values(dump, W(1)), values(dump, B(1)));
+        let sum = product([8, 24, 64], |i, j, k| x[i * 64 + k] * flush(w[j * 64 + k]));
+        sum.iter().enumerate().map(|(i, z)| z + b[i % 24]).collect()
+    });
+    reads_fixture("large-logits", Dz(2), "subnormal results are flushed to 0 (FTZ)", |dump| {
+        values(dump, Dz(2)).into_iter().map(flush).collect()
+    });
+}
+
+/// NaN and infinity, by the operation that made the first of them.
+#[test]
+fn the_operation_that_made_a_nan_is_named() {
+    use tensor::TensorName::Loss as L;
+    let rows = |dump: &Dump| single(&values(dump, Z(2)));
+    let softmax = |z: &[f32], less: &dyn Fn(&[f32]) -> f32| {
+        let row = |row: &[f32]| {
+            let e: Vec<f32> = row.iter().map(|z| (z - less(row)).exp()).collect();
+            let sum: f32 = e.iter().sum();
+            e.into_iter().map(move |e| e / sum).collect::<Vec<_>>()
+        };
+        z.chunks(10).flat_map(row).collect::<Vec<f32>>()
+    };
+    let most = |z: &[f32]| z.iter().copied().fold(f32::MIN, f32::max);
+    let large = "large-logits";
+    reads_fixture(
+        large,
+        P,
+        "overflows there, and infinity over infinity is NaN: max z is not",
+        |dump| double(softmax(&rows(dump), &|_| 0.0)),
+    );
+    reads_fixture(
+        large,
+        P,
+        "underflows to 0 for all classes of a row, and 0 over 0 is NaN: the largest z of the whole batch",
+        |dump| {
+            let z = rows(dump);
+            let all = most(&z);
+            double(softmax(&z, &|_| all))
+        },
+    );
+    reads_fixture(large, P, "the first z of the row is subtracted", |dump| {
+        double(softmax(&rows(dump), &|row| row[0]))
+    });
+    reads_fixture(large, Dz(2), "in its own p, exp(z) overflows there", |dump| {
+        let p = softmax(&rows(dump), &|_| 0.0);
+        p.iter().zip(values(dump, Y)).map(|(&p, y)| (f64::from(p) - y) / 8.0).collect()
+    });
+    let entropy = |dump: &Dump, p: &[f64]| {
+        let terms = p.iter().zip(values(dump, Y)).map(|(p, y)| -y * p.ln());
+        vec![terms.sum::<f64>() / 8.0]
+    };
+    reads_fixture(large, L, "of 80 elements: ln 0 = -infinity, and 0 times infinity", |dump| {
+        entropy(dump, &values(dump, P))
+    });
+    reads_fixture(large, L, "p of a sample's own class is 0: ln 0 = -infinity", |dump| {
+        let own = values(dump, P).into_iter().zip(values(dump, Y)).filter(|(_, y)| *y == 1.0);
+        vec![own.map(|(p, _)| -p.ln()).sum::<f64>() / 8.0]
+    });
+    reads_fixture("saturated", L, "of 80 elements: ln 0 = -infinity, and 0 times it", |dump| {
+        let p = values(dump, P).into_iter().zip(values(dump, Y));
+        vec![p.map(|(p, y)| -y * p.ln() - (1.0 - y) * (1.0 - p).ln()).sum::<f64>() / 80.0]
+    });
+    reads_fixture("saturated", Dz(2), "p·(1 - p) is 0 there", |dump| {
+        let p = single(&values(dump, P)).into_iter().zip(single(&values(dump, Y)));
+        double(p.map(|(p, y)| (p - y) / (p * (1.0 - p)) / 8.0))
+    });
+    reads_fixture(
+        "zero-gradient",
+        WNext(1),
+        "0 over 0 is NaN: it is divided by the norm of all",
+        |dump| {
+            let step = values(dump, Dw(1)).into_iter().map(|g| 0.1 * g / 0.0);
+            values(dump, W(1)).into_iter().zip(step).map(|(w, step)| w - step).collect()
+        },
+    );
+    // In one element for no reason.
+    let mut dump = fixture(large);
+    data(&mut dump, Z(1))[5] = f64::NAN;
+    let (_, text) = explanation(&[dump]);
+    assert_eq!(text, "the candidate holds NaN only at [0, 5]");
+}
+
+/// A number is no ratio of sizes that happen to make it: 30/10 is 3.
+#[test]
+fn simple_factors_are_printed_as_numbers() {
+    let start = Start::new(&[36, 30, 10], 12, Loss::Bce, 5);
+    for (factor, words) in [
+        (3.0, "it is 3 times what it should be, where y is 1"),
+        (0.25, "it is 0.25 times what it should be, where y is 1"),
+        (17.5, "it is 17.5 times what it should be, where y is 1"),
+        (5.0 / 3.0, "it is 5/3 times what it should be, where y is 1"),
+    ] {
+        reads(&start, Dz(2), words, |dump| {
+            let elements = values(dump, Dz(2)).into_iter().zip(values(dump, Y));
+            elements.map(|(dz, y)| if y == 1.0 { factor * dz } else { dz }).collect()
+        });
+        let scaled = |dump: &Dump| values(dump, Dw(1)).iter().map(|x| factor * x).collect();
+        for words in ["n1", "lr", "B", "C"] {
+            is_not(&start, Dw(1), words, scaled);
+        }
+    }
+    let start = Start::new(&[36, 30, 10], 67, Loss::CrossEntropy, 5);
+    reads(&start, Dw(1), "0.955224 (for example 64/B) times", |dump| {
+        values(dump, Dw(1)).iter().map(|x| 64.0 / 67.0 * x).collect()
+    });
+}
+
+#[test]
+fn output_gradients_through_another_function_of_p() {
+    let start = Start::new(&[36, 17, 10], 12, Loss::CrossEntropy, 5).scaled(3.0);
+    let rows = |dump: &Dump, of: &dyn Fn(&[f64], &[f64]) -> Vec<f64>| {
+        let (p, y) = (values(dump, P), values(dump, Y));
+        let rows = p.chunks(10).zip(y.chunks(10));
+        rows.flat_map(|(p, y)| of(p, y)).map(|dz| dz / 12.0).collect::<Vec<f64>>()
+    };
+    reads(&start, Dz(2), "softmax's Jacobian is applied to p - y, which has it already", |dump| {
+        rows(dump, &|p, y| {
+            let sum: f64 = p.iter().zip(y).map(|(p, y)| p * (p - y)).sum();
+            p.iter().zip(y).map(|(p, y)| p * (p - y - sum)).collect()
+        })
+    });
+    reads(&start, Dz(2), "softmax is applied twice", |dump| {
+        rows(dump, &|p, y| softmax(p).iter().zip(y).map(|(q, y)| q - y).collect())
+    });
+    reads(&start, Dz(2), "only the diagonal of softmax's Jacobian", |dump| {
+        rows(dump, &|p, y| p.iter().zip(y).map(|(p, y)| -y * (1.0 - p)).collect())
+    });
+    reads(&start, Dz(2), "the labels are smoothed by e = 0.1, e/C for each class", |dump| {
+        rows(dump, &|p, y| p.iter().zip(y).map(|(p, y)| p - 0.9 * y - 0.01).collect())
+    });
+    reads(&start, Dz(2), "p is kept at 1e-2 or more", |dump| {
+        rows(dump, &|p, y| p.iter().zip(y).map(|(p, y)| p.max(0.01) - y).collect())
+    });
+    reads(&start, Dz(2), "made of another p: it is softmax of 0.500000 times z", |dump| {
+        let halves: Vec<f64> = values(dump, Z(2)).iter().map(|z| 0.5 * z).collect();
+        let p = softmax(&halves).into_iter().zip(values(dump, Y));
+        p.map(|(p, y)| (p - y) / 12.0).collect()
+    });
+}
+
+/// With weights of 0 a `z` is exactly 0, and the slope there is a choice.
+#[test]
+fn the_slope_at_exactly_zero() {
+    for (at_zero, words) in [
+        (1.0, "the mask is z >= 0: the slope at exactly 0 is 1"),
+        (0.5, "the slope at exactly 0 is 1/2"),
+    ] {
+        reads_fixture("kink", Dz(1), words, |dump| {
+            let elements = values(dump, Da(1)).into_iter().zip(values(dump, Z(1)));
+            let slope = |z: f64| if z == 0.0 { at_zero } else { f64::from(u8::from(z > 0.0)) };
+            elements.map(|(da, z)| slope(z) * da).collect()
+        });
+    }
+}
+
+/// The bound of a loss allows more than many mistakes change: its usual error is far smaller.
+#[test]
+fn losses_of_one_step_of_a_large_batch() {
+    for (sizes, batch) in [(&[36, 17, 10][..], 67), (&[36, 20, 17, 10], 40)] {
+        let start = Start::new(sizes, batch, Loss::CrossEntropy, 5).scaled(2.0);
+        let last = sizes.len() - 1;
+        let told = |term: &dyn Fn(f64, f64) -> f64| {
+            let mut dump = start.candidate();
+            let p = softmax(&values(&dump, Z(last))).into_iter().zip(values(&dump, Y));
+            let sum: f64 = p.map(|(p, y)| term(p, y)).sum();
+            set(&mut dump, TensorName::Loss, [sum / batch as f64]);
+            explanation(&[dump]).1
+        };
+        let text = told(&|p, y| -(0.9 * y + 0.01) * p.ln());
+        assert!(text.contains("smoothed by e = 0.1 only in the loss: e/C"), "{text}");
+        let text = told(&|p, y| -y * 0.9 * p.ln());
+        assert!(text.contains("it is 0.9 times"), "{text}");
+        let text = told(&|p, y| -y * (1.0 - p).powi(2) * p.ln());
+        assert!(text.contains("the mean of (1 - p)² times the loss"), "{text}");
+    }
+    // With p of 0 or far above 1e-7, a sum and a maximum are the same.
+    reads_fixture(
+        "large-logits",
+        TensorName::Loss,
+        "inside the logarithm or p is kept between",
+        |dump| {
+            let p = values(dump, P).into_iter().zip(values(dump, Y));
+            vec![p.map(|(p, y)| -y * p.max(1e-7).ln()).sum::<f64>() / 8.0]
+        },
+    );
+}
+
+#[test]
+fn gradients_and_images_that_are_clipped() {
+    let start = start(Loss::CrossEntropy);
+    reads(&start, WNext(1), "the elements of dw1 are clipped to ±0.05", |dump| {
+        let updates = values(dump, W(1)).into_iter().zip(values(dump, Dw(1)));
+        updates.map(|(w, dw)| w - 0.1 * dw.clamp(-0.05, 0.05)).collect()
+    });
+    reads(&start, Z(1), "the pixels of x are less their image's mean", |dump| {
+        let (x, w, b) = (values(dump, X), values(dump, W(1)), values(dump, B(1)));
+        let mean = |i: usize| x[i * 36..][..36].iter().sum::<f64>() / 36.0;
+        let sum = product([12, 17, 36], |i, j, k| (x[i * 36 + k] - mean(i)) * w[j * 36 + k]);
+        sum.iter().enumerate().map(|(i, z)| z + b[i % 17]).collect()
+    });
+}
+
+/// Scattered wrong elements are not "everywhere".
+#[test]
+fn the_place_of_unexplained_elements_is_exact() {
+    let start = start(Loss::CrossEntropy);
+    for (is_wrong, words) in [
+        (Box::new(|z: f64| z > 0.0) as Box<dyn Fn(f64) -> bool>, "wrong just where z1 is above 0"),
+        (Box::new(|_| true), "wrong everywhere"),
+    ] {
+        let mut dump = start.candidate();
+        let z = values(&dump, Z(1));
+        let a = values(&dump, A(1)).into_iter().zip(z).enumerate();
+        let made = a.map(
+            |(i, (a, z))| if is_wrong(z) { a + 0.3 + 0.1 * ((i * i) as f64).sin() } else { a },
+        );
+        let made: Vec<f64> = made.collect();
+        set(&mut dump, A(1), made);
+        let pattern = judge(&dump, 1.0).first_fault.unwrap().pattern.unwrap();
+        assert!(pattern.text.contains(words), "{}", pattern.text);
+    }
+}

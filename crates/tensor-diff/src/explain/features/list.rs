@@ -4,24 +4,27 @@ use std::f64::consts::PI;
 
 use tensor::{Loss, TensorName};
 
+use super::super::losses::{SMOOTHING, spreads};
 use super::super::{Function, Scene};
 use crate::chain::count;
 use crate::chain::operation::updated_from;
-use crate::numeric::{sigmoid, sign, softplus};
+use crate::numeric::{largest, sigmoid, sign, softmax, softplus};
 
 /// A feature: its name, the mistake if it is the whole element, and its value at an element.
 pub(super) struct Feature<'a> {
     pub(super) text: String,
     pub(super) note: &'static str,
+    /// Whether its value is divided by B.
+    pub(super) over_batch: bool,
     pub(super) of: Box<dyn Fn(usize) -> f64 + 'a>,
 }
 
 fn feature<'a>(text: impl Into<String>, of: impl Fn(usize) -> f64 + 'a) -> Feature<'a> {
-    Feature { text: text.into(), note: "", of: Box::new(of) }
+    Feature { text: text.into(), note: "", over_batch: false, of: Box::new(of) }
 }
 
 /// Functions that a nonlinearity, or its slope, may be mistaken for; `#` stands for the number's name.
-const FUNCTIONS: [Function; 22] = [
+const FUNCTIONS: [Function; 26] = [
     ("#", |x| x),
     ("relu(#)", |x| x.max(0.0)),
     ("|#|", f64::abs),
@@ -47,6 +50,10 @@ const FUNCTIONS: [Function; 22] = [
     ("tanh's slope at #", |x| 1.0 - x.tanh().powi(2)),
     ("softplus(#)", softplus),
     ("# / (1 + |#|)", |x| x / (1.0 + x.abs())),
+    ("# times sigmoid(1.702·#)", |x| x * sigmoid(1.702 * x)),
+    ("# times tanh(softplus(#))", |x| x * softplus(x).tanh()),
+    ("elu(#)", |x| if x > 0.0 { x } else { x.exp_m1() }),
+    ("sin(#)", f64::sin),
 ];
 
 /// The scale and the limit of selu (Klambauer et al., "Self-Normalizing Neural Networks", 2017).
@@ -77,7 +84,7 @@ const OF_EXPECTED: [Function; 4] = [
 type OfTwo = (&'static str, &'static str, fn(f64, f64) -> f64);
 
 /// Functions of `p` and `y`, to be divided by B.
-const OF_P_AND_Y: [OfTwo; 10] = [
+const OF_P_AND_Y: [OfTwo; 11] = [
     ("#", "y is left out", |p, _| p),
     ("@", "p is left out", |_, y| y),
     ("#²", "", |p, _| p * p),
@@ -92,15 +99,72 @@ const OF_P_AND_Y: [OfTwo; 10] = [
         (p - y) / (p * (1.0 - p))
     }),
     ("-@ / #", "the gradient with respect to p, not to z", |p, y| -y / p),
+    ("-@·(1 - #)", "only the diagonal of softmax's Jacobian", |p, y| -y * (1.0 - p)),
 ];
 
-/// Functions of `da` and `z`.
-const OF_DA_AND_Z: [OfTwo; 4] = [
-    ("#", "", |da, _| da),
-    ("@", "", |_, z| z),
-    ("[@ > 0]", "the gradient is left out", |_, z| above(z)),
-    ("# where @ is not above 0", "the mask is turned round", |da, z| da * (1.0 - above(z))),
+/// Functions of a row of `p` and `y`, to be divided by B.
+type OfRows = (&'static str, &'static str, fn(&[f64], &[f64]) -> Vec<f64>);
+
+const OF_ROWS: [OfRows; 5] = [
+    (
+        "p·((p - y) - sum p·(p - y))",
+        "softmax's Jacobian is applied to p - y, which has it already; or p - y is that of a squared error of p",
+        |p, y| jacobian(p, &p.iter().zip(y).map(|(p, y)| p - y).collect::<Vec<_>>()),
+    ),
+    ("softmax(p) - y", "softmax is applied twice", |p, y| {
+        softmax(p).iter().zip(y).map(|(q, y)| q - y).collect()
+    }),
+    (
+        "softmax's Jacobian times (softmax(p) - y)",
+        "p is taken for logits: softmax is applied twice",
+        |p, y| jacobian(p, &softmax(p).iter().zip(y).map(|(q, y)| q - y).collect::<Vec<_>>()),
+    ),
+    ("p·sum(y/p) - y", "softmax's Jacobian without p in its sum", |p, y| {
+        let sum: f64 = p.iter().zip(y).map(|(p, y)| y / p).sum();
+        p.iter().zip(y).map(|(p, y)| p * sum - y).collect()
+    }),
+    ("1 for the largest p - y", "the predicted class in place of p", |p, y| {
+        p.iter().zip(y).map(|(&own, y)| f64::from(u8::from(own == largest(p))) - y).collect()
+    }),
 ];
+
+/// A gradient with respect to `p`, passed through softmax.
+fn jacobian(p: &[f64], gradient: &[f64]) -> Vec<f64> {
+    let sum: f64 = p.iter().zip(gradient).map(|(p, g)| p * g).sum();
+    p.iter().zip(gradient).map(|(p, g)| p * (g - sum)).collect()
+}
+
+/// The output gradient with smoothed labels, in the usual ways.
+pub(super) fn smoothed<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
+    let (p, y) = (scene.chain.get(TensorName::P)?, scene.chain.get(TensorName::Y)?);
+    let (batch, classes) = (count(scene.chain.batch()), count(scene.chain.outputs()));
+    let ways = SMOOTHING.into_iter().flat_map(|e| spreads(e, classes).map(|way| (e, way)));
+    let each = ways.map(|(e, (how, other, own))| {
+        let text = format!(
+            "(p - ({own:.4}·y + {other:.4})) / B: the labels are smoothed by e = {e}, {how}"
+        );
+        feature(text, move |i| (p[i] - own * y[i] - other) / batch)
+    });
+    is_output_gradient(scene).then(|| each.collect())
+}
+
+/// Functions of `da` and `z`.
+const OF_DA_AND_Z: [OfTwo; 6] =
+    [
+        ("#", "", |da, _| da),
+        ("# where @ is not below 0", "the mask is z >= 0: the slope at exactly 0 is 1", |da, z| {
+            if z < 0.0 { 0.0 } else { da }
+        }),
+        ("# where @ is above 0, and half of it at 0", "the slope at exactly 0 is 1/2", |da, z| {
+            match z {
+                0.0 => 0.5 * da,
+                z => da * above(z),
+            }
+        }),
+        ("@", "", |_, z| z),
+        ("[@ > 0]", "the gradient is left out", |_, z| above(z)),
+        ("# where @ is not above 0", "the mask is turned round", |da, z| da * (1.0 - above(z))),
+    ];
 
 /// Functions of `da` and `a`.
 const OF_DA_AND_A: [OfTwo; 2] = [
@@ -117,11 +181,6 @@ fn above(z: f64) -> f64 {
     f64::from(u8::from(z > 0.0))
 }
 
-/// The words after a sum of features.
-pub(super) fn over(scene: &Scene<'_>) -> &'static str {
-    if is_output_gradient(scene) { ", over B" } else { "" }
-}
-
 fn is_output_gradient(scene: &Scene<'_>) -> bool {
     scene.name == TensorName::Dz(scene.chain.layers())
 }
@@ -134,7 +193,8 @@ pub(super) fn features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
     let mut all = own_features(scene);
     let expected = scene.expected;
     all.extend(of_one(RIGHT, expected, &OF_EXPECTED));
-    all.insert(all.len() - OF_EXPECTED.len() + 1, feature("1", move |_| scale));
+    let one = Feature { over_batch: is_output_gradient(scene), ..feature("1", move |_| scale) };
+    all.insert(all.len() - OF_EXPECTED.len() + 1, one);
     for (text, name, earlier, values) in scene.tensors() {
         if name == scene.name && !earlier {
             continue;
@@ -212,18 +272,27 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
                 let text = format!("(p - y)·{}", Z(last));
                 all.push(feature(text, move |i| scale * (p[i] - y[i]) * z[i]));
             }
+            if chain.losses() == [Loss::CrossEntropy] {
+                let classes = chain.outputs();
+                let rows = || p.chunks_exact(classes).zip(y.chunks_exact(classes));
+                all.extend(OF_ROWS.map(|(text, note, of)| {
+                    let values: Vec<f64> = rows().flat_map(|(p, y)| of(p, y)).collect();
+                    Feature { note, ..feature(text, move |i| scale * values[i]) }
+                }));
+            }
+            all.iter_mut().for_each(|feature| feature.over_batch = true);
         }
         Dz(layer) => {
             let (da, z) = (chain.get(Da(layer))?, chain.mask(layer)?);
             let [of_da, of_z, of_a] = [Da(layer), Z(layer), A(layer)].map(|name| name.to_string());
             let two = [(&of_da[..], da), (&of_z[..], z)];
-            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[..1]));
+            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[..3]));
             for (text, of) in FUNCTIONS {
                 let text = format!("{of_da} times {}", text.replace('#', &of_z));
                 all.push(feature(text, move |i| da[i] * of(z[i])));
             }
             all.extend(of_one(&of_da, da, &FUNCTIONS[2..7]));
-            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[1..]));
+            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[3..]));
             let a = chain.get(A(layer)).into_iter();
             all.extend(a.flat_map(|a| of_two([two[0], (&of_a, a)], 1.0, &OF_DA_AND_A)));
         }
@@ -233,6 +302,7 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
             let names = [parameter, gradient].map(|name| name.to_string());
             all.extend(of_two([(&names[0], w), (&names[1], dw)], 1.0, &OF_W_AND_DW));
             all.extend(of_one(&names[1], dw, &FUNCTIONS[1..]));
+            all.extend(of_one(&names[0], w, &FUNCTIONS[6..7]));
         }
         _ => {}
     }

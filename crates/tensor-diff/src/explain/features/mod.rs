@@ -10,6 +10,8 @@ use super::solve::{Equation, least_squares};
 use super::{Pattern, Scene};
 use list::{Feature, features, own_features};
 
+/// The bound of a function that is computed in several operations, in roundings of its input.
+const ROUNDINGS: f64 = 2.0;
 /// The number of wrong elements, and of right ones, that determine the factors.
 const WRONG: usize = 40;
 const RIGHT: usize = 24;
@@ -26,7 +28,11 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
         }
         _ => (None, 0.0),
     };
-    exchanged_within(scene).or_else(|| exchanged_within(&scene.with_roundings_of(input?, least)))
+    exchanged_within(scene).or_else(|| {
+        let input = input?;
+        let roundings = |i: usize| ROUNDINGS * scene.unit * input[i].abs().max(least);
+        exchanged_within(&scene.with_room(roundings))
+    })
 }
 
 fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
@@ -35,7 +41,13 @@ fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
     let exactly = all.clone().filter(|_| scene.tells(features.len())).find_map(|at| {
         scene.try_numbers(&*features[at].of, || words(scene, &features, &[at], &[1.0]))
     });
-    exactly.or_else(|| {
+    let smoothed = || {
+        let labels = list::smoothed(scene).filter(|labels| scene.tells(labels.len()))?;
+        let one =
+            |at: usize| scene.try_numbers(&*labels[at].of, || words(scene, &labels, &[at], &[1.0]));
+        (0..labels.len()).find_map(one)
+    };
+    exactly.or_else(smoothed).or_else(|| {
         let known = all.filter(|&at| !features[at].note.is_empty());
         let known: Vec<usize> = known.filter(|_| scene.tells_after(features.len(), 1)).collect();
         known.into_iter().find_map(|at| {
@@ -130,7 +142,9 @@ impl Sample {
 
 fn words(scene: &Scene<'_>, features: &[Feature<'_>], chosen: &[usize], factors: &[f64]) -> String {
     let mut text = String::from("it is ");
+    let all_over_batch = chosen.iter().all(|&at| features[at].over_batch);
     for (at, (&feature, &factor)) in chosen.iter().zip(factors).enumerate() {
+        let over = if features[feature].over_batch && !all_over_batch { " / B" } else { "" };
         let feature = &features[feature].text;
         let (sign, size) = match (at, factor < 0.0) {
             (0, _) => ("", factor),
@@ -144,8 +158,9 @@ fn words(scene: &Scene<'_>, features: &[Feature<'_>], chosen: &[usize], factors:
             () if size == -1.0 => format!("-1 times {feature}"),
             () => format!("{} times {feature}", number(scene, size)),
         };
+        text += over;
     }
-    text += list::over(scene);
+    text += if all_over_batch { ", over B" } else { "" };
     match chosen {
         [one] if !features[*one].note.is_empty() => text + ": " + features[*one].note,
         _ => text,

@@ -29,7 +29,7 @@ const OF_STEPS: [(&str, OfStep); 6] = [
 /// A function of a sample's logits and labels.
 type OfRow = fn(&[f64], &[f64]) -> f64;
 
-const OF_ROWS: [(&str, OfRow); 13] = [
+const OF_ROWS: [(&str, OfRow); 14] = [
     ("the mean of ln sum exp(z)", |z, _| log_sum_exp(z)),
     ("the mean of max z", |z, _| largest(z)),
     ("the mean of z of the class", own),
@@ -44,6 +44,9 @@ const OF_ROWS: [(&str, OfRow); 13] = [
     ("the sum of -ln p over all classes", |z, _| -logs(z).sum::<f64>()),
     ("the sum of -ln p over the other classes", |z, y| {
         logs(z).zip(y).map(|(log, y)| -(1.0 - y) * log).sum()
+    }),
+    ("the mean of (p - y)²", |z, y| {
+        logs(z).zip(y).map(|(log, y)| (log.exp() - y).powi(2)).sum::<f64>() / count(z.len())
     }),
     ("the sum of (p - y)²", |z, y| logs(z).zip(y).map(|(log, y)| (log.exp() - y).powi(2)).sum()),
     ("the sum of -ln(1 - p) over the other classes", |z, y| {
@@ -94,11 +97,15 @@ const WRONG_BCE: [(&str, OfElement); 8] = [
 ];
 
 /// Wrong terms of the squared error, `½(z - y)²`.
-const WRONG_SQUARED_ERROR: [(&str, OfElement); 4] = [
+const WRONG_SQUARED_ERROR: [(&str, OfElement); 5] = [
     ("the difference is not squared", |z, y| 0.5 * (z - y)),
     ("the magnitude of the difference is not squared", |z, y| 0.5 * (z - y).abs()),
     ("y is added, not subtracted", |z, y| 0.5 * (z + y).powi(2)),
     ("y is left out", |z, _| 0.5 * z * z),
+    ("from |z - y| = 1 on it is linear, as Huber's loss", |z, y| match (z - y).abs() {
+        off @ ..1.0 => 0.5 * off * off,
+        off => off - 0.5,
+    }),
 ];
 
 /// A function of a parameter's element; `#` stands for the parameter.

@@ -7,6 +7,7 @@ mod formulas;
 use tensor::{Dump, Loss, TensorName};
 
 use super::index::{At, Operand};
+use super::multiples::plain_factors;
 use super::numbers::number;
 use super::precision::ways;
 use super::terms::{Subset, ranges};
@@ -15,12 +16,28 @@ use super::{BY_CHANCE, Pattern, Scene};
 use crate::chain::operation::Axis;
 use crate::chain::output::{loss, output};
 use crate::chain::{Chain, count};
+use crate::describe::joined;
 use crate::finding::PatternKind;
 use crate::numeric::log_sum_exp;
 use formulas::{Formula, summands, wrong};
 
 /// The tolerance of a prediction, in bounds: it uses the dump's own numbers, and rounds differently.
 const SLACK: f64 = 1.5;
+/// Usual numbers by which labels are smoothed, the most usual first.
+pub(super) const SMOOTHING: [f64; 7] = [0.1, 0.2, 0.05, 0.01, 0.02, 0.15, 0.3];
+
+/// The ways to smooth labels by `e`: in words, and the new label as a number plus a multiple of the old one.
+pub(super) fn spreads(e: f64, classes: f64) -> [(&'static str, f64, f64); 3] {
+    let others = e / (classes - 1.0);
+    [
+        ("e/C for each class", e / classes, 1.0 - e),
+        ("e/(C - 1) for each other class", others, 1.0 - e - others),
+        ("e/2 for each class", 0.5 * e, 1.0 - e),
+    ]
+}
+
+/// The usual relative error of an honest loss, far below its bound: formulas are first tried within it.
+const USUAL: f64 = 2.7e-7;
 /// The number of steps that are looked at: more would not change an explanation.
 const MAX_STEPS: usize = 8;
 /// Of more samples than this, not every range is tried.
@@ -85,17 +102,26 @@ pub(super) fn formulas(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.name != TensorName::Loss || scene.in_part {
         return None;
     }
-    let steps = steps(scene)?;
+    let mut steps = steps(scene)?;
     let explained = |steps: &[Step<'_>]| {
         let search = Search { steps, scene };
         search
             .known()
+            .or_else(|| search.factor())
             .or_else(|| search.with_usual_numbers())
             .or_else(|| search.parts())
             .or_else(|| search.read_elsewhere())
             .or_else(|| search.combined())
     };
-    explained(&steps).or_else(|| explained(&steps[..1]).filter(|_| steps.len() > 1))
+    let either = |steps: &[Step<'_>]| {
+        explained(steps).or_else(|| explained(&steps[..1]).filter(|_| steps.len() > 1))
+    };
+    let bounds: Vec<f64> = steps.iter().map(|step| step.relative).collect();
+    steps.iter_mut().for_each(|step| step.relative = step.relative.min(USUAL));
+    either(&steps).or_else(|| {
+        steps.iter_mut().zip(bounds).for_each(|(step, bound)| step.relative = bound);
+        either(&steps)
+    })
 }
 
 /// The wrong step and those after it.
@@ -183,6 +209,16 @@ impl Search<'_> {
         plain.or_else(|| self.first(&family, [false, true], times))
     }
 
+    /// A factor that is known; any other number may be anything.
+    fn factor(&self) -> Option<Pattern> {
+        let right = |step: &Step<'_>| step.expected;
+        let family = plain_factors().into_iter().map(|factor| -> Formula<'_> {
+            let text = format!("it is {} times what it should be", number(self.scene, factor));
+            (text, Box::new(move |step| factor * right(step)))
+        });
+        self.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
+    }
+
     /// Smoothed labels, an epsilon that keeps the logarithm finite, or logits with fewer digits, each in the usual
     /// sizes.
     fn with_usual_numbers(&self) -> Option<Pattern> {
@@ -206,25 +242,36 @@ impl Search<'_> {
             term(q, p) + if bce { term(1.0 - q, 1.0 - p) } else { 0.0 }
         };
         let smoothed = |e: f64| {
-            let others = e / (classes - 1.0);
-            let spread = [
-                ("e/C for each class", e / classes, 1.0 - e),
-                ("e/(C - 1) for each other class", others, 1.0 - e - others),
-                ("e/2 for each class", 0.5 * e, 1.0 - e),
-            ];
-            spread.map(|(how, other, own)| {
+            spreads(e, classes).map(|(how, other, own)| {
                 let text = format!("the labels are smoothed by e = {e} only in the loss: {how}");
                 of_p(text, Box::new(move |p, y| entropy(p, other + own * y, &f64::ln)))
             })
         };
-        let least = || (1..=16).map(|exponent| 10_f64.powi(-exponent));
-        let added = least().map(|e| {
-            let text = format!("{e:e} is added to p inside the logarithm");
-            of_p(text, Box::new(move |p, y| entropy(p, y, &|p| (p + e).ln())))
-        });
-        let clamped = least().map(|e| {
-            let text = format!("p is at least {e:e} inside the logarithm");
-            of_p(text, Box::new(move |p, y| entropy(p, y, &|p| p.max(e).ln())))
+        let counted = |k: f64| {
+            let of = move |text: &str, one: f64, zero: f64| {
+                let text = format!("the terms of {text} count {k} times");
+                let term = move |p, y| {
+                    one * entropy(p, y, &f64::ln) * y + zero * entropy(p, y, &f64::ln) * (1.0 - y)
+                };
+                of_p(text, Box::new(term))
+            };
+            [of("y = 1", k, 1.0), of("y = 0", 1.0, k)]
+        };
+        // The ways to keep p away from 0, and 1 - p as well, which in single precision isn't 1 less the clamped p.
+        let kept = (1..=16).map(|exponent| 10_f64.powi(-exponent)).flat_map(|e| {
+            let added = format!("{e:e} is added to p inside the logarithm");
+            let least = format!("p is at least {e:e} inside the logarithm");
+            let both = format!("p is kept between {e:e} and 1 - {e:e} inside the logarithm");
+            let single = move |p: f64, y: f64| {
+                let p = (p as f32).clamp(e as f32, 1.0 - e as f32);
+                let other = if bce { (1.0 - y) * -f64::from(1.0 - p).ln() } else { 0.0 };
+                -y * f64::from(p).ln() + if y == 1.0 { 0.0 } else { other }
+            };
+            [
+                of_p(added, Box::new(move |p, y| entropy(p, y, &|p| (p + e).ln()))),
+                of_p(least, Box::new(move |p, y| entropy(p, y, &|p| p.max(e).ln()))),
+                of_p(both, Box::new(single)),
+            ]
         });
         let last = self.steps[0].chain.layers();
         // Rounded or cut to half and to bfloat16.
@@ -236,14 +283,21 @@ impl Search<'_> {
             (format!("z{last} is {how}"), Box::new(prediction))
         });
         // A smaller family needs fewer losses to tell its members apart.
-        let families: [Vec<Formula<'_>>; 5] = [
-            smoothed(0.1).into(),
-            added.collect(),
-            [0.2, 0.05, 0.01, 0.02, 0.15, 0.3].into_iter().flat_map(smoothed).collect(),
-            clamped.collect(),
+        let counted = [2.0, 3.0, 4.0, 5.0, 9.0, 10.0, 0.5, 0.25, 0.1].into_iter().flat_map(counted);
+        let families: [Vec<Formula<'_>>; 6] = [
+            smoothed(SMOOTHING[0]).into(),
+            kept.collect(),
+            SMOOTHING[1..3].iter().copied().flat_map(smoothed).collect(),
+            SMOOTHING[3..].iter().copied().flat_map(smoothed).collect(),
+            if bce { counted.collect() } else { Vec::new() },
             shortened.collect(),
         ];
-        families.iter().find_map(|family| self.first(family, [false; 2], |text, _| text.into()))
+        // Ways that make the same losses are one explanation.
+        families.iter().find_map(|family| {
+            let found = self.first(family, [false; 2], |text, _| text.into())?;
+            let alike = family.iter().filter(|(_, of)| self.fits(of)).map(|(text, _)| text);
+            self.explained(joined(alike.take(3), "or")).or(Some(found))
+        })
     }
 
     /// Some samples, or some classes, that are left out or have another weight.
@@ -267,14 +321,30 @@ impl Search<'_> {
             let ranges = ranges(n, n <= MAX_SAMPLES_FOR_RANGES);
             let ranges = ranges.map(Subset::range).collect();
             let mut families = Subset::families(n).into_iter().chain([ranges]);
-            families.find_map(|subsets| self.weighted(&subsets, &all, over))
+            let found = families.find_map(|subsets| self.weighted(&subsets, &all, over));
+            found.or_else(|| if over == "samples" { self.mean_of_some(&all) } else { None })
         })
+    }
+
+    /// The mean over only the first samples, or over the last.
+    fn mean_of_some(&self, all: &[Vec<f64>]) -> Option<Pattern> {
+        let n = all[0].len();
+        let ends = (1..n).flat_map(|cut| [(0, cut), (cut, n)]);
+        let family = ends.map(|(from, to)| -> Formula<'_> {
+            let which = if from == 0 { "first" } else { "last" };
+            let text = format!("it is the mean over the {which} {} of the {n} samples", to - from);
+            let sum: f64 = all[0][from..to].iter().sum();
+            (text, Box::new(move |_| sum * count(n) / count(to - from)))
+        });
+        let alone = Search { steps: &self.steps[..1], scene: self.scene };
+        alone.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
     }
 
     /// A subset of the terms with a weight that is usual, or with any weight.
     fn weighted(&self, subsets: &[Subset], all: &[Vec<f64>], over: &str) -> Option<Pattern> {
         let n = all[0].len();
-        for weight in [Some(0.0), Some(2.0), Some(-1.0), None] {
+        let usual = [0.0, 2.0, -1.0, 0.5, 3.0, 4.0, 5.0, 10.0].map(Some);
+        for weight in usual.into_iter().chain([None]) {
             if !self.tells(subsets.len(), usize::from(weight.is_none())) {
                 continue;
             }

@@ -100,6 +100,27 @@ impl Start {
         }
     }
 
+    /// The start of a dump.
+    pub(crate) fn of(dump: &Dump) -> Self {
+        let get =
+            |name| dump.get(name).map(|tensor| tensor.data.iter().map(|&v| v as f32).collect());
+        let layers = (1..).map_while(|l| Some((get(TensorName::W(l))?, get(TensorName::B(l))?)));
+        let parameters: Vec<(Vec<f32>, Vec<f32>)> = layers.collect();
+        let x = dump.get(TensorName::X).unwrap();
+        let outputs = parameters.iter().map(|(_, b)| b.len());
+        Self {
+            sizes: std::iter::once(x.shape[1]).chain(outputs).collect(),
+            batch: x.shape[0],
+            loss: dump.header.loss.unwrap(),
+            learning_rate: dump.header.learning_rate,
+            seed: 0,
+            scale: 1.0,
+            x: get(TensorName::X).unwrap(),
+            y: get(TensorName::Y).unwrap(),
+            parameters,
+        }
+    }
+
     /// This start with all weights and biases multiplied by `scale`: large ones saturate softmax and sigmoid.
     pub(crate) fn scaled(mut self, scale: f32) -> Self {
         let all = self.parameters.iter_mut().flat_map(|(w, b)| w.iter_mut().chain(b));

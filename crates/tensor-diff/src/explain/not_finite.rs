@@ -1,0 +1,376 @@
+//! The operation that made the first NaN or infinity: usual formulas in single precision, on the candidate's own inputs,
+//! of which one has to be NaN or infinite in just the elements that are.
+
+use tensor::{Loss, TensorName};
+
+use crate::chain::operation::updated_from;
+use crate::describe::{joined, place};
+use crate::finding::Wrong;
+use crate::numeric::unique;
+
+/// A formula of an element of each input: its words, with the reason why it isn't finite.
+type Way = (&'static str, fn(f32, f32) -> f32);
+
+const OF_Z: [Way; 9] = [
+    ("exp(z) overflows, and infinity over infinity is NaN: z·exp(z) / (1 + exp(z))", |z, _| {
+        z * (z.exp() / (1.0 + z.exp()))
+    }),
+    ("exp(z) overflows, and infinity over infinity is NaN: exp(z) / (1 + exp(z))", |z, _| {
+        z.exp() / (1.0 + z.exp())
+    }),
+    (
+        "exp(2z) overflows, and infinity over infinity is NaN: (exp(2z) - 1) / (exp(2z) + 1)",
+        |z, _| ((2.0 * z).exp() - 1.0) / ((2.0 * z).exp() + 1.0),
+    ),
+    (
+        "exp overflows, and infinity over infinity is NaN: (exp(z) - exp(-z)) / (exp(z) + exp(-z))",
+        |z, _| (z.exp() - (-z).exp()) / (z.exp() + (-z).exp()),
+    ),
+    ("exp(z) overflows to infinity: ln(1 + exp(z))", |z, _| (1.0 + z.exp()).ln()),
+    ("exp(z) overflows to infinity", |z, _| z.exp()),
+    ("the root of a number below 0 is NaN", |z, _| z.sqrt()),
+    ("the logarithm of 0 is -infinity, and that of a number below 0 is NaN", |z, _| z.ln()),
+    ("z is 0 there, and 0 over 0 is NaN: z / |z|", |z, _| z / z.abs()),
+];
+
+const OF_P_AND_Y: [Way; 4] = [
+    (
+        "p·(1 - p) is 0 there, and divides p - y: the gradient with respect to p, not to z",
+        |p, y| (p - y) / (p * (1.0 - p)),
+    ),
+    ("p is 0 there, and divides -y: the gradient with respect to p, not to z", |p, y| -y / p),
+    ("p or 1 - p is 0 there, and divides: -y / p + (1 - y) / (1 - p)", |p, y| {
+        -y / p + (1.0 - y) / (1.0 - p)
+    }),
+    ("p is 0 there, and divides p - y", |p, y| (p - y) / p),
+];
+
+const OF_DA_AND_Z: [Way; 3] = [
+    ("exp(z) overflows, and infinity over infinity is NaN: exp(z) / (1 + exp(z))²", |da, z| {
+        da * (z.exp() / ((1.0 + z.exp()) * (1.0 + z.exp())))
+    }),
+    ("z is 0 there, and 0 over 0 is NaN: z / |z|", |da, z| da * (z / z.abs())),
+    ("exp(z) overflows, and infinity over infinity is NaN: exp(z) / (1 + exp(z))", |da, z| {
+        da * (z.exp() / (1.0 + z.exp()))
+    }),
+];
+
+/// The cause of the elements that aren't finite in a tensor whose inputs are; if no formula has them, their place.
+pub(super) fn cause(wrong: &Wrong<'_>) -> Option<String> {
+    if wrong.candidate.iter().all(|held| held.is_finite()) {
+        return None;
+    }
+    let found = causes(wrong).unwrap_or_default();
+    let found = found.into_iter().filter(|(_, made)| is_made(wrong, made)).map(|(text, _)| text);
+    let mut texts: Vec<String> = found.collect();
+    texts.dedup();
+    // A shorter format than the dump's is the less simple cause.
+    if texts.iter().any(|text| !text.contains("in half")) {
+        texts.retain(|text| !text.contains("in half"));
+    }
+    texts.truncate(3);
+    if texts.is_empty() {
+        overflow(wrong).or_else(|| position(wrong))
+    } else {
+        Some(texts.join("; or "))
+    }
+}
+
+/// Whether these numbers are NaN and infinite where the candidate is, and close to it elsewhere.
+fn is_made(wrong: &Wrong<'_>, made: &[f32]) -> bool {
+    made.iter().zip(wrong.candidate).all(|(&made, &held)| {
+        let made = f64::from(made);
+        let near =
+            (made - held).abs() <= 1e-2 * made.abs().max(held.abs()) + f64::from(f32::MIN_POSITIVE);
+        made == held || made.is_nan() && held.is_nan() || made.is_finite() && near
+    })
+}
+
+/// Formulas in words, with their values.
+type Causes = Vec<(String, Vec<f32>)>;
+
+fn causes(wrong: &Wrong<'_>) -> Option<Causes> {
+    use TensorName::{A, B, BNext, Da, Db, Dw, Dz, P, W, WNext, X, Y, Z};
+    let chain = wrong.chain;
+    let last = chain.layers();
+    let single = |name| Some(chain.get(name)?.iter().map(|&x| x as f32).collect::<Vec<f32>>());
+    let each = |ways: &[Way], one: &[f32], other: &[f32]| -> Causes {
+        let made =
+            |of: fn(f32, f32) -> f32| one.iter().zip(other).map(|(&a, &b)| of(a, b)).collect();
+        ways.iter().map(|&(text, of)| (text.to_owned(), made(of))).collect()
+    };
+    Some(match wrong.name {
+        A(layer) => {
+            let z = single(Z(layer))?;
+            let relu: Vec<f32> = z.iter().map(|z| z.max(0.0)).collect();
+            let width = *wrong.shape.last()?;
+            [each(&OF_Z, &z, &z), normalised(&relu, width), normalised(&z, width)].concat()
+        }
+        Z(_) => {
+            let right: Vec<f32> = wrong.expected.iter().map(|&z| z as f32).collect();
+            normalised(&right, *wrong.shape.last()?)
+        }
+        P if chain.losses() == [Loss::CrossEntropy] => {
+            quotients(&single(Z(last))?, chain.outputs())
+        }
+        P => each(&OF_Z[1..2], &single(Z(last))?, &single(Z(last))?),
+        TensorName::Loss => losses(wrong, &single(Z(last))?, &single(P)?, &single(Y)?),
+        Dz(layer) if layer == last => {
+            let (p, y) = (single(P)?, single(Y)?);
+            let batch = chain.batch() as f32;
+            let mut all = each(&OF_P_AND_Y, &p, &y);
+            let rows = p.chunks_exact(chain.outputs()).zip(y.chunks_exact(chain.outputs()));
+            let jacobian = rows.flat_map(|(p, y)| {
+                let sum: f32 = p.iter().zip(y).map(|(p, y)| p * (-y / p)).sum();
+                p.iter().zip(y).map(move |(p, y)| p * (-y / p - sum)).collect::<Vec<_>>()
+            });
+            let text = "p is 0 there, and divides -y: softmax's Jacobian times -y / p";
+            all.push((text.into(), jacobian.collect()));
+            if chain.losses() == [Loss::CrossEntropy] {
+                let quotients = quotients(&single(Z(last))?, chain.outputs()).into_iter();
+                let less = |p: Vec<f32>| p.iter().zip(&y).map(|(p, y)| p - y).collect();
+                all.extend(quotients.map(|(text, p)| (format!("in its own p, {text}"), less(p))));
+            }
+            all.iter_mut().flat_map(|(_, made)| made).for_each(|x| *x /= batch);
+            all
+        }
+        Dz(layer) => each(&OF_DA_AND_Z, &single(Da(layer))?, &single(Z(layer))?),
+        Dw(_) | Db(_) => {
+            let right: Vec<f32> = wrong.expected.iter().map(|&g| g as f32).collect();
+            divided(wrong, wrong.name, &right)
+        }
+        WNext(_) | BNext(_) => {
+            let (parameter, gradient) = updated_from(wrong.name)?;
+            let (w, dw) = (single(parameter)?, single(gradient)?);
+            let rate = chain.learning_rate() as f32;
+            let stepped =
+                |step: Vec<f32>| w.iter().zip(step).map(|(w, step)| w - rate * step).collect();
+            divided(wrong, gradient, &dw)
+                .into_iter()
+                .map(|(text, step)| (text, stepped(step)))
+                .collect()
+        }
+        X | Y | W(_) | B(_) | Da(_) => return None,
+    })
+}
+
+/// A row less its mean, over its deviation, its norm, its sum or its largest element.
+fn normalised(values: &[f32], width: usize) -> Causes {
+    type Divisor = (&'static str, fn(&[f32]) -> [f32; 2]);
+    let divisors: [Divisor; 4] = [
+        ("its deviation", |row| {
+            let n = row.len() as f32;
+            let mean = row.iter().sum::<f32>() / n;
+            [mean, (row.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / n).sqrt()]
+        }),
+        ("its norm", |row| [0.0, row.iter().map(|x| x * x).sum::<f32>().sqrt()]),
+        ("its sum", |row| [0.0, row.iter().sum()]),
+        ("its largest element", |row| [0.0, row.iter().copied().fold(f32::MIN, f32::max)]),
+    ];
+    let made = |(name, of): Divisor| {
+        let rows = values.chunks_exact(width.max(1)).flat_map(|row| {
+            let [less, divisor] = of(row);
+            row.iter().map(move |x| (x - less) / divisor)
+        });
+        (
+            format!("each row is divided by {name}, which is 0 there: 0 over 0 is NaN"),
+            rows.collect(),
+        )
+    };
+    divisors.map(made).into()
+}
+
+/// Softmax with anything but the row's largest logit subtracted.
+fn quotients(z: &[f32], classes: usize) -> Causes {
+    let most = |z: &[f32]| z.iter().copied().fold(f32::MIN, f32::max);
+    let rows = || z.chunks_exact(classes);
+    let same = |by: f32| vec![by; z.len() / classes];
+    let mean = |row: &[f32]| row.iter().sum::<f32>() / row.len() as f32;
+    let shifts: [(&str, Vec<f32>); 6] = [
+        ("max z is not subtracted", same(0.0)),
+        ("the largest z of the whole batch is subtracted, not that of the row", same(most(z))),
+        ("the largest z of the first row is subtracted from every row", same(most(&z[..classes]))),
+        (
+            "the first z of the row is subtracted, not the largest",
+            rows().map(|row| row[0]).collect(),
+        ),
+        ("the smallest z of the row is subtracted, not the largest", {
+            rows().map(|row| row.iter().copied().fold(f32::MAX, f32::min)).collect()
+        }),
+        ("the mean of the row is subtracted, not its largest z", rows().map(mean).collect()),
+    ];
+    let mut all = Causes::new();
+    for (shift, (how, shifts)) in shifts.into_iter().enumerate() {
+        // exp with and without subnormal numbers, and in half.
+        for (least, most) in [(0.0, f32::MAX), (f32::MIN_POSITIVE, f32::MAX), (0.0, 65_519.0)] {
+            let exp = |z: f32| match z.exp() {
+                e if e < least => 0.0,
+                e if e > most => f32::INFINITY,
+                e => e,
+            };
+            let (mut over, mut under) = (false, false);
+            let made = rows().zip(&shifts).flat_map(|(row, shift)| {
+                let e: Vec<f32> = row.iter().map(|z| exp(z - shift)).collect();
+                let sum: f32 = e.iter().sum();
+                over |= sum.is_infinite();
+                under |= sum == 0.0;
+                e.into_iter().map(move |e| e / sum)
+            });
+            let made = made.collect();
+            let exp = if shift == 0 { "exp(z)" } else { "exp" };
+            let exp = if most < f32::MAX { format!("in half, {exp}") } else { exp.to_owned() };
+            let why = match (over, under) {
+                (true, false) => "overflows there, and infinity over infinity is NaN",
+                (false, true) => "underflows to 0 for all classes of a row, and 0 over 0 is NaN",
+                _ => {
+                    "overflows in some rows and underflows to 0 in others, and both quotients are NaN"
+                }
+            };
+            all.push((format!("{exp} {why}: {how}"), made));
+        }
+    }
+    all
+}
+
+/// Losses with a logarithm of 0, or an exponential that overflows.
+fn losses(wrong: &Wrong<'_>, z: &[f32], p: &[f32], y: &[f32]) -> Causes {
+    let classes = wrong.chain.outputs();
+    let mean = |sum: f32| vec![sum / wrong.chain.batch() as f32];
+    let entropy = |p: &[f32]| p.iter().zip(y).map(|(p, y)| -y * p.ln()).sum::<f32>();
+    let zeros = |p: &[f32]| p.iter().filter(|p| **p == 0.0).count();
+    let own = |p: &[f32]| p.iter().zip(y).any(|(p, y)| *p == 0.0 && *y != 0.0);
+    let logarithm = |what: &str, p: &[f32]| {
+        let is_nan = entropy(p).is_nan();
+        let then = match (is_nan, own(p)) {
+            (true, _) => ", and 0 times infinity is NaN where y is 0",
+            (false, _) => ", and the sample's own class is among them",
+        };
+        format!("{what} 0 in {} of {} elements: ln 0 = -infinity{then}", zeros(p), p.len())
+    };
+    let squared = z.iter().zip(y).map(|(z, y)| (z - y) * (z - y)).sum::<f32>();
+    match wrong.chain.losses()[..] {
+        [Loss::CrossEntropy] => {
+            let picked: f32 =
+                p.iter().zip(y).filter(|(_, y)| **y != 0.0).map(|(p, y)| -y * p.ln()).sum();
+            let naive: Vec<f32> = z
+                .chunks_exact(classes)
+                .flat_map(|row| {
+                    let sum: f32 = row.iter().map(|z| z.exp()).sum();
+                    row.iter().map(move |z| z.exp() / sum)
+                })
+                .collect();
+            let logs: f32 = z
+                .chunks_exact(classes)
+                .map(|row| row.iter().map(|z| z.exp()).sum::<f32>().ln())
+                .sum();
+            let picked_text = "p of a sample's own class is 0: ln 0 = -infinity";
+            let overflow = "exp(z) overflows, because max z is not subtracted";
+            vec![
+                (logarithm("p is", p), mean(entropy(p))),
+                (picked_text.into(), mean(picked)),
+                (format!("{overflow}: infinity over infinity is NaN"), mean(entropy(&naive))),
+                (format!("{overflow}: the logarithm of its sum is infinity"), mean(logs)),
+            ]
+        }
+        [Loss::Bce] => {
+            let both = p.iter().zip(y).map(|(p, y)| -y * p.ln() - (1.0 - y) * (1.0 - p).ln());
+            let ones = p.iter().filter(|p| **p == 1.0).count();
+            let softplus = |sign: f32| z.iter().map(|z| (1.0 + (sign * z).exp()).ln()).sum::<f32>();
+            let text = format!(
+                "p is 0 in {} and 1 in {ones} of {} elements: ln 0 = -infinity, and 0 times it is NaN",
+                zeros(p),
+                p.len()
+            );
+            vec![
+                (text, mean(both.sum())),
+                ("exp(z) overflows to infinity: ln(1 + exp(z))".into(), mean(softplus(1.0))),
+                ("exp(-z) overflows to infinity: ln(1 + exp(-z))".into(), mean(softplus(-1.0))),
+            ]
+        }
+        _ => vec![("(z - y)² overflows".into(), mean(squared))],
+    }
+}
+
+/// A gradient over a divisor that may be 0.
+fn divided(wrong: &Wrong<'_>, name: TensorName, gradient: &[f32]) -> Causes {
+    let norm = |values: &[f32]| values.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let chain = wrong.chain;
+    let all = chain
+        .names()
+        .into_iter()
+        .filter(|name| matches!(name, TensorName::Dw(_) | TensorName::Db(_)));
+    let all: Vec<f32> =
+        all.filter_map(|name| chain.get(name)).flatten().map(|&x| x as f32).collect();
+    let width = if let [_, columns] = *wrong.shape { columns } else { gradient.len() };
+    let rows: Vec<f32> = gradient.chunks(width.max(1)).map(norm).collect();
+    let largest = gradient.iter().fold(0.0_f32, |all, x| all.max(x.abs()));
+    let (own, global) = (norm(gradient), norm(&all));
+    let divisors: [(String, Box<dyn Fn(usize) -> f32 + '_>); 5] = [
+        ("the norm of all gradients".into(), Box::new(move |_| global)),
+        (format!("the norm of {name}"), Box::new(move |_| own)),
+        (format!("the norm of its row of {name}"), Box::new(|i| rows[i / width.max(1)])),
+        (format!("the largest magnitude of {name}"), Box::new(move |_| largest)),
+        (
+            "the root of its own square, without an epsilon".into(),
+            Box::new(|i| (gradient[i] * gradient[i]).sqrt()),
+        ),
+    ];
+    let quotients: Vec<(String, Vec<f32>)> = divisors
+        .into_iter()
+        .map(|(by, of)| (by, gradient.iter().enumerate().map(|(i, g)| g / of(i)).collect()))
+        .collect();
+    // Divisors that make the same numbers are one cause.
+    let is_same =
+        |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
+    let first = quotients
+        .iter()
+        .enumerate()
+        .filter(|(at, (_, made))| !quotients[..*at].iter().any(|(_, other)| is_same(other, made)));
+    let cause = |(_, (_, made)): (usize, &(String, Vec<f32>))| {
+        let alike = quotients.iter().filter(|(_, other)| is_same(other, made)).map(|(by, _)| by);
+        (
+            format!(
+                "{name} is 0 there, and 0 over 0 is NaN: it is divided by {}",
+                joined(alike, "or")
+            ),
+            made.clone(),
+        )
+    };
+    let mut all: Causes = first.map(cause).collect();
+    if gradient.iter().all(|&g| g == 0.0) {
+        return all;
+    }
+    let text = "its bias is corrected by 1 - 0.9^0, which is 0, as if no step had been taken";
+    all.push((
+        text.into(),
+        gradient.iter().map(|g| (0.1 * g / 0.0) / (0.001 * g * g / 0.0).sqrt()).collect(),
+    ));
+    all
+}
+
+/// Results, or operands, beyond the largest number of a format.
+fn overflow(wrong: &Wrong<'_>) -> Option<String> {
+    let formats = [("half", 65_520.0), ("float32", f64::from(f32::MAX))];
+    let (name, most) = formats.into_iter().find(|(_, most)| {
+        let mut elements = wrong.expected.iter().zip(wrong.candidate);
+        elements.all(|(right, held)| held.is_finite() == (right.abs() < *most))
+    })?;
+    let right = wrong.expected.iter().fold(0.0_f64, |all, x| all.max(x.abs()));
+    Some(format!(
+        "it overflows {name}: up to {right:.3e} is right there, and the largest number of {name} is {most:.3e}"
+    ))
+}
+
+/// The place of the elements that aren't finite.
+fn position(wrong: &Wrong<'_>) -> Option<String> {
+    let elements = wrong.candidate.iter().enumerate();
+    let found = unique(elements.filter(|(_, held)| !held.is_finite()).map(|(i, _)| i));
+    if found.len() < 2 {
+        return None;
+    }
+    let parts = place::parts(wrong.chain, wrong.name, wrong.expected, &found, wrong.shape);
+    let exact = parts.iter().find(|part| {
+        (0..wrong.candidate.len()).all(|i| part.holds(i) == found.binary_search(&i).is_ok())
+    })?;
+    Some(format!("just {exact}"))
+}
