@@ -246,8 +246,11 @@ fn combination(scene: &Scene<'_>) -> Option<Pattern> {
     let (alpha, beta, gamma) = (found[0], found[1], found[2]);
     let rest = if gamma.abs() < 1e-6 { String::new() } else { format!(" + {gamma:.6}") };
     let over = if scale == 1.0 { "" } else { ", over B" };
-    let text =
-        format!("it is {alpha:.6} times {} + {beta:.6} times {}{rest}{over}", names.0, names.1);
+    let times = |factor: f64, name| format!("{factor:.6} times {name}");
+    let both =
+        [(alpha, names.0), (beta, names.1)].into_iter().filter(|(factor, _)| factor.abs() > 1e-6);
+    let both: Vec<String> = both.map(|(factor, name)| times(factor, name)).collect();
+    let text = format!("it is {}{rest}{over}", both.join(" + "));
     scene.first(vec![hypothesis(text, move |i| scale * (alpha * one[i] + beta * other[i] + gamma))])
 }
 

@@ -36,7 +36,7 @@ use tensor::{Dtype, Dump, TensorName};
 use crate::chain::Chain;
 use crate::describe::place::{self, Part};
 use crate::finding::{Finding, Pattern, PatternKind, Wrong};
-use crate::judge::usual_errors;
+use crate::judge::{is_usual, usual_errors};
 use crate::numeric::largest_magnitude;
 
 /// The number of wrong elements that a hypothesis is tried on first.
@@ -78,6 +78,8 @@ pub(crate) struct Scene<'a> {
     changes_right: Cell<bool>,
     /// The parts that hold all wrong elements.
     parts: OnceCell<Vec<Part>>,
+    /// The usual errors of a sum.
+    usual: Option<Vec<f64>>,
     /// The wrong tensor, if this one is hidden: an input of the wrong tensor that was never stored.
     seen: Option<hidden::Seen<'a>>,
 }
@@ -131,9 +133,16 @@ pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
 
 /// The bounds of a sum by its usual errors, which are far smaller than those of the worst case, and so confirm more.
 fn usual_bounds<'a>(wrong: &Wrong<'a>) -> Option<Cow<'a, [f64]>> {
-    let alone = wrong.finding.compared.is_none();
-    let usual = alone.then(|| usual_errors(wrong.finding.context, wrong.name)).flatten()?;
+    let usual = wrong.usual_errors()?;
     Some(usual.iter().zip(wrong.bounds).map(|(usual, bound)| bound.min(USUAL * usual)).collect())
+}
+
+impl Wrong<'_> {
+    /// The usual errors of a sum that is judged by itself.
+    fn usual_errors(&self) -> Option<Vec<f64>> {
+        let alone = self.finding.compared.is_none();
+        alone.then(|| usual_errors(self.finding.context, self.name)).flatten()
+    }
 }
 
 /// An explanation of errors within the bounds: operands with too few digits, in the operation that makes the tensor
@@ -238,6 +247,7 @@ impl<'a> Scene<'a> {
             in_part: false,
             changes_right: Cell::new(false),
             parts: OnceCell::new(),
+            usual: wrong.usual_errors(),
             seen: None,
         };
         let all = 0..candidate.len();
@@ -272,6 +282,7 @@ impl<'a> Scene<'a> {
             probes: self.probes.clone(),
             changes_right: Cell::new(false),
             parts: OnceCell::new(),
+            usual: None,
             seen: self.seen.clone(),
             ..*self
         }
@@ -382,6 +393,15 @@ impl<'a> Scene<'a> {
             }
         }
         if 2 * explains <= self.wrong.len() {
+            return None;
+        }
+        // Within the bounds of the worst case, another mistake may make about the same numbers.
+        let element = |&i: &usize| {
+            let usual = self.usual.as_ref()?[i];
+            let made = predict(i);
+            made.is_finite().then_some([self.candidate[i], made, self.expected[i], usual])
+        };
+        if !is_usual(self.wrong.iter().filter_map(element)) {
             return None;
         }
         // A prediction that changes right elements, too, may hold in a part of the tensor, and then in all of it.

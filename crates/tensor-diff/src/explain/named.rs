@@ -10,7 +10,7 @@ use crate::chain::count;
 use crate::chain::operation::{Operation, updated_from};
 use crate::chain::product::{Factor, Product};
 use crate::finding::{PatternKind, Wrong};
-use crate::judge::within;
+use crate::judge::{is_usual, within};
 
 /// The most elements of a tensor whose rows are compared with each other.
 const ROWS_WORTH_MATCHING: usize = 100_000_000;
@@ -50,7 +50,13 @@ impl Wrong<'_> {
         let elements = || mistaken.iter().zip(self.candidate).zip(self.bounds);
         let moved = mistaken.iter().zip(self.expected).zip(self.bounds);
         let moved = moved.filter(|((m, e), bound)| (**m - **e).abs() > 4.0 * slack * **bound);
+        let usual = self.usual_errors();
+        let elements_of = |usual: Vec<f64>| {
+            let sides = self.candidate.iter().zip(mistaken).zip(self.expected).zip(usual);
+            is_usual(sides.map(|(((&c, &m), &e), usual)| [c, m, e, usual]))
+        };
         mistaken.len() == self.candidate.len()
+            && usual.is_none_or(elements_of)
             && elements().all(|((&m, &c), &bound)| within(m, c, slack * bound + unit * m.abs()))
             && moved.count() >= at_least
     }
@@ -167,7 +173,10 @@ impl Wrong<'_> {
         let factor = moved / (rate * dw.iter().map(|dw| dw * dw).sum::<f64>());
         named(factor.is_finite() && is_step(factor, 3), PatternKind::StepFactor, || {
             let clipped = numbers::clipped_to(self.chain, gradient, dw, factor);
-            format!("the step is {factor:.6} times what it should be{clipped}")
+            // A learning rate of 0.1 is a tenth, too.
+            let rates = (factor - rate).abs() < 1e-6 * rate.abs();
+            let or = if rates { ": perhaps the learning rate is applied once more" } else { "" };
+            format!("the step is {factor:.6} times what it should be{clipped}{or}")
         })
     }
 

@@ -26,6 +26,10 @@ fn fraction(value: f64) -> Option<String> {
     if plain(value).len() < 6 {
         return None;
     }
+    if value.abs() > 1e-4 && is(1.0 / value, (1.0 / value).round()) {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return Some(format!("{sign}1/{}", (1.0 / value.abs()).round()));
+    }
     let below = (2..=12).map(f64::from).find(|below| is(value * below, (value * below).round()))?;
     let above = (value * below).round();
     (above != 0.0 && above.abs() < 100.0).then(|| format!("{above}/{below}"))
@@ -42,7 +46,8 @@ fn is_simple(value: f64) -> bool {
 /// The number with as few digits as distinguish it from its neighbours.
 pub(crate) fn plain(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
+        // Zero without a sign.
+        return format!("{}", value + 0.0);
     }
     // A whole number, or up to four digits.
     if value.abs() < 1e6 && is(value, value.round()) {

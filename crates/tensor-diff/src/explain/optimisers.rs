@@ -150,30 +150,29 @@ pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
     // 1 - 0.999 has lost digits in single precision, which the whole step shows.
     let scene = &scene.with_room(|i| LOST * (w[i] - scene.candidate[i]).abs());
     let own = scene.chain.learning_rate();
-    let mut found: Vec<(Optimiser, f64)> = Vec::new();
+    let explained = |names: &str, optimiser: Optimiser, epsilon: f64, (rate, decay), how: &str| {
+        let mut text = format!("{} is divided by the root of its squares: {names}", steps.gradient);
+        if epsilon != 0.0 {
+            text += &format!(" (with an epsilon of {epsilon:e})");
+        }
+        if rate != own {
+            text += &format!(" and a learning rate of {}", plain(rate));
+        }
+        if decay != 0.0 {
+            let decay = plain(decay);
+            text += &format!(", and a weight decay of {decay} next to it, as in AdamW");
+        }
+        let made = |i: usize| w[i] - rate * (optimiser.direction(&[dw[i]], epsilon) + decay * w[i]);
+        scene.try_numbers(made, || text + how)
+    };
+    let mut found: Vec<(Optimiser, f64, f64)> = Vec::new();
     for epsilon in EPSILONS {
-        let explained = |names: &str, optimiser: Optimiser, (rate, decay), how: &str| {
-            let mut text =
-                format!("{} is divided by the root of its squares: {names}", steps.gradient);
-            if epsilon != 0.0 {
-                text += &format!(" (with an epsilon of {epsilon:e})");
-            }
-            if rate != own {
-                text += &format!(" and a learning rate of {}", plain(rate));
-            }
-            if decay != 0.0 {
-                let decay = plain(decay);
-                text += &format!(", and a weight decay of {decay} next to it, as in AdamW");
-            }
-            let made =
-                |i: usize| w[i] - rate * (optimiser.direction(&[dw[i]], epsilon) + decay * w[i]);
-            scene.try_numbers(made, || text + how)
-        };
         for optimiser in OPTIMISERS {
             let direction = |gradient: f64| optimiser.direction(&[gradient], epsilon);
             let plainly = rate_of(scene, steps, direction).map(|rate| (rate, 0.0));
             let decayed = || rate_and_decay(scene, steps, direction);
-            let two_steps = |rates| explained(optimiser.0, optimiser, rates, ", as two steps show");
+            let two_steps =
+                |rates| explained(optimiser.0, optimiser, epsilon, rates, ", as two steps show");
             let mut tried = plainly.into_iter().chain(std::iter::once_with(decayed).flatten());
             let Some((pattern, (rate, decay))) =
                 tried.find_map(|rates| Some((two_steps(rates)?, rates)))
@@ -185,21 +184,19 @@ pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
             };
             match steps.confirms(scene, second) {
                 Some(true) => return Some(pattern),
-                None if decay == 0.0 => found.push((optimiser, rate)),
+                None if decay == 0.0 => found.push((optimiser, rate, epsilon)),
                 _ => {}
             }
         }
-        // Without a next step, the step's own learning rate is the simplest explanation.
-        let simplest = found.iter().find(|(_, rate)| *rate == own).or(found.first());
-        if let Some(&(optimiser, rate)) = simplest {
-            // If no epsilon shows, the sign of the gradient explains the update equally well.
-            if epsilon == 0.0 && rate == own {
-                return None;
-            }
-            let same = found.iter().filter(|(_, other)| *other == rate);
-            let names: Vec<&str> = same.map(|(one, _)| one.0).collect();
-            return explained(&names.join(", or "), optimiser, (rate, 0.0), ", in its first step");
-        }
     }
-    None
+    // Without a next step, the step's own learning rate is the simplest explanation.
+    let (optimiser, rate, epsilon) =
+        *found.iter().find(|(_, rate, _)| *rate == own).or(found.first())?;
+    // If no epsilon shows, the sign of the gradient explains the update equally well.
+    if epsilon == 0.0 && rate == own {
+        return None;
+    }
+    let same = found.iter().filter(|(_, other, with)| (*other, *with) == (rate, epsilon));
+    let names: Vec<&str> = same.map(|(one, ..)| one.0).collect();
+    explained(&names.join(", or "), optimiser, epsilon, (rate, 0.0), ", in its first step")
 }

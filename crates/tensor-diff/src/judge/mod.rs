@@ -23,6 +23,6 @@ pub(crate) use own::recomputed;
 pub use own::{Judgement, judge};
 pub(crate) use run::allowed_at;
 pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};
-pub(crate) use usual::usual_errors;
+pub(crate) use usual::{is_usual, usual_errors};
 pub use verdict::{Deviation, Row, Rows, Verdict};
 pub(crate) use verdict::{index, number, within};

@@ -39,6 +39,17 @@ pub(super) fn variances(context: &Context<'_>) -> Errors {
     all
 }
 
+/// Whether these errors of a sum are what rounding usually makes of such numbers; the usual errors of the right sum
+/// grow with the numbers.
+pub(crate) fn is_usual<'i>(elements: impl IntoIterator<Item = [f64; 4]> + 'i) -> bool {
+    let sums = elements.into_iter().fold([0.0; 4], |sums, [held, made, right, usual]: [f64; 4]| {
+        let squares = [(held - made).powi(2), made.powi(2), right.powi(2), usual.powi(2)];
+        [0, 1, 2, 3].map(|at| sums[at] + squares[at])
+    });
+    let [errors, made, right, usual] = sums;
+    errors <= FAR * FAR * usual * (made / right).max(1.0)
+}
+
 /// The usual error of each element of a sum that is made of tensors in the dump.
 pub(crate) fn usual_errors(context: &Context<'_>, name: TensorName) -> Option<Vec<f64>> {
     let chain = context.chain.as_ref()?;

@@ -108,6 +108,7 @@ pub(super) fn formulas(scene: &Scene<'_>) -> Option<Pattern> {
         search
             .known()
             .or_else(|| search.factor())
+            .or_else(|| search.counted())
             .or_else(|| search.with_usual_numbers())
             .or_else(|| search.parts())
             .or_else(|| search.read_elsewhere())
@@ -219,6 +220,22 @@ impl Search<'_> {
         self.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
     }
 
+    /// A weight of the classes that a sample has, or of those that it hasn't.
+    fn counted(&self) -> Option<Pattern> {
+        let weights = [2.0, 3.0, 4.0, 5.0, 9.0, 10.0, 0.5, 0.25, 0.1];
+        let ways =
+            weights.into_iter().flat_map(|k| [(k, "y = 1", [1.0, k]), (k, "y = 0", [k, 1.0])]);
+        let family = ways.map(|(k, text, [zero, one])| -> Formula<'_> {
+            let weighted = move |step: &Step<'_>| {
+                let terms = step.terms(step.z(), step.y());
+                let each = terms.iter().zip(step.y());
+                each.map(|(term, y)| term * (zero + (one - zero) * y)).sum()
+            };
+            (format!("the terms of {text} count {k} times"), Box::new(weighted))
+        });
+        self.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
+    }
+
     /// Smoothed labels, an epsilon that keeps the logarithm finite, or logits with fewer digits, each in the usual
     /// sizes.
     fn with_usual_numbers(&self) -> Option<Pattern> {
@@ -247,16 +264,6 @@ impl Search<'_> {
                 of_p(text, Box::new(move |p, y| entropy(p, other + own * y, &f64::ln)))
             })
         };
-        let counted = |k: f64| {
-            let of = move |text: &str, one: f64, zero: f64| {
-                let text = format!("the terms of {text} count {k} times");
-                let term = move |p, y| {
-                    one * entropy(p, y, &f64::ln) * y + zero * entropy(p, y, &f64::ln) * (1.0 - y)
-                };
-                of_p(text, Box::new(term))
-            };
-            [of("y = 1", k, 1.0), of("y = 0", 1.0, k)]
-        };
         // The ways to keep p away from 0, and 1 - p as well, which in single precision isn't 1 less the clamped p.
         let kept = (1..=16).map(|exponent| 10_f64.powi(-exponent)).flat_map(|e| {
             let added = format!("{e:e} is added to p inside the logarithm");
@@ -283,13 +290,11 @@ impl Search<'_> {
             (format!("z{last} is {how}"), Box::new(prediction))
         });
         // A smaller family needs fewer losses to tell its members apart.
-        let counted = [2.0, 3.0, 4.0, 5.0, 9.0, 10.0, 0.5, 0.25, 0.1].into_iter().flat_map(counted);
-        let families: [Vec<Formula<'_>>; 6] = [
+        let families: [Vec<Formula<'_>>; 5] = [
             smoothed(SMOOTHING[0]).into(),
             kept.collect(),
             SMOOTHING[1..3].iter().copied().flat_map(smoothed).collect(),
             SMOOTHING[3..].iter().copied().flat_map(smoothed).collect(),
-            if bce { counted.collect() } else { Vec::new() },
             shortened.collect(),
         ];
         // Ways that make the same losses are one explanation.
