@@ -194,6 +194,9 @@ impl Block {
         core.block = self.index;
         let (first, stride) = self.order(count);
         let mut moved = false;
+        // A race within a warp, and the warp. The others have their turn before it is reported, because they may race at
+        // the same instructions, and then the advice is another.
+        let mut race: Option<(Stopped, u32)> = None;
         for turn_number in 0..count {
             let warp = &mut self.warps[(first + turn_number * stride) % count];
             if !warp.ready() {
@@ -206,9 +209,23 @@ impl Block {
             let result = turn((core, code), warp, &mut self.barriers, profile.as_mut(), rules);
             std::mem::swap(&mut core.registers, &mut warp.registers);
             std::mem::swap(&mut core.local, &mut warp.local);
-            let (_, threads) = result.map_err(|stopped| (stopped, warp.index))?;
+            let (_, threads) = match (result, &mut race) {
+                (Ok(turn), _) => turn,
+                (Err(next), Some((first, _))) => {
+                    first.correct_advice(&next);
+                    continue;
+                }
+                (Err(first), None) if count > 1 && first.is_race_within_warp() => {
+                    race = Some((first, warp.index));
+                    continue;
+                }
+                (Err(stopped), None) => return Err((stopped, warp.index)),
+            };
             self.thread_instructions += threads;
             self.barriers.release(code, &mut self.warps, core.threads.as_deref_mut());
+        }
+        if let Some(race) = race {
+            return Err(race);
         }
         if self.warps.iter().all(|warp| warp.alive == 0) {
             return Ok(Pass::Finished);

@@ -22,10 +22,17 @@ pub(super) struct Batch<'batch> {
     pub(super) same_value: &'batch dyn Fn(usize, usize) -> bool,
 }
 
+/// The first lane of an access that races.
+pub(super) struct Racing {
+    pub(super) lane: usize,
+    pub(super) conflict: Conflict,
+    /// Whether any lane of the access races with another warp of the block.
+    pub(super) across_warps: bool,
+}
+
 impl Batch<'_> {
-    /// Records the accesses of the active lanes. Returns the first lane that races, and the
-    /// conflict.
-    pub(super) fn run(&self, threads: &mut ThreadClocks, mask: u32) -> Option<(usize, Conflict)> {
+    /// Records the accesses of the active lanes. Returns the first one that races.
+    pub(super) fn run(&self, threads: &mut ThreadClocks, mask: u32) -> Option<Racing> {
         let moment = threads.current_moment(self.semantics);
         let threads = &*threads;
         match threads.uniform_clock(self.warp, self.shared) {
@@ -48,7 +55,7 @@ impl Batch<'_> {
         moment: Moment,
         mask: u32,
         uniform: UniformClock,
-    ) -> Option<(usize, Conflict)> {
+    ) -> Option<Racing> {
         let first_thread = self.warp * LANES as u32;
         let mut left = mask;
         while left != 0 {
@@ -93,10 +100,10 @@ impl Batch<'_> {
         moment: Moment,
         (left, mask): (u32, u32),
         known: impl Fn(Event, Event) -> bool,
-    ) -> Option<(usize, Conflict)> {
+    ) -> Option<Racing> {
         let mut page_at = usize::MAX;
         let mut page = None;
-        let mut first = None;
+        let mut first: Option<Racing> = None;
         let whole = self.bytes >= 4 && self.bytes.is_multiple_of(4);
         for lane in lanes(left) {
             let address = self.addresses[lane].wrapping_sub(self.minus);
@@ -121,10 +128,11 @@ impl Batch<'_> {
                 let stamp = if self.effect == Effect::Read { threads.stamp(cell) } else { 0 };
                 page.set_stamp(word, stamp);
                 if let Some(conflict) = conflict
-                    && first.is_none()
                     && !self.stores_same_value(mask, lane, event, conflict)
                 {
-                    first = Some((lane, conflict));
+                    let other = conflict.event;
+                    let first = first.get_or_insert(Racing { lane, conflict, across_warps: false });
+                    first.across_warps |= other.same_block(event) && other.warp() != event.warp();
                 }
             }
         }

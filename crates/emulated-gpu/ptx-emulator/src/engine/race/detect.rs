@@ -1,6 +1,6 @@
 //! The race detector: records the accesses of a warp's lanes, and reports races.
 
-use super::batch::Batch;
+use super::batch::{Batch, Racing};
 use super::cell::{Conflict, Effect};
 use super::event::{HOST, Semantics};
 use super::shadow::Shadow;
@@ -10,7 +10,33 @@ use crate::engine::core::{Core, Outcome, Problem, RacingAccess, Stretch};
 use crate::engine::registers::{LANES, Registers, lanes};
 use crate::engine::space::access_name;
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
+use crate::engine::turn::Stopped;
 use crate::fault::FaultKind;
+
+/// The advice for two lanes of a warp, and for two threads of a block.
+const ADVICE_WITHIN_WARP: &str =
+    "lanes of a warp may run apart: put bar.warp.sync (__syncwarp) between the two";
+const ADVICE_WITHIN_BLOCK: &str = "put a barrier (bar.sync, __syncthreads) between the two";
+
+impl Stopped {
+    /// Whether it is a race within a warp, as far as is known.
+    pub(in crate::engine) fn is_race_within_warp(&self) -> bool {
+        self.problem.notes.iter().any(|note| note == ADVICE_WITHIN_WARP)
+    }
+
+    /// Corrects the advice for a race within a warp by what the next warp ran into: if threads of two warps race at one
+    /// of the same instructions, only a barrier of the block orders all of them.
+    pub(in crate::engine) fn correct_advice(&mut self, next: &Self) {
+        let steps =
+            |stopped: &Self| [Some(stopped.pc), stopped.problem.other.map(|other| other.step)];
+        let shared = steps(self).iter().flatten().any(|&step| steps(next).contains(&Some(step)));
+        if shared && next.problem.notes.iter().any(|note| note == ADVICE_WITHIN_BLOCK) {
+            for note in self.problem.notes.iter_mut().filter(|note| *note == ADVICE_WITHIN_WARP) {
+                ADVICE_WITHIN_BLOCK.clone_into(note);
+            }
+        }
+    }
+}
 
 impl Core<'_> {
     /// The shadow of the memory that an access by rows reaches.
@@ -95,14 +121,14 @@ impl Core<'_> {
         }
         threads.shared = shared;
         self.threads = Some(threads);
-        conflict.map_or(Ok(()), |(lane, conflict)| {
+        conflict.map_or(Ok(()), |Racing { lane, conflict, across_warps }| {
             let how = (effect != Effect::Read, access.semantics);
             Err(self.race_problem(
                 access.state_space,
                 (addresses[lane], bytes),
                 lane,
                 how,
-                conflict,
+                (conflict, across_warps),
             ))
         })
     }
@@ -188,13 +214,13 @@ impl Core<'_> {
                 step: self.step,
                 same_value: &|one, other| same_value(registers, access, one, other),
             };
-            if let Some((lane, conflict)) = batch.run(threads, group) {
+            if let Some(Racing { lane, conflict, across_warps }) = batch.run(threads, group) {
                 return Err(self.race_problem(
                     access.state_space,
                     (addresses[lane], bytes),
                     lane,
                     (write, semantics),
-                    conflict,
+                    (conflict, across_warps),
                 ));
             }
         }
@@ -207,7 +233,7 @@ impl Core<'_> {
         (address, bytes): (u64, u64),
         lane: usize,
         (write, semantics): (bool, Semantics),
-        conflict: Conflict,
+        (conflict, across_warps): (Conflict, bool),
     ) -> Box<Problem> {
         let Conflict { event, step, wrote } = conflict;
         let what = access_name(state_space, bytes, write);
@@ -228,10 +254,10 @@ impl Core<'_> {
         } else if !same_block {
             "blocks of a grid run in any order: use atomics with fences around them (of .gpu scope), \
              a barrier of a cooperative grid, or two kernels"
-        } else if event.warp() == self.warp {
-            "lanes of a warp may run apart: put bar.warp.sync (__syncwarp) between the two"
+        } else if event.warp() == self.warp && !across_warps {
+            ADVICE_WITHIN_WARP
         } else {
-            "put a barrier (bar.sync, __syncthreads) between the two"
+            ADVICE_WITHIN_BLOCK
         };
         if let Some(near) = self.describe_address(state_space, address) {
             problem = problem.note(near);

@@ -314,3 +314,26 @@ fn launches_are_ordered() {
         emulator.launch(&kernel, &launch).unwrap();
     }
 }
+
+/// The advice holds for all threads that race at the reported instructions, not only for the first two.
+#[test]
+fn the_advice_fits_all_threads_that_race() {
+    let body = |neighbour: &str| {
+        format!(
+            "st.shared.u32 [%i], %t;
+             {neighbour}
+             and.b32 %j, %j, 63; shl.b32 %j, %j, 2; mov.u32 %i, s; add.u32 %i, %i, %j;
+             ld.shared.u32 %w, [%i];"
+        )
+    };
+    for (threads, neighbour, expected) in [
+        (32, "add.u32 %j, %t, 16;", "bar.warp.sync"),
+        (64, "xor.b32 %j, %t, 1;", "bar.warp.sync"),
+        (64, "add.u32 %j, %t, 16;", "put a barrier"),
+    ] {
+        let fault = run(&device(1), (1, threads), &body(neighbour)).unwrap_err();
+        assert_eq!(fault.kind, FaultKind::Race);
+        let advice = fault.notes.last().unwrap();
+        assert!(advice.contains(expected), "{threads} threads, {neighbour}: {fault}");
+    }
+}
