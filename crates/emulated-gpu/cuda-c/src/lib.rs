@@ -148,6 +148,19 @@ pub struct Ptx {
     pub kernels: Vec<String>,
     /// The mangled names of [`Options::names`].
     pub names: Vec<String>,
+    /// The registers and parameters that hold variables of the source.
+    pub variables: Vec<Variable>,
+}
+
+/// A register of the PTX that only holds values of one variable, or a parameter. A variable can have several registers, or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// The mangled name of the function that declares it.
+    pub function: String,
+    /// The register, such as `%r1`, or the parameter, such as `saxpy_param_0`.
+    pub register: String,
+    /// The name of the variable or parameter in the source.
+    pub name: String,
 }
 
 /// The name of a kernel in its source: `saxpy` for the mangled name `_Z5saxpyjfPKfPf`. A name that
@@ -222,8 +235,8 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
         return Err(problems.into_diagnostics(&sources));
     }
     optimise::optimise(&mut module, options);
-    let text = ptx::write(&mut module, &sources, library, options);
+    let (text, variables) = ptx::write(&mut module, &sources, library, options);
     let kernels = module.functions.iter().filter(|function| function.is_kernel);
     let kernels = kernels.map(|function| function.name.clone()).collect();
-    Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels, names })
+    Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels, names, variables })
 }

@@ -41,7 +41,7 @@ impl Function {
     }
 
     pub(crate) fn new_slot(&mut self, size: u64, align: u64) -> u32 {
-        self.slots.push(Slot { size, align, constant: None });
+        self.slots.push(Slot { size, align, constant: None, name: None });
         (self.slots.len() - 1) as u32
     }
 

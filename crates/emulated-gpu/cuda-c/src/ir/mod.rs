@@ -19,6 +19,9 @@ pub(crate) use op::{
     Ty, UnaryOp,
 };
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::source::Span;
@@ -125,6 +128,8 @@ pub(crate) struct Slot {
     pub(crate) align: u64,
     /// The value of a `constexpr` variable, for constant expressions.
     pub(crate) constant: Option<Vec<u8>>,
+    /// The name of the variable, if it is one of the source.
+    pub(crate) name: Option<Rc<str>>,
 }
 
 /// A kernel, or a function that stays a call.
@@ -138,6 +143,8 @@ pub(crate) struct Function {
     pub(crate) values: Vec<Inst>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) slots: Vec<Slot>,
+    /// The variables of the source that values were assigned to. They are only for people: no pass depends on them.
+    pub(crate) variables: BTreeMap<Value, Rc<str>>,
     constants: HashMap<(Ty, u64), Value>,
     /// The `#pragma unroll` of each loop, by the first block of its iterations.
     pub(crate) unrolling: HashMap<BlockId, Unrolling>,
@@ -161,6 +168,7 @@ impl Function {
             values: Vec::new(),
             blocks: vec![entry],
             slots: Vec::new(),
+            variables: BTreeMap::new(),
             constants: HashMap::default(),
             unrolling: HashMap::default(),
             spaces: Vec::new(),
@@ -196,6 +204,13 @@ impl Function {
         match self.inst(value).op {
             Op::Const(bits) => Some(bits),
             _ => None,
+        }
+    }
+
+    /// Gives a copy of a value the name of the original's variable.
+    pub(crate) fn copy_name(&mut self, from: Value, to: Value) {
+        if let Some(name) = self.variables.get(&from).cloned() {
+            self.variables.entry(to).or_insert(name);
         }
     }
 

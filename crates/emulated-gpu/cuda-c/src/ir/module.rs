@@ -1,5 +1,7 @@
 //! The result of lowering: functions and variables of a module.
 
+use std::rc::Rc;
+
 use super::Function;
 
 /// A memory space.
@@ -29,6 +31,8 @@ impl Space {
 /// A parameter of a kernel or of a function that stays a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
+    /// Its name in the source; empty if it has none.
+    pub(crate) name: Rc<str>,
     pub(crate) size: u64,
     pub(crate) align: u64,
     /// How it is held in memory; `None` for a struct.

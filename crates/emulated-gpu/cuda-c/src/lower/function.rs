@@ -158,6 +158,7 @@ impl Lowerer<'_> {
         let is_pointer = matches!(ty.ty, Type::Pointer(_));
         let is_aggregate = ty.ty.is_aggregate();
         self.builder.function.params.push(Parameter {
+            name: written.name.clone(),
             size: ty.ty.size(),
             align: ty.ty.align(),
             memory: (!is_aggregate).then(|| memory_of(&ty.ty)),

@@ -43,7 +43,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use crate::diagnostic::{Problem, Problems};
-use crate::ir::{BlockId, Builder, Function as Kernel, Module, Value};
+use crate::ir::{BlockId, Builder, Function as Kernel, Module, Op, Value};
 use crate::source::Span;
 use crate::syntax::{Function, Item, StatementKind, StructTemplate};
 use crate::types::{QualifiedType, Struct, Type};
@@ -350,6 +350,12 @@ impl Lowerer<'_> {
     }
 
     fn bind(&mut self, name: &Rc<str>, symbol: Symbol) {
+        if let Symbol::Variable(place) = &symbol
+            && self.library_call.is_none()
+            && let Op::Slot(slot) = self.builder.function.inst(place.address).op
+        {
+            self.builder.function.slots[slot as usize].name.get_or_insert_with(|| name.clone());
+        }
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.clone(), symbol);
         }

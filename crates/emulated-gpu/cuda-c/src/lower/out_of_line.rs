@@ -273,5 +273,6 @@ impl Lowerer<'_> {
 
 /// A parameter without attributes.
 fn parameter_of(size: u64, align: u64, memory: Option<Memory>) -> Parameter {
-    Parameter { size, align, memory, is_pointer: false, restrict: false, read_only: false }
+    let name = Rc::from("");
+    Parameter { name, size, align, memory, is_pointer: false, restrict: false, read_only: false }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{
-    BlockId, Convert, Dominators, Function, Graph, Inst, Memory, Op, Terminator, Ty, Value,
+    BlockId, Convert, Dominators, Function, Graph, Inst, Memory, Op, Slot, Terminator, Ty, Value,
 };
 use crate::source::Span;
 
@@ -195,10 +195,25 @@ fn insert_params(
         }
         budget -= arguments;
         for join in joins {
-            params.insert((join, piece), function.block_param(join, pieces[&piece].ty()));
+            let param = function.block_param(join, pieces[&piece].ty());
+            name_value(function, param, piece);
+            params.insert((join, piece), param);
         }
     }
     params
+}
+
+/// Gives a value the name of the variable that it is assigned to, if it is the whole variable. The first name stays.
+fn name_value(function: &mut Function, value: Value, (slot, at): Piece) {
+    let Slot { size, name, .. } = &function.slots[slot as usize];
+    let inst = function.inst(value);
+    let whole = at == 0 && *size == u64::from(inst.ty.bits()).div_ceil(8);
+    if let Some(name) = name
+        && (whole || *size < 4)
+        && !matches!(inst.op, Op::Const(_))
+    {
+        function.variables.entry(value).or_insert(name.clone());
+    }
 }
 
 /// Replaces loads by the stored values, in a walk down the dominator tree.
@@ -246,7 +261,9 @@ fn rename(
                 }
                 _ => {
                     let stored = replaced.find(inst.args[1]);
-                    current.set(piece, as_type(function, stored, ty, inst.span, &mut kept));
+                    let stored = as_type(function, stored, ty, inst.span, &mut kept);
+                    name_value(function, stored, piece);
+                    current.set(piece, stored);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Helpers for several passes: replacing values, and removing dead code.
 
-use crate::ir::{BlockId, Effect, Function, Value};
+use crate::ir::{BlockId, Effect, Function, Op, Value};
 
 /// Values to be replaced, and their replacements (a union-find structure).
 #[derive(Debug)]
@@ -40,6 +40,13 @@ impl Replacements {
 
     /// Replaces all uses in the function.
     pub(super) fn apply(&mut self, function: &mut Function) {
+        // A value without a name takes that of the value that it replaces.
+        for (value, name) in std::mem::take(&mut function.variables) {
+            let root = self.find(value);
+            if !matches!(function.inst(root).op, Op::Const(_)) {
+                function.variables.entry(root).or_insert(name);
+            }
+        }
         for id in function.ids() {
             let insts = std::mem::take(&mut function.block_mut(id).insts);
             for &value in &insts {

@@ -213,6 +213,7 @@ pub(super) fn copy(
             for param in function.block(id).params.clone() {
                 let ty = function.inst(param).ty;
                 let own = function.block_param(new, ty);
+                function.copy_name(param, own);
                 values.insert(param, own);
             }
         }
@@ -225,6 +226,7 @@ pub(super) fn copy(
                 *arg = copy_of(values, *arg);
             }
             let same = function.value(inst);
+            function.copy_name(value, same);
             function.block_mut(new).insts.push(same);
             values.insert(value, same);
         }

@@ -200,7 +200,9 @@ fn split_exit(function: &mut Function, header: BlockId) {
 /// Adds to a block a parameter for each of `params`, with the same type.
 fn copy_params(function: &mut Function, params: &[Value], to: BlockId) -> Vec<Value> {
     let types: Vec<Ty> = params.iter().map(|param| function.inst(*param).ty).collect();
-    types.into_iter().map(|ty| function.block_param(to, ty)).collect()
+    let copies: Vec<Value> = types.into_iter().map(|ty| function.block_param(to, ty)).collect();
+    params.iter().zip(&copies).for_each(|(param, copy)| function.copy_name(*param, *copy));
+    copies
 }
 
 fn copy_insts(
@@ -219,6 +221,9 @@ fn copy_insts(
             function.block_mut(to).insts.push(same);
             same
         };
+        if !matches!(function.inst(same).op, Op::Const(_)) {
+            function.copy_name(value, same);
+        }
         values.insert(value, same);
     }
 }

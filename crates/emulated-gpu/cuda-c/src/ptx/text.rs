@@ -1,7 +1,9 @@
 //! The PTX of a function.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use super::Offsets;
 use super::instruction::{self, Names};
@@ -153,6 +155,7 @@ pub(super) fn kernel(
     files: &mut Files,
     sources: &Sources,
     options: &crate::Options<'_>,
+    variables: &mut Vec<crate::Variable>,
 ) {
     let mut writer = Writer {
         function,
@@ -196,6 +199,34 @@ pub(super) fn kernel(
     }
     text.push_str(&writer.body);
     text.push_str("}\n\n");
+    variables.extend(named_registers(function, &allocation, &writer.names));
+}
+
+/// The registers that only hold values of one variable of the source, and the parameters.
+fn named_registers(
+    function: &Function,
+    allocation: &Allocation,
+    registers: &HashMap<Value, String>,
+) -> Vec<crate::Variable> {
+    let mut found: BTreeMap<&str, Option<&Rc<str>>> = BTreeMap::new();
+    for (value, name) in &function.variables {
+        let leader = allocation.leader.get(value.0 as usize).unwrap_or(value);
+        if let Some(register) = registers.get(leader) {
+            let known = found.entry(register).or_insert(Some(name));
+            *known = known.filter(|known| *known == name);
+        }
+    }
+    let named = found.into_iter().filter_map(|(register, name)| {
+        let (function, register) = (function.name.clone(), register.to_owned());
+        Some(crate::Variable { function, register, name: name?.to_string() })
+    });
+    let parameters = function.params.iter().enumerate().filter(|(_, own)| !own.name.is_empty());
+    let parameters = parameters.map(|(index, own)| crate::Variable {
+        function: function.name.clone(),
+        register: format!("{}_param_{index}", function.name),
+        name: own.name.to_string(),
+    });
+    named.chain(parameters).collect()
 }
 
 fn write_head(

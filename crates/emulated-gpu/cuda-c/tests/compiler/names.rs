@@ -109,3 +109,26 @@ fn local_memory_hides_no_variable() {
     let (memory, _) = run(&compile(source), "k", ([1; 3], [1; 3]), &arguments);
     assert_eq!(crate::kernel::as_words(&memory[0])[0], 305);
 }
+
+/// Variables are found in the PTX by their names: those in registers, and parameters.
+#[test]
+fn registers_have_the_names_of_their_variables() {
+    let source = "extern \"C\" __global__ void sum(unsigned n, const float *x, float *out) {
+            unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+            float total = 0.0f;
+            for (unsigned k = i; k < n; k += blockDim.x) total += x[k];
+            out[i] = total;
+        }";
+    let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
+    let named = |register: &str| {
+        let one = ptx.variables.iter().find(|one| one.register == register)?;
+        Some(one.name.as_str())
+    };
+    assert_eq!(named("sum_param_1"), Some("x"));
+    let written = |start: &str| {
+        let line = ptx.text.lines().find(|line| line.trim().starts_with(start)).unwrap();
+        line.split_whitespace().nth(1).unwrap().trim_end_matches(',')
+    };
+    assert_eq!(named(written("mad.lo")), Some("i"), "{}", ptx.text);
+    assert_eq!(named(written("add.rn.f32")), Some("total"), "{}", ptx.text);
+}
