@@ -1,8 +1,10 @@
 //! Line charts as SVG. Lines differ in dashes and marks as well as in colour.
 
+#[cfg(not(target_family = "wasm"))]
 use plotters::prelude::*;
 
 /// The colours of Okabe and Ito, without yellow, which is faint on white.
+#[cfg(not(target_family = "wasm"))]
 const COLOURS: [RGBColor; 7] = [
     RGBColor(0, 0, 0),
     RGBColor(0, 114, 178),
@@ -13,6 +15,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(230, 159, 0),
 ];
 /// Dash patterns: pixels drawn and left out. The first line is solid.
+#[cfg(not(target_family = "wasm"))]
 const DASHES: [(i32, i32); 4] = [(1, 0), (8, 4), (2, 3), (12, 3)];
 
 /// One line of a chart.
@@ -53,12 +56,20 @@ impl Chart {
     }
 
     /// The points that can be drawn, in coordinates of the chart.
+    #[cfg(not(target_family = "wasm"))]
     fn visible_points(&self, line: &Line) -> Vec<(f64, f64)> {
         let x = |x: f64| if self.logarithmic { x.log10() } else { x };
         let points = line.points.iter().map(|point| (x(point.0), point.1));
         points.filter(|point| point.0.is_finite() && point.1.is_finite()).collect()
     }
 
+    /// In a browser the drawing library needs generated JavaScript, and no page there asks for a chart.
+    #[cfg(target_family = "wasm")]
+    fn draw(&self, _: &mut String, _: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
+        Err("charts are not drawn in a browser".into())
+    }
+
+    #[cfg(not(target_family = "wasm"))]
     fn draw(&self, svg: &mut String, size: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
         let lines: Vec<Vec<(f64, f64)>> =
             self.lines.iter().map(|line| self.visible_points(line)).collect();

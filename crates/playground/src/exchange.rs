@@ -76,13 +76,14 @@ pub(crate) fn cuda_diagnostic(found: &cuda_c::Diagnostic) -> Value {
     diagnostic!(if error { "error" } else { "warning" }, found)
 }
 
-/// A fault of a kernel as JSON.
-pub(crate) fn fault(fault: &Fault) -> Value {
+/// A fault of a kernel as JSON; `sentence` describes it by names.
+pub(crate) fn fault(fault: &Fault, sentence: Option<String>) -> Value {
     let place = fault.place.as_ref();
     let other = fault.other.as_ref();
     json!({
         "kind": fault.kind.to_string(),
         "message": fault.message,
+        "sentence": sentence,
         "line": place.map(|place| place.line),
         "column": place.map(|place| place.column),
         "cudaLine": fault.cuda.as_ref().map(|(_, line)| line),

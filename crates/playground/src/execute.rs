@@ -7,29 +7,40 @@ use ptx_emulator::fault::Fault;
 use ptx_emulator::{Options, Statistics};
 use serde_json::{Value, json};
 
+use crate::cuda_c_lines::{Origin, lines};
 use crate::exchange::{self, Files, with_files};
+use crate::fault_sentence::sentence;
 use crate::words::parse;
 
 /// Maximum number of elements of a buffer that the page gets.
 const MAX_ELEMENTS: usize = 1 << 14;
 
-/// Executes a command: `{"text": …, "code": …}`. After a launch there are also `"buffers"`, and `"counts"` for each line or
+/// Executes a command: `{"text": …, "code": …}`. After a launch there are also `"buffers"`, and `"counts"` for each instruction or
 /// a `"fault"`.
 pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
     let command = parse(line)?;
+    let arguments = match &command {
+        Command::Run(run) => Some(&run.launch),
+        Command::Profile(profile) => Some(&profile.launch),
+        Command::Check(_) | Command::Trace(_) => None,
+    };
+    let origin = arguments.and_then(|arguments| Origin::of(arguments, &files));
     let printed = exchange::printed();
     let mut answer = with_files(files, exchange::options(&printed), |setting| match &command {
         Command::Run(arguments) => execute_launch(
             &arguments.launch,
             setting,
-            &setting.options,
+            (&setting.options, origin.as_ref()),
             |prepared, outcome, told| run::show(arguments, prepared, outcome, told),
         ),
         Command::Profile(arguments) => {
             let options = Options { statistics: true, ..setting.options.clone() };
-            execute_launch(&arguments.launch, setting, &options, |prepared, outcome, told| {
-                Ok(profile::show(arguments, prepared, outcome, told))
-            })
+            execute_launch(
+                &arguments.launch,
+                setting,
+                (&options, origin.as_ref()),
+                |prepared, outcome, told| Ok(profile::show(arguments, prepared, outcome, told)),
+            )
         }
         Command::Check(_) | Command::Trace(_) => {
             let told = command.execute(setting);
@@ -49,7 +60,7 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
 fn execute_launch(
     arguments: &launch::Arguments,
     setting: &ptx_emulator::commands::Environment<'_>,
-    options: &Options,
+    (options, origin): (&Options, Option<&Origin>),
     show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut CommandOutput) -> Result<u8, Failure>,
 ) -> Value {
     let mut told = CommandOutput::default();
@@ -65,10 +76,12 @@ fn execute_launch(
             answer["buffers"] = buffers(&prepared);
             match outcome {
                 Ok(statistics) => {
-                    answer["counts"] = counts(&statistics);
+                    answer["counts"] = counts(&statistics, origin.map(|_| lines(&prepared.source)));
                     answer["threadInstructions"] = statistics.thread_instructions.into();
                 }
-                Err(fault) => answer["fault"] = exchange::fault(&fault),
+                Err(fault) => {
+                    answer["fault"] = exchange::fault(&fault, sentence(&fault, &prepared, origin));
+                }
             }
         }
     }
@@ -117,14 +130,18 @@ fn number(element: Element, bytes: &[u8]) -> Value {
     }
 }
 
-/// The counts of each line.
-fn counts(statistics: &Statistics) -> Value {
+/// The counts of each instruction. `cuda_c` maps lines of the PTX to those of the CUDA C, which are counted instead.
+fn counts(statistics: &Statistics, cuda_c: Option<Vec<u32>>) -> Value {
+    let line = |ptx: usize| match &cuda_c {
+        Some(lines) => ptx.checked_sub(1).and_then(|at| lines.get(at)).copied().unwrap_or(0),
+        None => ptx as u32,
+    };
     let list: Vec<Value> = statistics
         .lines
         .iter()
         .map(|count| {
             json!({
-                "line": count.line,
+                "line": line(count.line),
                 "executions": count.executions,
                 "lanes": count.active_lanes,
                 "divergent": count.divergent,

@@ -6,8 +6,10 @@
 //! the reason if it could not be executed.
 
 mod compile;
+mod cuda_c_lines;
 mod exchange;
 mod execute;
+mod fault_sentence;
 #[cfg(target_family = "wasm")]
 mod ffi;
 #[cfg(not(target_family = "wasm"))]
@@ -44,12 +46,27 @@ enum Request {
     Puzzles,
     /// Judge a reader's attempt at a puzzle.
     Attempt { puzzle: String, language: puzzles::Language, text: String },
+    /// Record block `block` of an attempt at a puzzle, in the launch of its size number `size`, from 0.
+    RecordAttempt {
+        puzzle: String,
+        language: puzzles::Language,
+        text: String,
+        size: usize,
+        block: [u32; 3],
+    },
     /// Create a network that learns the built-in digits with the kernels of this text.
     TrainStart { text: String, seed: u64, samples: usize },
     /// Train on the next `batches` batches.
     TrainStep { batches: usize },
-    /// Use other kernels from the next batch on.
-    TrainKernels { text: String },
+    /// Use other kernels from the next batch on; with `updates_early`, also update the second layer's weights before the
+    /// first layer's gradient is computed.
+    TrainKernels {
+        text: String,
+        #[serde(default)]
+        updates_early: bool,
+    },
+    /// Have tensor-diff judge a training step.
+    TrainJudge,
     /// Classify an image: 784 numbers from 0 to 255, row by row.
     TrainRead { pixels: Vec<u8> },
 }
@@ -84,6 +101,9 @@ impl Playground {
             }
             Request::Puzzles => Ok(puzzle::list()),
             Request::Attempt { puzzle, language, text } => puzzle::judge(&puzzle, language, &text),
+            Request::RecordAttempt { puzzle, language, text, size, block } => {
+                record::record_attempt(&puzzle, language, &text, (size, block))
+            }
             Request::TrainStart { text, seed, samples } => {
                 let training = train::Training::new(&text, seed, samples)?;
                 let state = training.state();
@@ -91,7 +111,10 @@ impl Playground {
                 Ok(state)
             }
             Request::TrainStep { batches } => self.training()?.step(batches),
-            Request::TrainKernels { text } => self.training()?.kernels(&text),
+            Request::TrainKernels { text, updates_early } => {
+                self.training()?.kernels(&text, updates_early)
+            }
+            Request::TrainJudge => self.training()?.judge(),
             Request::TrainRead { pixels } => self.training()?.read(&pixels),
         }
     }

@@ -1,10 +1,12 @@
 //! Recording of a launch, step by step, for a page that shows its warps.
 
-use ptx_emulator::commands::{Command, CommandOutput, launch};
-use ptx_emulator::record::{AccessKind, RecordedStep, Waits};
+use ptx_emulator::commands::{Command, CommandOutput};
+use ptx_emulator::record::{AccessKind, Record, RecordedStep, Waits};
 use serde_json::{Value, json};
 
+use crate::cuda_c_lines::{Origin, lines};
 use crate::exchange::{self, Files, with_files};
+use crate::fault_sentence::sentence;
 use crate::words::parse;
 
 /// Maximum number of recorded steps.
@@ -25,6 +27,7 @@ pub(crate) fn record(
             return Err("check launches nothing: use run, trace or profile".to_owned());
         }
     };
+    let origin = Origin::of(&arguments, &files);
     let printed = exchange::printed();
     with_files(files, exchange::options(&printed), |setting| {
         let mut told = CommandOutput::default();
@@ -35,30 +38,63 @@ pub(crate) fn record(
             .emulator
             .record(&prepared.kernel, &prepared.launch, block, most.min(MAX_STEPS))
             .map_err(|fault| fault.to_string())?;
-        let registers = record.registers.iter().map(|register| {
-            json!({ "function": register.function, "name": register.name, "type": register.ty })
-        });
-        Ok(json!({
+        let fault = outcome
+            .err()
+            .map(|fault| exchange::fault(&fault, sentence(&fault, &prepared, origin.as_ref())));
+        let head = json!({
             "kernel": prepared.kernel.name(),
-            "source": prepared.source,
             "grid": prepared.launch.grid,
             "block": prepared.launch.block,
             "at": block,
-            "registers": registers.collect::<Vec<_>>(),
-            "steps": record.steps.iter().map(step).collect::<Vec<_>>(),
-            "leftOut": record.left_out,
-            "fault": outcome.err().map(|fault| exchange::fault(&fault)),
-            "launch": shape(&arguments),
-        }))
+            "fault": fault,
+        });
+        Ok(with_steps(head, &prepared.source, &record, origin.as_ref()))
     })
 }
 
-fn shape(arguments: &launch::Arguments) -> Value {
-    json!({ "grid": arguments.grid.0, "block": arguments.block.0 })
+/// Records a block of an attempt at a puzzle, in the launch of one of its sizes.
+pub(crate) fn record_attempt(
+    puzzle: &str,
+    language: puzzles::Language,
+    text: &str,
+    (size, block): (usize, [u32; 3]),
+) -> Result<Value, String> {
+    let puzzle = puzzles::puzzle(puzzle).ok_or_else(|| format!("unknown puzzle {puzzle:?}"))?;
+    let recording = puzzles::record(puzzle, language, text, (size, block), MAX_STEPS)?;
+    let origin = (language == puzzles::Language::CudaC)
+        .then(|| Origin::compiled(text, Vec::new()))
+        .flatten();
+    let head = json!({
+        "kernel": recording.kernel,
+        "grid": recording.grid,
+        "block": recording.block,
+        "at": block,
+        "fault": recording.fault.map(|(fault, what)| exchange::fault(&fault, Some(what))),
+    });
+    Ok(with_steps(head, &recording.source, &recording.record, origin.as_ref()))
+}
+
+/// Adds the text, the registers and the steps of a record.
+fn with_steps(mut head: Value, source: &str, record: &Record, origin: Option<&Origin>) -> Value {
+    let registers = record.registers.iter().map(|register| {
+        let variable = origin.and_then(|own| own.variable(&register.function, &register.name));
+        json!({
+            "function": register.function,
+            "name": register.name,
+            "type": register.ty,
+            "variable": variable,
+        })
+    });
+    head["source"] = source.into();
+    head["cudaC"] = origin.map(|own| json!({ "text": own.text, "lines": lines(source) })).into();
+    head["registers"] = registers.collect::<Vec<_>>().into();
+    head["steps"] = record.steps.iter().map(|one| step(one, origin)).collect::<Vec<_>>().into();
+    head["leftOut"] = record.left_out.into();
+    head
 }
 
 /// A step of a warp. The keys are short, because a record can have thousands of steps.
-fn step(step: &RecordedStep) -> Value {
+fn step(step: &RecordedStep, origin: Option<&Origin>) -> Value {
     let others = step.others.iter().map(|other| {
         let waits = match other.waits {
             Waits::Turn => json!("turn"),
@@ -76,7 +112,10 @@ fn step(step: &RecordedStep) -> Value {
                 AccessKind::Atomic => "atomic",
             },
             "bytes": access.bytes,
-            "place": access.place,
+            "place": origin.map_or_else(
+                || access.place.clone(),
+                |own| own.place(&step.function, &access.place),
+            ),
             "skew": access.skew,
             "offsets": access.offsets,
         })

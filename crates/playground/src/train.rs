@@ -6,6 +6,7 @@ use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded, Options};
 use serde_json::{Value, json};
+use tensor::{Dump, Header, Loss, Tensor, TensorName};
 
 use crate::exchange;
 
@@ -23,6 +24,8 @@ const KERNELS: [&str; 6] =
     ["forward_layer", "output", "gradient", "sum_batch", "backward_layer", "update"];
 /// Number of test images.
 const TESTED: usize = BATCH;
+/// Number of images in a step that tensor-diff judges.
+const JUDGED: usize = 64;
 /// Maximum number of training images.
 const MAX_SAMPLES: usize = 1 << 14;
 /// Limit of instructions for a warp, which stops endless loops. A warp of these kernels needs about ten thousand.
@@ -65,6 +68,9 @@ pub(crate) struct Training {
     /// The loss of each batch.
     history: Vec<f32>,
     thread_instructions: u64,
+    /// Whether the second layer's weights are updated before the first layer's gradient is computed from them: a mistake
+    /// that a reader can try.
+    updates_early: bool,
 }
 
 impl Training {
@@ -113,6 +119,7 @@ impl Training {
             batches: 0,
             history: Vec::new(),
             thread_instructions: 0,
+            updates_early: false,
         };
         // Like PyTorch's `Linear`: uniform in ±1/√fan_in, weights first.
         let mut generator = Generator::new(seed, Purpose::Parameters, 0);
@@ -127,11 +134,12 @@ impl Training {
         Ok(training)
     }
 
-    /// Replaces the kernels: `{"diagnostics": […]}`, empty on success.
-    pub(crate) fn kernels(&mut self, text: &str) -> Result<Value, String> {
+    /// Replaces the kernels, and sets the order of the updates: `{"diagnostics": […]}`, empty on success.
+    pub(crate) fn kernels(&mut self, text: &str, updates_early: bool) -> Result<Value, String> {
         match load(&self.emulator, text) {
             Ok(kernels) => {
                 self.kernels = kernels;
+                self.updates_early = updates_early;
                 Ok(json!({ "diagnostics": [] }))
             }
             Err(KernelProblems::Text(list)) => Ok(json!({ "diagnostics": list })),
@@ -154,7 +162,7 @@ impl Training {
             .or_else(|| self.accuracy().map(|share| state["accuracy"] = share.into()).err())
         {
             Some(StepFailure::Fault(fault)) => {
-                state["fault"] = exchange::fault(&fault);
+                state["fault"] = exchange::fault(&fault, None);
                 state["text"] = format!("error: {fault}").into();
             }
             Some(StepFailure::Other(why)) => return Err(why),
@@ -201,38 +209,133 @@ impl Training {
     }
 
     fn one_batch(&mut self) -> Result<(), StepFailure> {
-        let whole = self.train.len() / BATCH;
-        let first = self.batches % whole * BATCH;
-        self.load(first)?;
-        self.forward(BATCH)?;
-        self.backward()?;
-        for layer in 0..2 {
-            let Layer { w, b, dw, db, .. } = self.layers[layer];
-            for (to, gradient) in [(w, dw), (b, db)] {
-                let blocks = to.len.div_ceil(4 * THREADS as usize) as u32;
-                let numbers = [(to.len as u32).to_le_bytes(), LEARNING_RATE.to_le_bytes()];
-                self.launch("update", [blocks, 1], &[to, gradient], &numbers)?;
-            }
-        }
-        let losses = self.floats(self.losses)?;
-        // Added in double precision, as the levels do.
-        let mean = losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / BATCH as f64;
-        self.history.push(mean as f32);
+        self.train_on(BATCH)?;
+        let loss = self.loss(BATCH)?;
+        self.history.push(loss);
         self.batches += 1;
         Ok(())
     }
 
-    /// Writes the batch of training images that begins with image `first`.
-    fn load(&self, first: usize) -> Result<(), StepFailure> {
-        let mut x = Vec::with_capacity(BATCH * PIXELS);
-        let mut y = vec![0.0; BATCH * SIZES[2]];
-        for sample in 0..BATCH {
+    /// A step on the first `batch` images of the next batch.
+    fn train_on(&mut self, batch: usize) -> Result<(), StepFailure> {
+        let whole = self.train.len() / BATCH;
+        let first = self.batches % whole * BATCH;
+        self.load(first, batch)?;
+        self.forward(batch)?;
+        self.backward(batch)?;
+        self.update(0)?;
+        if self.updates_early { Ok(()) } else { self.update(1) }
+    }
+
+    fn update(&mut self, layer: usize) -> Result<(), StepFailure> {
+        let Layer { w, b, dw, db, .. } = self.layers[layer];
+        for (to, gradient) in [(w, dw), (b, db)] {
+            let blocks = to.len.div_ceil(4 * THREADS as usize) as u32;
+            let numbers = [(to.len as u32).to_le_bytes(), LEARNING_RATE.to_le_bytes()];
+            self.launch("update", [blocks, 1], &[to, gradient], &numbers)?;
+        }
+        Ok(())
+    }
+
+    /// The mean loss of the last step.
+    fn loss(&self, batch: usize) -> Result<f32, StepFailure> {
+        let losses = self.floats(Buffer { len: batch, ..self.losses })?;
+        // Added in double precision, as the levels do.
+        let mean = losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / batch as f64;
+        Ok(mean as f32)
+    }
+
+    /// Has tensor-diff judge a step on [`JUDGED`] images, which leaves the parameters as they were: `{"agrees": …}`, and
+    /// if it doesn't, the `"tensor"`, the `"operation"` that made it, the `"reading"` and the `"cause"`.
+    pub(crate) fn judge(&mut self) -> Result<Value, String> {
+        let dump = match self.dump() {
+            Ok(dump) => dump,
+            Err(StepFailure::Fault(fault)) => return Err(fault.to_string()),
+            Err(StepFailure::Other(why)) => return Err(why),
+        };
+        let judged = tensor_diff::judge(&dump, 1.0);
+        let count = judged.rows.count(tensor_diff::Verdict::Ok);
+        Ok(match judged.first_fault {
+            None => {
+                json!({ "agrees": judged.warnings.is_empty(), "tensors": count, "warnings": judged.warnings })
+            }
+            Some(fault) => json!({
+                "agrees": false,
+                "tensors": count,
+                "warnings": judged.warnings,
+                "tensor": fault.tensor,
+                "operation": fault.operation,
+                "reading": fault.reading,
+                "cause": fault.pattern.map(|pattern| pattern.text),
+            }),
+        })
+    }
+
+    /// The tensors of a step on [`JUDGED`] images, which are taken back afterwards.
+    fn dump(&mut self) -> Result<Dump, StepFailure> {
+        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, P, W, WNext, X, Y, Z};
+        let header = Header {
+            level: "this page".to_owned(),
+            device: "emulated".to_owned(),
+            preset: "small".to_owned(),
+            loss: Some(Loss::Bce),
+            step: self.batches as u64,
+            learning_rate: LEARNING_RATE,
+            not_materialised: vec![Z(1), Da(1)],
+            ..Header::default()
+        };
+        let parameters: Vec<Buffer> = self.layers.iter().flat_map(|own| [own.w, own.b]).collect();
+        let mut before = Vec::new();
+        for buffer in &parameters {
+            before.push(self.floats(*buffer)?);
+        }
+        let made = self.train_on(JUDGED);
+        let mut after = Vec::new();
+        for (buffer, values) in parameters.iter().zip(&before) {
+            after.push(self.floats(*buffer)?);
+            self.write(*buffer, values)?;
+        }
+        made?;
+        let network = tensor::Network { sizes: SIZES.to_vec(), loss: Loss::Bce };
+        let mut dump = Dump::new(header);
+        for name in network.tensor_names() {
+            let layer = |l: usize| &self.layers[l - 1];
+            let part =
+                |buffer: Buffer| self.floats(Buffer { len: JUDGED * buffer.len / BATCH, ..buffer });
+            let values = match name {
+                X => part(self.x)?,
+                Y => part(self.y)?,
+                P => part(self.p)?,
+                TensorName::Loss => vec![self.loss(JUDGED)?],
+                W(l) => before[2 * l - 2].clone(),
+                B(l) => before[2 * l - 1].clone(),
+                WNext(l) => after[2 * l - 2].clone(),
+                BNext(l) => after[2 * l - 1].clone(),
+                A(l) => part(layer(l).out)?,
+                Z(2) => part(layer(2).out)?,
+                Dz(l) => part(layer(l).dz)?,
+                Dw(l) => self.floats(layer(l).dw)?,
+                Db(l) => self.floats(layer(l).db)?,
+                Z(_) | Da(_) => continue,
+            };
+            let shape = network.shape(name, JUDGED).unwrap_or_default();
+            let tensor = Tensor::new(shape, values).map_err(|error| error.to_string())?;
+            dump.push(name, &tensor);
+        }
+        Ok(dump)
+    }
+
+    /// Writes `batch` training images, from image `first` on.
+    fn load(&self, first: usize, batch: usize) -> Result<(), StepFailure> {
+        let mut x = Vec::with_capacity(batch * PIXELS);
+        let mut y = vec![0.0; batch * SIZES[2]];
+        for sample in 0..batch {
             let image = self.train.image(first + sample);
             x.extend(image.iter().map(|&pixel| self.table[usize::from(pixel)]));
             y[sample * SIZES[2] + usize::from(self.train.labels()[first + sample])] = 1.0;
         }
-        self.write(self.x, &x)?;
-        Ok(self.write(self.y, &y)?)
+        self.write(Buffer { len: x.len(), ..self.x }, &x)?;
+        Ok(self.write(Buffer { len: y.len(), ..self.y }, &y)?)
     }
 
     fn forward(&mut self, batch: usize) -> Result<(), StepFailure> {
@@ -250,17 +353,20 @@ impl Training {
         self.launch("output", grid, &[out, self.y, self.p, dz, self.losses], &numbers)
     }
 
-    fn backward(&mut self) -> Result<(), StepFailure> {
+    fn backward(&mut self, batch: usize) -> Result<(), StepFailure> {
         for l in [1, 0] {
             let Layer { inputs, outputs, w, dz, dw, db, .. } = self.layers[l];
             let a_prev = if l == 0 { self.x } else { self.layers[0].out };
             let grid = [inputs.div_ceil(2 * TILE) as u32, outputs.div_ceil(TILE) as u32];
-            let numbers = [BATCH, inputs, outputs].map(word);
+            let numbers = [batch, inputs, outputs].map(word);
             self.launch("gradient", grid, &[dz, a_prev, dw], &numbers)?;
             let columns = [outputs.div_ceil(TILE) as u32, 1];
-            self.launch("sum_batch", columns, &[dz, db], &[word(BATCH), word(outputs)])?;
+            self.launch("sum_batch", columns, &[dz, db], &[word(batch), word(outputs)])?;
             if l == 1 {
-                let grid = [inputs.div_ceil(TILE) as u32, BATCH.div_ceil(TILE) as u32];
+                if self.updates_early {
+                    self.update(1)?;
+                }
+                let grid = [inputs.div_ceil(TILE) as u32, batch.div_ceil(TILE) as u32];
                 let dz_prev = self.layers[0].dz;
                 self.launch("backward_layer", grid, &[dz, w, a_prev, dz_prev], &numbers)?;
             }

@@ -1,5 +1,7 @@
 //! Attempts: a reader's kernel is compiled, launched on each size, compared, and its cost counted.
 
+use ptx_emulator::fault::Fault;
+use ptx_emulator::record::Record;
 use ptx_emulator::source::Source;
 
 use crate::case::{Argument, Case};
@@ -92,6 +94,52 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
     let marks = if verdict == Verdict::Solved { Vec::new() } else { warnings };
     let printed = printed.text();
     Outcome { what, teaches, tried, marks, cost, solution, printed, ..outcome(verdict) }
+}
+
+/// The recording of a block in the launch of one of a puzzle's sizes.
+#[derive(Debug)]
+pub struct Recording {
+    /// The PTX of the attempt.
+    pub source: String,
+    /// The name of the kernel in the PTX.
+    pub kernel: String,
+    /// The shape of the grid.
+    pub grid: [u32; 3],
+    /// The shape of a block.
+    pub block: [u32; 3],
+    /// The steps of the block's warps.
+    pub record: Record,
+    /// The fault that ended the launch, and its description in a sentence.
+    pub fault: Option<(Fault, String)>,
+}
+
+/// Records at most `most` steps of a block of an attempt, in the launch of the puzzle's size number `size`, from 0.
+///
+/// # Errors
+/// If there is no such size or block, or the attempt can't be launched: a description.
+pub fn record(
+    puzzle: &Puzzle,
+    language: Language,
+    source: &str,
+    (size, block): (usize, [u32; 3]),
+    most: usize,
+) -> Result<Recording, String> {
+    let cases = (puzzle.cases)();
+    let case = cases.get(size).ok_or("the puzzle has no such size")?;
+    let (text, _) =
+        compile(puzzle, language, source).map_err(|_| "the attempt does not compile")?;
+    let (limits, printed) = (Limits::default(), Printed::new(0));
+    let device = Device::new(&text, case, &limits, &printed);
+    let ready = device.and_then(|device| Ok((device.kernel(puzzle.kernel, case)?, device)));
+    let (kernel, device) = ready.map_err(|_| "the attempt can't be launched")?;
+    let (record, outcome) =
+        device.record(&kernel, case, block, most).map_err(|fault| fault.to_string())?;
+    let fault = outcome.err().map(|fault| {
+        let message = teach::fault(&fault, case, &device.addresses);
+        (fault, message.what)
+    });
+    let (grid, block, kernel) = (case.grid, case.block, kernel.name().to_owned());
+    Ok(Recording { source: text.text, kernel, grid, block, record, fault })
 }
 
 /// Cost of the solution in a language; `None` if the puzzle has no solution in it.

@@ -30,7 +30,7 @@ mod random;
 mod run;
 mod teach;
 
-pub use attempt::{Limits, attempt, cost_of_solution};
+pub use attempt::{Limits, Recording, attempt, cost_of_solution, record};
 pub use cost::{Cost, Measure};
 pub use list::{puzzle, puzzles};
 pub use outcome::{Mark, Outcome, ShownLine, Tried, Verdict, Wrong};

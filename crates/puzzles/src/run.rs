@@ -1,5 +1,6 @@
 //! Launch of a test case on its own emulated device, with every sanitizer.
 
+use ptx_emulator::record::Record;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, Kernel, Launch, Loaded, Options, Statistics};
 
@@ -85,6 +86,21 @@ impl Device {
 
     /// Launches the kernel.
     pub(crate) fn launch(&self, kernel: &Kernel, case: &Case) -> Result<Statistics, Fault> {
+        self.emulator.launch(kernel, &self.shape(kernel, case))
+    }
+
+    /// Launches the kernel, and records at most `most` steps of a block.
+    pub(crate) fn record(
+        &self,
+        kernel: &Kernel,
+        case: &Case,
+        block: [u32; 3],
+        most: usize,
+    ) -> Result<(Record, Result<Statistics, Fault>), Fault> {
+        self.emulator.record(kernel, &self.shape(kernel, case), block, most)
+    }
+
+    fn shape(&self, kernel: &Kernel, case: &Case) -> Launch {
         let mut parameters = vec![0; kernel.parameter_bytes() as usize];
         let values = kernel.parameters().iter().zip(&case.arguments).zip(&self.addresses);
         for ((layout, argument), address) in values {
@@ -96,14 +112,13 @@ impl Device {
             let at = layout.offset as usize;
             parameters[at..at + bytes.len()].copy_from_slice(&bytes);
         }
-        let launch = Launch {
+        Launch {
             grid: case.grid,
             block: case.block,
             parameters,
             cooperative: case.cooperative,
             ..Launch::default()
-        };
-        self.emulator.launch(kernel, &launch)
+        }
     }
 
     /// Contents of a buffer after the launch; `None` for a number.

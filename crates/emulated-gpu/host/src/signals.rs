@@ -85,6 +85,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 }
 
 /// Handles a signal; returns whether the program should end now.
+#[cfg(any(unix, windows))]
 fn handle(signal: i32) -> bool {
     let first = RECEIVED.swap(signal, Ordering::SeqCst) == 0;
     if first && HANDLES_FIRST.load(Ordering::SeqCst) {
@@ -148,7 +149,11 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-#[cfg(not(unix))]
+/// There are no signals in a browser.
+#[cfg(not(any(unix, windows)))]
+pub(crate) fn watch() {}
+
+#[cfg(windows)]
 pub(crate) fn watch() {
     // Fails if a handler is already installed, or if there is no thread for it; then the system's default applies.
     let _ = ctrlc::set_handler(|| {

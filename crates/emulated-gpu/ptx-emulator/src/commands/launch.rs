@@ -156,6 +156,9 @@ pub struct Prepared {
     placed: Vec<PlacedBuffer>,
 }
 
+/// An address further from a buffer than this many times its length, or than as many times 64 elements, belongs to none.
+const MAX_DISTANCE: i64 = 4;
+
 /// A buffer in the device's memory.
 struct PlacedBuffer {
     role: BufferRole,
@@ -212,6 +215,41 @@ impl Prepared {
         }
         Ok(found)
     }
+
+    /// The element at an address in device memory, or the nearest one.
+    #[must_use]
+    pub fn element_at(&self, address: u64) -> Option<BufferElement> {
+        let elements = self.placed.iter().map(|buffer| {
+            let bytes = buffer.element.bytes();
+            let offset = address.wrapping_sub(buffer.address) as i64;
+            let (index, count) = (offset.div_euclid(bytes as i64), buffer.before.len() / bytes);
+            BufferElement { role: buffer.role.clone(), index, count }
+        });
+        let distance = |element: &BufferElement| {
+            let beyond = element.index.saturating_sub(element.count as i64 - 1);
+            beyond.max(element.index.saturating_neg()).max(0)
+        };
+        let nearest = elements.min_by_key(distance)?;
+        let most = MAX_DISTANCE.saturating_mul(nearest.count.max(64) as i64);
+        (distance(&nearest) <= most).then_some(nearest)
+    }
+
+    /// The names of the kernel's parameters in PTX; none if the PTX comes from a compiler, which doesn't keep them.
+    #[must_use]
+    pub fn parameter_names(&self, compiled: bool) -> Vec<String> {
+        parameter_names(&self.source, self.kernel.name(), compiled)
+    }
+}
+
+/// An element of a launch's buffer, or a position before or after its elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferElement {
+    /// How the launch uses the buffer.
+    pub role: BufferRole,
+    /// The index; negative before the beginning.
+    pub index: i64,
+    /// The number of elements of the buffer.
+    pub count: usize,
 }
 
 /// Why an argument doesn't match a parameter; `compiled` means that the types of the parameters come from a
