@@ -11,21 +11,6 @@
   /** Batches after which the training ends. */
   const BATCHES = 120;
 
-  /** The verb for an instruction, by the beginning of its name. */
-  const VERBS = [["ld.param", "fetch an argument"], ["ld", "read"], ["st", "write"], ["fma", "multiply and add"], ["mul", "multiply"], ["mad", "multiply and add"], ["add", "add"], ["setp", "compare"], ["bra", "branch"], ["ret", "are done"], ["cvta", "convert an address"]];
-  const verb = (text) => VERBS.find(([name]) => text.replace(/^@\S+\s+/, "").startsWith(name))?.[1] ?? "compute";
-
-  /** Lanes in words, such as `0 to 19`. */
-  function ranges(mask) {
-    const lanes = [...Array(LANES).keys()].filter((lane) => (mask >>> lane) & 1);
-    const runs = lanes.reduce((runs, lane) => {
-      if (runs.at(-1)?.at(-1) === lane - 1) runs.at(-1).push(lane);
-      else runs.push([lane]);
-      return runs;
-    }, []);
-    return runs.map((run) => (run.length > 1 ? `${run[0]} to ${run.at(-1)}` : run[0])).join(", ");
-  }
-
   const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
   /** Plays the kernel. A reader who prefers less motion gets its last instruction. */
@@ -39,7 +24,7 @@
         lane.classList.toggle("fl-active", Boolean(runs));
         lane.title = `lane ${at} ${runs ? "runs" : "doesn't run"}`;
       });
-      said.replaceChildren(`Lanes ${ranges(step.active) || "none"} ${verb(step.text)}: `, element("code", {}, step.text));
+      said.replaceChildren(`${fourLevels.sentence([step])} `, element("code", {}, step.text));
       await pause(still ? 0 : PAUSE);
     }
     const { buffers } = await fourLevels.common().ask({ do: "command", line: LAUNCH, files });
@@ -62,7 +47,7 @@
   }
 
   fourLevels.front = async (place) => {
-    await fourLevels.load("training.js");
+    await fourLevels.load("training.js", "warp.js");
     const lanes = Array.from({ length: LANES }, () => element("span"));
     const said = element("p", {}, "");
     const result = element("p", { role: "status" });

@@ -35,7 +35,7 @@ export default {
     for (const thread of [0, 5, 31]) {
       await box.locator(".fl-command").fill(`trace book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0 --thread ${thread}`);
       await done(box, () => box.locator(".fl-command").press("Enter"));
-      const trace = await box.locator(".fl-text").innerText();
+      const trace = await box.locator(".fl-text").textContent();
       for (const [name, values] of Object.entries(last)) {
         const said = [...trace.matchAll(new RegExp(`→.*?${name.replace("%", "%")} = ([^,\\n]+)`, "g"))].pop()?.[1];
         expect(said === values[thread], `thread ${thread}: ${name} is ${values[thread]} in the view and ${said} in the trace`);
@@ -87,5 +87,53 @@ export default {
     const stride = await (await reach("ld.shared")).getAttribute("data-passes");
     expect(stride === "32", `a column of 32 rows is read in ${stride} passes`);
     expect((await box.locator(".fl-bad").count()) === 1, "the bank of the conflict is not lit");
+  },
+
+  async "a kernel in CUDA C is stepped line by line, with its variables"(tools) {
+    const { expect, accessible } = tools;
+    for (const [width, dark] of [[1280, false], [390, true]]) {
+      const page = await tools.open("gpu/divergence.html", { width, dark });
+      const box = await look(page, tools, "book/kernels/branch.cu");
+      const further = box.getByLabel("one instruction of this warp further");
+      const here = box.locator(".fl-listing").first().locator(".fl-here");
+      const lines = [];
+      for (let at = 0; at < 12 && (await here.count()); at++) {
+        lines.push(Number(await here.locator(".fl-number").innerText()));
+        if (lines.at(-1) === 7 && (await box.locator(".fl-sentence").innerText()).includes("even") === false) {
+          const said = await box.locator(".fl-sentence").innerText();
+          expect(/^The odd lanes .*; the even lanes (wait|have)/.test(said), `it says ${said}`);
+          const variables = await box.locator(".fl-registers tbody tr:not(.fl-rest) th").allInnerTexts();
+          expect(variables.includes("i") && !variables.some((name) => name.startsWith("%")), `the line's variables are ${variables}`);
+          await accessible(page, `warp-cuda-${width}${dark ? "-dark" : ""}`);
+        }
+        await further.click();
+      }
+      expect(lines.includes(5) && lines.includes(7) && lines.includes(9) && lines.every((line) => line <= 10), `its lines are ${lines}`);
+      // All lanes are in view at once, and a cell tells its number.
+      await box.getByLabel("one instruction of this warp back").click();
+      const cells = await box.locator(".fl-registers thead th").evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect()).map(({ left, right }) => [left, right]));
+      expect(cells.length === 33 && cells.every(([left, right]) => left >= 0 && right <= width), "a lane is out of view");
+      await box.locator('.fl-registers tr:not(.fl-rest) td').nth(5).click();
+      expect((await box.locator(".fl-readout").innerText()).includes("lane 5"), "a cell doesn't tell its number");
+      // With the PTX open, the same keys go instruction by instruction.
+      expect(!(await box.locator(".fl-ptx .fl-listing").isVisible()), "the PTX is not folded away");
+      await box.locator(".fl-ptx summary").click();
+      await box.getByLabel("to the beginning").click();
+      await box.locator(".fl-ptx .fl-here").waitFor();
+      await further.click();
+      expect((await box.locator(".fl-moment").innerText()).startsWith("1 of"), "an open PTX is not stepped by instructions");
+    }
+  },
+
+  async "it plays by itself, and stops at a click"(tools) {
+    const { expect, open } = tools;
+    const page = await open("gpu/divergence.html");
+    const box = await look(page, tools, "book/kernels/branch.ptx");
+    await box.getByRole("button", { name: "play" }).click();
+    await page.waitForFunction(() => /^[3-9] of/.test(document.querySelector(".fl-moment").innerText));
+    await box.getByRole("button", { name: "pause" }).click();
+    const said = await box.locator(".fl-moment").innerText();
+    await page.waitForTimeout(1200);
+    expect((await box.locator(".fl-moment").innerText()) === said, "it goes on after a pause");
   },
 };
