@@ -54,16 +54,22 @@
       left > 0 ? element("p", {}, `… and ${left} more`) : null);
   }
 
-  /** One buffer, which is collapsed if the kernel did not change it. */
-  function buffer({ place, type, length, changed, values }) {
+  /**
+   * One buffer, which is collapsed if the kernel did not change it. If the reader has edited the kernel, what the book's
+   * kernel computes (`unedited`) is shown next to it where it differs.
+   */
+  function buffer({ place, type, length, changed, values }, unedited) {
     const body = element("div");
+    const first = unedited ? values.findIndex((value, at) => value !== unedited.values[at]) : -1;
     const draw = (columns) => {
       const label = `${place}, ${length} elements, ${columns} to a row`;
-      body.replaceChildren(fourLevels.heatMap(values, columns, label), table(values, columns));
+      const own = [fourLevels.heatMap(values, columns, label), table(values, columns)];
+      body.replaceChildren(...(first < 0 ? own : [element("p", { class: "fl-differs" }, `Element ${first} is ${values[first]}; with the book's kernel it is ${unedited.values[first]}.`),
+        element("div", { class: "fl-columns" }, element("div", {}, "yours", ...own), element("div", {}, "the book's", fourLevels.heatMap(unedited.values, columns, `${label}, with the book's kernel`), table(unedited.values, columns)))]));
     };
     const width = element("input", { type: "number", min: "1", max: "1024", value: String(usual(length)), onchange: () => draw(Math.min(1024, Math.max(1, Math.floor(Number(width.value)) || 1))) });
     draw(usual(length));
-    return element("details", { class: "fl-buffer", open: changed, "data-place": place },
+    return element("details", { class: "fl-buffer", open: changed || first >= 0, "data-place": place },
       element("summary", {}, `${place}: ${type}[${length}]${changed ? "" : ", as before"}`),
       element("label", {}, "elements to a row ", width), body);
   }
@@ -79,15 +85,15 @@
     };
     const who = (block, thread) => (block && thread ? `block ${place(block)}, thread ${place(thread)}` : "");
     return element("div", { class: "fl-fault", role: "alert" },
-      element("strong", {}, found.kind), `: ${found.message} `,
-      element("div", {}, where(found.line, found.cudaLine), ` ${who(found.block, found.thread)}`, found.address ? `, address ${found.address}` : ""),
+      element("strong", {}, found.kind), `: ${found.sentence ?? found.message} `,
+      element("div", {}, where(found.line, found.cudaLine), ` ${who(found.block, found.thread)}`, found.address && !found.sentence ? `, address ${found.address}` : ""),
       found.other ? element("div", {}, `${found.other.wrote ? "written" : "read"} before: `, where(found.other.line, found.other.cudaLine), ` ${who(found.other.block, found.other.thread)}`) : null,
       ...found.notes.map((note) => element("div", {}, note)),
       look ? element("div", {}, element("button", { type: "button", class: "fl-look-into", onclick: look }, "look into it"), " the warp at this instruction") : null);
   }
 
-  /** The counts of each line, for the margin. */
-  fourLevels.costs = (counts) => {
+  /** The counts of each line, for the margin: of an instruction, or of all instructions of a line of CUDA C. */
+  fourLevels.costs = (counts, isCuda) => {
     const lines = new Map();
     for (const count of counts) {
       const sum = lines.get(count.line) ?? { executions: 0, lanes: 0, requests: 0, sectors: 0, sharedRequests: 0, passes: 0 };
@@ -95,9 +101,9 @@
       lines.set(count.line, sum);
     }
     for (const [line, sum] of lines) {
-      const parts = [`${sum.executions}×`];
+      const parts = [isCuda ? `${sum.executions} instructions of warps` : `${sum.executions}×`];
       if (sum.executions) parts.push(`${(sum.lanes / sum.executions).toFixed(sum.lanes % sum.executions ? 1 : 0)} lanes`);
-      if (sum.requests) parts.push(`${(sum.sectors / sum.requests).toFixed(1)} sectors`);
+      if (sum.requests) parts.push(`${(sum.sectors / sum.requests).toFixed(1)} sectors for each access`);
       if (sum.sharedRequests) parts.push(`${(sum.passes / sum.sharedRequests).toFixed(1)} passes`);
       lines.set(line, { ...sum, short: String(sum.executions), text: parts.join(", ") });
     }
@@ -108,8 +114,9 @@
   fourLevels.showOutcome = (parent, answer, options) => {
     parent.replaceChildren();
     const text = element("pre", { class: "fl-text", tabindex: "0", "aria-label": "Output of the command" }, element("code", {}, answer.text));
-    if (answer.fault) parent.append(fault(answer.fault, options));
-    parent.append(text);
-    if (answer.buffers) parent.append(...answer.buffers.map(buffer));
+    // A fault is shown once; the text of a terminal is there for who compares.
+    if (answer.fault) parent.append(fault(answer.fault, options), element("details", {}, element("summary", {}, "The same as at a terminal"), text));
+    else parent.append(text);
+    if (answer.buffers) parent.append(...answer.buffers.map((one, index) => buffer(one, options.unedited?.[index])));
   };
 })();

@@ -80,11 +80,14 @@
     const execute = (verb) => {
       if (verb) command.value = withVerb(command.value, verb);
       if (verb === "run") command.value = checked(command.value);
-      return during("running …", { do: "command", line: limited(command.value), files: used() }, (answer) => {
+      return during("running …", { do: "command", line: limited(command.value), files: used() }, async (answer) => {
         editor.costs(new Map());
         if (answer.diagnostics) editor.diagnose(answer.diagnostics);
-        if (answer.counts?.length && !isCuda) editor.costs(fourLevels.costs(answer.counts));
-        fourLevels.showOutcome(outcome, answer, { isCuda, select: editor.select, look: answer.fault?.block && (() => look(answer.fault.block)) });
+        if (answer.counts?.length) editor.costs(fourLevels.costs(answer.counts, isCuda));
+        // What the book's kernel computes from the same arguments, next to what the reader's does.
+        const compares = answer.buffers && !answer.fault && fileOf(command.value) === file && editor.get() !== original;
+        const unedited = compares ? (await device.ask({ do: "command", line: limited(command.value), files: { [file]: original } })).buffers : null;
+        fourLevels.showOutcome(outcome, answer, { isCuda, unedited, select: editor.select, look: answer.fault?.block && (() => look(answer.fault.block)) });
       });
     };
 

@@ -46,7 +46,8 @@ export default {
           if (command.includes("target/")) continue;
           await box.locator(".fl-command").fill(command);
           await done(box, () => click(box, "do as written"));
-          const text = await box.locator(".fl-text").innerText();
+          // The text of a fault is folded.
+          const text = await box.locator(".fl-text").textContent();
           const printed = text.split("\n").map(plain);
           const expected = lines.map(plain);
           // A filter (grep or tail) only selects some of the lines.
@@ -78,7 +79,7 @@ export default {
         const box = await panel(page, index);
         const file = await page.locator("main code[data-file]").nth(at).getAttribute("data-file");
         await done(box, () => click(box, "do as written"));
-        const text = await box.locator(".fl-outcome").innerText();
+        const text = await box.locator(".fl-outcome").textContent();
         expect(text.includes(file.split("/").pop()) || /\d thread instructions|which is lane/.test(text), `${path}, ${file}: ${text.slice(0, 200)}`);
         count++;
       }

@@ -36,15 +36,45 @@ export default {
     expect((await text(box)).includes("ODD:"), "reset does not restore the book's kernel");
   },
 
-  async "a fault names the line, the thread and the address"({ expect, open, panel, done }) {
+  async "a fault names the line, the thread and the element, once"({ expect, open, panel, done }) {
     const page = await open("gpu/kernel.html");
     const box = await panel(page, 1);
     await box.locator(".fl-command").fill("run book/kernels/saxpy.ptx --grid 2 --block 4 --arg u32:6 --arg f32:2 --arg f32[8]:iota --arg f32[5]:1");
     await done(box, () => box.locator(".fl-command").press("Enter"));
     const fault = await box.locator(".fl-fault").innerText();
-    expect(/illegal address/.test(fault) && /line \d+/.test(fault) && /thread \(1, 0, 0\)/.test(fault) && /address 0x/.test(fault), `the fault is told so: ${fault}`);
+    expect(/illegal address/.test(fault) && /line \d+/.test(fault) && fault.includes("Thread 1 of block 1 reads y[5], and y has 5 elements, y[0] to y[4]."), `the fault is told so: ${fault}`);
+    expect(!(await box.locator(".fl-text").isVisible()), "the fault is shown twice");
     await box.locator(".fl-fault button").first().click();
     expect(await page.evaluate(() => /ld|st/.test(getSelection().toString())), "the line of the fault is not selected");
+  },
+
+  async "a race names its element, and advice that helps"({ expect, open, blockOf, panel, click, done, type }) {
+    const page = await open("gpu/together.html");
+    const box = await panel(page, await blockOf(page, "book/kernels/sum-shared.cu"));
+    const whole = await text(box);
+    await type(page, box, whole.replaceAll("__syncthreads();", ""));
+    await done(box, () => click(box, "▶ run"));
+    const fault = await box.locator(".fl-fault").innerText();
+    expect(/(reads|writes|updates) partial\[\d+\], which thread \d+ of block 0 (wrote|read) before/.test(fault), `it says ${fault}`);
+    expect(fault.includes("__syncthreads") && !fault.includes("__syncwarp"), `the advice is ${fault}`);
+    await box.locator(".fl-fault button").first().click();
+    expect(await page.evaluate(() => getSelection().toString().includes("partial")), "the line of the reader's file is not selected");
+  },
+
+  async "what the book's kernel computes is next to the result of an edited one, and costs are next to CUDA C"({ expect, open, blockOf, panel, click, done, type }) {
+    const page = await open("gpu/divergence.html");
+    const box = await panel(page, await blockOf(page, "book/kernels/branch.cu"));
+    await done(box, () => click(box, "▶ run"));
+    expect((await box.locator(".fl-differs").count()) === 0, "the book's own kernel differs from itself");
+    await type(page, box, (await text(box)).replace("i + 100", "i + 1000"));
+    await done(box, () => click(box, "▶ run"));
+    const differs = await box.locator(".fl-differs").innerText();
+    expect(/^Element 1 is 1001; with the book's kernel it is 101\.$/.test(differs), `it says ${differs}`);
+    await done(box, () => click(box, "profile"));
+    const costs = await box.locator(".fl-cost span").evaluateAll((costs) => costs.map((cost) => cost.title));
+    expect(costs.some((cost) => /16 lanes|16\.0 lanes/.test(cost)), `the costs are ${costs}`);
+    const lines = await box.locator(".cm-lineNumbers .cm-gutterElement").count();
+    expect(costs.length > 2 && costs.length < lines, `${costs.length} lines have costs`);
   },
 
   async "a runaway kernel is stopped, and the page stays usable"({ expect, open, blockOf, panel, done, click }) {
