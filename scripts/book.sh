@@ -36,6 +36,7 @@ else
 fi
 
 "$check" runs "$module" "${editor[@]}"
+gzip -9 --no-name --keep --force book/html/page/module.wasm
 if [ ${#editor[@]} != 0 ]; then
     # The licences of the editor's packages.
     for licence in "$folder"/node_modules/{@codemirror,@lezer,@marijn}/*/LICENSE \

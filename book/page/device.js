@@ -43,33 +43,44 @@
   /** A module with one vector instruction, to ask whether the browser has them. */
   const VECTORS = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]);
 
+  /** The first byte of a file in the format of gzip. */
+  const GZIP = 0x1f;
+
   /** The bytes of the emulator. Pages from a server get them as they are, with the progress; a page from a folder may only load scripts. */
   async function bytes(progress) {
     if (location.protocol === "file:") {
       await fourLevels.load("module.js");
       return Uint8Array.from(atob(fourLevels.module), (character) => character.charCodeAt(0));
     }
-    const response = await fetch(fourLevels.beside("module.wasm"));
-    if (!response.ok) throw new Error(`module.wasm can't be loaded (status ${response.status})`);
+    // Compressed when the book is built, because not every server compresses.
+    const response = await fetch(fourLevels.beside("module.wasm.gz"));
+    if (!response.ok) throw new Error(`module.wasm.gz can't be loaded (status ${response.status})`);
     const [reader, parts] = [response.body.getReader(), []];
     const megabytes = (length) => (length / 1e6).toFixed(1);
+    const whole = Number(response.headers.get("content-length")) || fourLevels.moduleBytes;
     let length = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
-      parts.push(value);
-      length += value.length;
-      progress(`loading the emulator: ${megabytes(length)} of ${megabytes(fourLevels.moduleBytes)} MB`);
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value);
+      length += part.value.length;
+      progress(`loading the emulator: ${megabytes(length)} of ${megabytes(whole)} MB`);
     }
+    const all = new Blob(parts);
+    // A server may have unpacked it on the way.
+    const packed = new Uint8Array(await all.slice(0, 1).arrayBuffer())[0] === GZIP;
+    return new Uint8Array(await (packed ? new Response(all.stream().pipeThrough(new DecompressionStream("gzip"))) : all).arrayBuffer());
   }
 
   let compiled = null;
+  /** Those who are told of the progress. */
+  const listeners = new Set();
   /** Loads and compiles the emulator, once; if that failed, again. */
-  fourLevels.compile = (progress = () => {}) => {
+  fourLevels.compile = (progress) => {
+    if (progress) listeners.add(progress);
     compiled ??= (async () => {
       if (typeof WebAssembly !== "object") throw new Error("this browser has WebAssembly switched off, which the emulator needs");
       if (!WebAssembly.validate(VECTORS)) throw new Error("this browser has no vector instructions in WebAssembly, which the emulator needs; use a newer one");
-      const module = await WebAssembly.compile(await bytes(progress));
+      const module = await WebAssembly.compile(await bytes((text) => listeners.forEach((listener) => listener(text))));
+      listeners.clear();
       fourLevels.module = null;
       return module;
     })().catch((error) => {

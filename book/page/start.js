@@ -98,6 +98,14 @@ globalThis.fourLevels = (() => {
     await fourLevels.compile(progress);
   }
 
+  /** Loads the emulator before the first click, when the pointer is over a button that needs it, or the focus on it. */
+  function prefetch({ target }) {
+    if (!target.closest?.(".fl-open, .fl-look, .fl-begin, .fl-still button")) return;
+    for (const name of ["pointerover", "focusin"]) removeEventListener(name, prefetch);
+    // If it fails, so does the click, which says why.
+    load(...DESK).then(() => fourLevels.compile()).catch(() => {});
+  }
+
   /** Opens the panel below a block; with `look`, also the view of a warp. */
   const open = (block, choice, look = false) => once(block.button, block.place, async (progress) => {
     await prepare(progress, ...DESK, "warp.js", "panel.js");
@@ -180,6 +188,23 @@ globalThis.fourLevels = (() => {
     }
   }
 
+  /** Marks the puzzles that the reader has solved in the table of contents. */
+  function markSolved() {
+    let texts = {};
+    try {
+      texts = JSON.parse(localStorage.getItem("four-levels-puzzles")) ?? {};
+    } catch {
+      // No storage, or something else in it.
+    }
+    const solved = new Set(Object.entries(texts).filter(([, { solved }]) => solved).map(([name]) => name.replace(/\.\w+$/, "")));
+    for (const link of document.querySelectorAll('#mdbook-sidebar a[href*="puzzles/"]')) {
+      const is = solved.has(/puzzles\/([\w-]+)\.html/.exec(link.href)?.[1]);
+      const mark = link.querySelector(".fl-done");
+      if (is && !mark) link.append(element("span", { class: "fl-done" }, " ✓"));
+      else if (!is) mark?.remove();
+    }
+  }
+
   /** Makes parts that scroll reachable by keyboard. */
   function reachable() {
     for (const part of document.querySelectorAll("main pre > code, main math[display=block], main .table-wrapper, main figure, .fl-still .fl-listing, .fl-still .fl-warps")) {
@@ -190,6 +215,8 @@ globalThis.fourLevels = (() => {
 
   function begin() {
     reachable();
+    markSolved();
+    for (const name of ["pointerover", "focusin"]) addEventListener(name, prefetch);
     addEventListener("resize", reachable);
     document.querySelectorAll(".fl-still").forEach(enliven);
     const kernels = globalThis.fourLevelsKernels ?? [];
@@ -238,5 +265,5 @@ globalThis.fourLevels = (() => {
   }
 
   document.addEventListener("DOMContentLoaded", begin);
-  return { beside, load, forget, scrollTo, element, fileOf };
+  return { beside, load, forget, scrollTo, element, fileOf, markSolved };
 })();

@@ -1,7 +1,7 @@
 // Tests that nothing leaves a visitor without a way on: failed requests, a worker that dies or doesn't start, two tabs, a page
 // that is left and opened again, broken links, an old browser.
 
-import { createReadStream } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
@@ -238,9 +238,10 @@ export default {
     expect(!(await page.evaluate(() => document.activeElement.matches(".cm-content"))), "Escape and Tab don't leave the editor");
   },
 
-  async "from a server, the module is loaded as it is, with its progress"({ expect, open, panel, done, click, book }) {
+  async "from a server, the module is loaded packed, with its progress, and when a button is pointed at"({ expect, open, panel, done, click, book }) {
     const types = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml", wasm: "application/wasm" };
     const asked = [];
+    const size = (paths) => paths.reduce((sum, path) => sum + statSync(join(book, path)).size, 0);
     const server = createServer(({ url }, response) => {
       const path = url.split(/[?#]/)[0];
       asked.push(path);
@@ -255,11 +256,18 @@ export default {
         new MutationObserver(() => said.push(...[...document.querySelectorAll(".fl-block > .fl-status")].map((status) => status.textContent)))
           .observe(document.querySelector(".fl-block"), { childList: true, subtree: true, characterData: true });
       });
+      // No scripts but those of the page and its frame, before a button is pointed at.
+      expect(size(asked) < 0.7e6 && !asked.some((path) => path.includes("module")), `${size(asked)} bytes are loaded before a click: ${asked}`);
+      const before = asked.length;
+      await page.locator(".fl-open").first().hover();
+      await page.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => name.endsWith("module.wasm.gz")));
       const box = await panel(page);
       await done(box, () => click(box, "▶ run"));
+      // In two seconds, 10 Mbit/s bring 2.5 MB.
+      expect(size(asked.slice(before)) < 2.5e6, `a click loads ${size(asked.slice(before))} bytes: ${asked.slice(before)}`);
       const said = await page.evaluate(() => globalThis.said);
       expect(said.some((text) => /\d\.\d of \d\.\d MB/.test(text)), `the progress is ${said}`);
-      expect(asked.includes("/page/module.wasm") && !asked.includes("/page/module.js"), `it asks for ${asked}`);
+      expect(asked.includes("/page/module.wasm.gz") && !asked.includes("/page/module.js"), `it asks for ${asked}`);
     } finally {
       server.close();
     }
