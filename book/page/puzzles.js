@@ -3,6 +3,14 @@
 
 (() => {
   const { element } = fourLevels;
+  /** Number of blocks in which the store of a wrong element is looked for. */
+  const BLOCKS = 32;
+  /** The puzzles by what they are about: the chapter that teaches it, and the first of them. */
+  const GROUPS = [
+    ["Threads and blocks", "../gpu/threads.html", "add-one"], ["Sectors", "../gpu/coalescing.html", "coalesce"], ["An element for each thread", "../level2/kernels.html", "relu"],
+    ["Adding up together", "../gpu/together.html", "rotate"], ["Banks", "../gpu/coalescing.html", "transpose"], ["Products", "../level2/ladder.html", "loops"],
+    ["Backpropagation", "../backpropagation/layers.html", "softmax"], ["All blocks", "../level4/epoch.html", "grid-barrier"],
+  ];
   /** The reader's texts and solved puzzles, by `name.extension`. They are only stored in the browser. */
   const progress = () => fourLevels.memory("four-levels-puzzles");
 
@@ -73,9 +81,14 @@
       stop.disabled = false;
       status.textContent = "trying …";
       try {
-        const answer = await device.ask({ do: "attempt", puzzle: puzzle.name, language: source.language, text: editor.get() });
+        const text = editor.get();
+        const answer = await device.ask({ do: "attempt", puzzle: puzzle.name, language: source.language, text });
         status.textContent = "";
         editor.diagnose(verdict(outcome, answer, editor.select));
+        if (answer.outcome.places.length || answer.outcome.wrong) {
+          const into = element("div");
+          outcome.append(element("div", {}, element("button", { type: "button", class: "fl-look-into", onclick: () => look(into, answer.outcome, text) }, "look into it"), " the warp at this instruction"), into);
+        }
         if (answer.solved && shown === "own") {
           kept.set(key(puzzle, source), { solved: true });
           onsolved?.();
@@ -87,6 +100,35 @@
       busy = false;
       stop.disabled = true;
       outcome.dataset.done = String(Number(outcome.dataset.done ?? 0) + 1);
+    }
+    /**
+     * Opens the view of the warp at the step that failed: a fault, or the store of the first wrong element, which one of the
+     * first blocks does.
+     */
+    async function look(place, { tried, wrong }, text) {
+      const record = (block) => device.ask({ do: "record-attempt", puzzle: puzzle.name, language: source.language, text, size: tried.length - 1, block });
+      const again = async (block) => fourLevels.warpView(place, await record(block), { again });
+      try {
+        place.textContent = "recording …";
+        await fourLevels.load("warp.js");
+        let found = await record([0, 0, 0]);
+        const [columns, rows, layers] = found.grid;
+        const stores = ({ accesses }) => accesses.some(({ kind, place, bytes, offsets }) => kind !== "load" && place.replace(/\+.*/, "") === wrong.buffer
+          && offsets.some(([, offset]) => offset <= 4 * first && 4 * first < offset + bytes));
+        const first = wrong?.wrong.indexOf(true);
+        // A fault ends the launch before later blocks begin.
+        const [x, y, z] = found.fault?.block ?? [0, 0, 0];
+        if (x || y || z) found = await record([x, y, z]);
+        for (let number = 1; wrong && !found.steps.some(stores) && number < Math.min(BLOCKS, columns * rows * layers); number++) {
+          found = await record([number % columns, Math.floor(number / columns) % rows, Math.floor(number / columns / rows)]);
+        }
+        const step = wrong ? found.steps.findLastIndex(stores) : -1;
+        const view = fourLevels.warpView(place, found, { again, moment: step < 0 ? null : { step, warp: found.steps[step].warp } });
+        place.scrollIntoView({ block: "nearest" });
+        return view;
+      } catch (error) {
+        place.textContent = `This can't be recorded: ${error.message}`;
+      }
     }
     /** Shows another text in a new editor, so that undoing an edit doesn't bring back another text. */
     function show(name) {
@@ -111,9 +153,9 @@
       editor = fourLevels.editor(field, {
         text: texts[shown][1](), label: `${puzzle.title}: ${texts[shown][0]}`, isCuda: source.language === "cuda-c",
         onchange(text) {
-          if (shown === "own") kept.set(key(puzzle, source), { text });
-          else status.textContent = "edits of this text are not kept";
-          editor.diagnose([]);
+          if (shown !== "own") status.textContent = "edits of this text are not kept";
+          else if (text !== own()) kept.set(key(puzzle, source), { text });
+          editor?.diagnose([]);
           clearTimeout(timer);
           timer = setTimeout(check, 250);
         },
@@ -136,20 +178,7 @@
           element("span", { role: "group", class: "fl-texts", "aria-label": "The text in the editor" }, ...Object.values(choices)), again, ...more, status),
         hints, outcome,
       ],
-      begin() {
-        editor = fourLevels.editor(field, {
-          text: texts[shown][1](), label: `Your kernel for ${puzzle.title}`, isCuda: source.language === "cuda-c",
-          onchange(text) {
-            if (shown === "own" && text !== own()) kept.set(key(puzzle, source), { text });
-            editor?.diagnose([]);
-            clearTimeout(timer);
-            timer = setTimeout(check, 250);
-          },
-        });
-        fourLevels.runKey(field, attempt);
-        mark();
-        return editor;
-      },
+      begin,
     };
   }
 
@@ -173,7 +202,9 @@
     const device = fourLevels.common();
     const kept = progress();
     const all = await device.ask({ do: "puzzles" });
-    const list = element("ol", { class: "fl-puzzles", "aria-label": "All puzzles" });
+    const starts = GROUPS.map(([, , first]) => all.findIndex(({ name }) => name === first));
+    const groups = GROUPS.map(([title, chapter], at) => ({ title, chapter, puzzles: all.slice(starts[at], starts[at + 1]) }));
+    const list = element("ul", { class: "fl-puzzles", "aria-label": "All puzzles" });
     const box = element("section", { class: "fl-panel fl-puzzle" });
     const score = element("p", { class: "fl-score", role: "status" });
     place.replaceChildren(score, list, box);
@@ -186,9 +217,12 @@
       chosen = puzzle;
       const count = all.filter(solved).length;
       score.textContent = `${count} of ${all.length} solved`;
-      list.replaceChildren(...all.map((puzzle) => element("li", { class: puzzle === chosen ? "fl-chosen" : "" },
-        element("a", { href: `#${puzzle.name}` }, puzzle.title), ` ${solved(puzzle) ? "✓ solved: " : ""}${puzzle.idea}`)));
+      list.replaceChildren(...groups.map(({ title, chapter, puzzles }) => element("li", {},
+        element("a", { href: chapter }, title), ` ${puzzles.filter(solved).length} of ${puzzles.length}`,
+        element("ol", { start: String(all.indexOf(puzzles[0]) + 1) }, ...puzzles.map((puzzle) => element("li", { class: puzzle === chosen ? "fl-chosen" : "" },
+          element("a", { href: `#${puzzle.name}` }, puzzle.title), ` ${solved(puzzle) ? "✓ solved: " : ""}${puzzle.idea}`))))));
       list.dataset.solved = String(count);
+      fourLevels.markSolved();
     }
 
     function show(puzzle, source = puzzle.sources[0]) {
@@ -198,9 +232,10 @@
       if (puzzle.picture) picture.innerHTML = puzzle.picture;
       box.setAttribute("aria-label", puzzle.title);
       const next = all[all.indexOf(puzzle) + 1];
+      const group = groups.find(({ puzzles }) => puzzles.includes(puzzle));
       const { elements, begin } = desk({
         device, kept, puzzle, source, onsolved: () => drawList(puzzle),
-        more: next ? [element("a", { href: `#${next.name}` }, "next puzzle")] : [],
+        more: [element("a", { href: group.chapter }, "the chapter"), ...(next ? [element("a", { href: `#${next.name}` }, "next puzzle")] : [])],
       });
       box.replaceChildren(element("h2", {}, puzzle.title), ...prose(puzzle.text), picture,
         puzzle.demands.length ? element("p", {}, `The limit on its cost: ${puzzle.demands.join(", and ")}.`) : "",

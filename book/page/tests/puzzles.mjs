@@ -6,7 +6,7 @@ export default {
     await page.locator(".fl-begin").click();
     const list = page.locator(".fl-puzzles");
     await list.waitFor();
-    const names = await list.locator("a").evaluateAll((links) => links.map((link) => link.getAttribute("href").slice(1)));
+    const names = await list.locator('a[href^="#"]').evaluateAll((links) => links.map((link) => link.getAttribute("href").slice(1)));
     expect(names.length >= 16, `${names.length} puzzles`);
     const box = page.locator(".fl-puzzle");
     const attempt = async () => {
@@ -80,5 +80,51 @@ export default {
     await box.locator(".fl-try").click();
     await box.locator(".fl-fault").waitFor();
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than a small screen");
+  },
+
+  async "a failed attempt is looked into, at the step that failed"({ expect, open, type, accessible }) {
+    const failing = {
+      // A thread without an element reads beyond the end.
+      guard: ['extern "C" __global__ void twice(unsigned n, const float *x, float *y)\n{\n    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n    y[i] = 2 * x[i];\n}\n', 4],
+      // The first element is wrong.
+      "add-one": ['extern "C" __global__ void add_one(const float *x, float *y)\n{\n    unsigned i = threadIdx.x;\n    float v = x[i];\n    y[i] = v + 2;\n}\n', 5],
+    };
+    for (const [width, dark] of [[1280, false], [390, true]]) {
+      for (const [name, [text, line]] of Object.entries(failing)) {
+        const page = await open("page/puzzles.html", { width, dark, hash: `#${name}` });
+        await page.locator(".fl-begin").click();
+        const box = page.locator(".fl-puzzle");
+        await box.waitFor();
+        await type(page, box, text);
+        await box.locator(".fl-try").click();
+        await box.locator(".fl-look-into").click();
+        await box.locator(".fl-view").waitFor();
+        const here = Number(await box.locator(".fl-here .fl-number").first().innerText());
+        expect(here === line, `${name}: it opens at line ${here}`);
+        await box.getByLabel("one instruction of this warp back").click();
+        expect(Number(await box.locator(".fl-here .fl-number").first().innerText()) < line, `${name}: a step back leads nowhere`);
+        await box.getByLabel("one instruction of this warp further").click();
+        if (name === "guard") await accessible(page, `puzzle-look-${width}${dark ? "-dark" : ""}`);
+      }
+    }
+  },
+
+  async "progress is counted by chapters, and marked in the table of contents"({ expect, open, type }) {
+    const page = await open("page/puzzles.html", { hash: "#add-one" });
+    await page.locator(".fl-begin").click();
+    const box = page.locator(".fl-puzzle");
+    await box.waitFor();
+    expect((await page.locator(".fl-puzzles > li").first().innerText()).includes("Threads and blocks 0 of 5"), "a chapter's progress is not shown");
+    const solution = await page.evaluate(async () => (await fourLevels.common().ask({ do: "puzzles" }))[0].sources[0].solution);
+    await type(page, box, solution);
+    await box.locator(".fl-try").click();
+    await box.locator(".fl-solved").waitFor();
+    expect((await page.locator(".fl-score").innerText()) === "1 of 34 solved", "the score is not shown");
+    expect((await page.locator(".fl-puzzles > li").first().innerText()).includes("Threads and blocks 1 of 5"), "a chapter's progress is not counted");
+    const chapter = await box.getByRole("link", { name: "the chapter" }).getAttribute("href");
+    expect(chapter.endsWith("gpu/threads.html"), `the chapter is ${chapter}`);
+    expect((await page.locator("#mdbook-sidebar .fl-done").count()) >= 1, "the table of contents has no mark");
+    const other = await open("gpu/threads.html", { beside: page });
+    expect((await other.locator("#mdbook-sidebar .fl-done").count()) >= 1, "another page has no mark");
   },
 };
