@@ -9,7 +9,19 @@
   const SAMPLES = 4096;
   const AT_ONCE = 2;
 
-  /** Draws the losses as a curve on a logarithmic scale. */
+  /** A text without one of its lines, which stays as a comment. */
+  const without = (line) => (text) => text.replaceAll(`    ${line}`, `    // left out: ${line}`);
+
+  /** Mistakes: what a reader is told, the change of the kernels, a text at the line to show, and whether the host's order is the mistake. */
+  const MISTAKES = [
+    { name: "forget ReLU's mask", change: (text) => text.replace(/ {4}(selp\.f32 sum[01]0, sum[01]0, 0f00000000, positive;)/g, "    // left out: $1"), at: "left out" },
+    { name: "remove a barrier", change: (text) => text.replace("bar.sync 0;", "// left out: bar.sync 0;"), at: "left out" },
+    { name: "turn the sign of the step", change: without("neg.f32 step, step;"), at: "left out" },
+    { name: "leave out 1/B", change: without("div.rn.f32 prob, prob, divisor;"), at: "left out" },
+    { name: "update w2 too early", change: (text) => text, at: "dz_prev[s, k] = sum_i", early: true },
+  ];
+
+  /** Draws the losses as a curve on a logarithmic scale, from 0.01 to 1 or to the largest loss. */
   fourLevels.curve = (canvas, losses) => {
     const context = canvas.getContext("2d");
     const { width, height } = canvas;
@@ -20,16 +32,19 @@
     context.strokeStyle = style.color;
     const left = 70;
     const x = (batch) => left + (width - left - 10) * (batch / Math.max(60, losses.length));
-    const y = (loss) => 10 + (height - 50) * (Math.log10(1 / Math.min(1, Math.max(0.01, loss))) / 2);
+    const finite = losses.filter((loss) => typeof loss === "number");
+    const top = Math.max(0, ...finite.map((loss) => Math.ceil(Math.log10(loss))));
+    const y = (loss) => 10 + (height - 50) * ((top - Math.log10(Math.max(0.01, loss))) / (2 + top));
+    const marks = top ? [...Array(top + 3).keys()].filter((power) => power % Math.ceil(top / 5) === 0).map((power) => 10 ** (power - 2)) : [1, 0.5, 0.2, 0.1, 0.05, 0.02];
     context.globalAlpha = 0.35;
-    for (const mark of [1, 0.5, 0.2, 0.1, 0.05, 0.02]) {
+    for (const mark of marks) {
       context.beginPath();
       context.moveTo(left, y(mark));
       context.lineTo(width, y(mark));
       context.stroke();
     }
     context.globalAlpha = 1;
-    for (const mark of [1, 0.5, 0.2, 0.1, 0.05, 0.02]) context.fillText(String(mark), 4, y(mark) + 8);
+    for (const mark of marks) context.fillText(mark >= 1e4 || mark < 0.01 ? mark.toExponential(0) : String(Number(mark.toPrecision(1))), 4, y(mark) + 8);
     context.fillText(`${losses.length} batches`, width - 150, height - 8);
     context.lineWidth = 3;
     context.beginPath();
@@ -132,7 +147,8 @@
     const device = fourLevels.device();
     let running = false;
     let made = false;
-    let edited = false;
+    /** The kernels that aren't the book's, and the order of the updates, if a reader has changed them. */
+    let changed = null;
 
     const status = element("p", { role: "status", class: "fl-state" }, "Nothing has been trained yet.");
     const loss = element("canvas", { class: "fl-loss", width: "1280", height: "440", role: "img", "aria-label": "The loss of each batch" });
@@ -145,19 +161,21 @@
     const seen = element("canvas", { class: "fl-seen", width: SIDE, height: SIDE, role: "img", "aria-label": "The digit as the network sees it" });
     const clear = element("button", { type: "button", onclick: () => { box.clear(); answer.textContent = "Draw a digit."; } }, "clear");
     const text = element("div", { class: "fl-editor" });
-    const take = element("button", { type: "button", onclick: exchange }, "train on with these kernels");
-    const reset = element("button", { type: "button", onclick: () => { editor.set(fourLevels.kernels[FILE]); exchange(); } }, "mend them");
-    const broken = element("details", {}, element("summary", {}, "The kernels: break them while it trains"), text, element("div", { class: "fl-bar" }, take, reset));
+    const button = (name, onclick, title) => element("button", { type: "button", onclick, title }, name);
+    const verdict = element("div", { class: "fl-verdict", role: "status" });
+    const mistakes = MISTAKES.map((mistake) => button(mistake.name, () => breakWith(mistake)));
+    const kernels = element("div", {}, text, element("div", { class: "fl-bar" },
+      button("train on with these kernels", () => exchange(false), "With the weights as they are"), button("ask tensor-diff", judge, "Have tensor-diff judge the next step")));
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
-      element("div", { class: "fl-bar" }, go, again), status, problem, loss,
+      element("div", { class: "fl-columns" },
+        element("div", {}, element("div", { class: "fl-bar" }, go, again), status, problem, loss,
+          element("div", { class: "fl-bar", role: "group", "aria-label": "Break it" }, "Break it: ", ...mistakes, button("mend it", mend, "The book's kernels; the weights stay")), verdict),
+        kernels),
       element("h2", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
-      element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer), broken));
+      element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer)));
     // In the book, arrow keys turn pages.
     place.addEventListener("keydown", (event) => event.stopPropagation());
-    let editor = null;
-    broken.addEventListener("toggle", () => {
-      editor ??= fourLevels.editor(text, { text: fourLevels.kernels[FILE], label: "The kernels of level 4, tiled.ptx", isCuda: false, onchange() {} });
-    });
+    const editor = fourLevels.editor(text, { text: fourLevels.kernels[FILE], label: "The kernels of level 4, tiled.ptx", isCuda: false, onchange() {} });
 
     function show(state) {
       place.dataset.batches = String(state.batches);
@@ -180,7 +198,7 @@
       if (made) return;
       show(await device.ask({ do: "train-start", text: fourLevels.kernels[FILE], seed: 1, samples: SAMPLES }));
       made = true;
-      if (edited) await device.ask({ do: "train-kernels", text: editor.get() });
+      if (changed) await device.ask({ do: "train-kernels", ...changed });
     }
 
     async function train() {
@@ -206,19 +224,57 @@
       device.stop();
       made = false;
       problem.replaceChildren();
+      verdict.replaceChildren();
       status.textContent = "Nothing has been trained yet.";
       fourLevels.curve(loss, []);
     }
 
-    async function exchange() {
+    /** Trains on with the kernels in the editor, and with `early` in the wrong order of updates. Returns whether they are valid. */
+    async function exchange(early) {
       problem.replaceChildren();
+      verdict.replaceChildren();
       try {
         await start();
-        const { diagnostics } = await device.ask({ do: "train-kernels", text: editor.get() });
+        const request = { text: editor.get(), updates_early: early };
+        const { diagnostics } = await device.ask({ do: "train-kernels", ...request });
         editor.diagnose(diagnostics);
-        edited = diagnostics.length === 0;
-        if (edited && !running) train();
+        if (diagnostics.length) return false;
+        changed = request;
+        if (!running) train();
+        return true;
       } catch (error) {
+        fail(error);
+        return false;
+      }
+    }
+
+    async function breakWith({ name, change, at, early = false }) {
+      mistakes.forEach((button, index) => button.setAttribute("aria-pressed", String(MISTAKES[index].name === name)));
+      const text = change(fourLevels.kernels[FILE]);
+      editor.set(text);
+      editor.select(text.slice(0, text.indexOf(at)).split("\n").length);
+      if (await exchange(early)) await judge();
+    }
+
+    async function mend() {
+      mistakes.forEach((button) => button.setAttribute("aria-pressed", "false"));
+      editor.set(fourLevels.kernels[FILE]);
+      if (await exchange(false)) await judge();
+    }
+
+    /** Shows tensor-diff's verdict on the next step. */
+    async function judge() {
+      verdict.textContent = "tensor-diff recomputes a step …";
+      try {
+        await start();
+        const { agrees, tensors, tensor, operation, reading, cause, warnings } = await device.ask({ do: "train-judge" });
+        const lines = (texts) => texts.filter(Boolean).map((text) => element("p", {}, text));
+        verdict.className = `fl-verdict ${agrees ? "fl-solved" : "fl-fault"}`;
+        verdict.replaceChildren(...(tensor
+          ? [element("p", {}, "tensor-diff: the first wrong tensor is ", element("strong", {}, tensor), ". The operation is ", element("code", {}, operation ?? "unknown"), "."), ...lines([reading, cause])]
+          : lines([`tensor-diff: all ${tensors} tensors of a step are right, each recomputed from its own inputs.`])), ...lines(warnings));
+      } catch (error) {
+        verdict.replaceChildren();
         fail(error);
       }
     }

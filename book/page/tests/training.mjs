@@ -66,15 +66,37 @@ export default {
     await place.locator(".fl-begin").click();
     await place.locator(".fl-go").click();
     await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.batches) >= 2);
-    await place.locator("summary").click();
     const tiled = await page.evaluate(() => fourLevels.kernels["ptx/tiled.ptx"]);
     await type(page, place, tiled.replace("st.global.f32 [address], mine", "st.global.f32 [address+1073741824], mine"));
     await place.getByRole("button", { name: "train on with these kernels" }).click();
-    await place.locator(".fl-fault").waitFor();
-    const said = await place.locator(".fl-fault").innerText();
+    await place.locator("pre.fl-fault").waitFor();
+    const said = await place.locator("pre.fl-fault").innerText();
     expect(said.includes("illegal address") && said.includes("output"), `it says ${said}`);
     const before = Number(await place.getAttribute("data-batches"));
-    await place.getByRole("button", { name: "mend them" }).click();
+    await place.getByRole("button", { name: "mend it" }).click();
     await page.waitForFunction((before) => Number(document.querySelector("[data-four-levels]").dataset.batches) > before, before);
+  },
+
+  async "each mistake is named by tensor-diff, with the operation"({ expect, open, accessible }) {
+    const named = {
+      "forget ReLU's mask": ["dz1", /mask/],
+      "remove a barrier": ["a1", /./],
+      "turn the sign of the step": ["w1_next", /sign|added/],
+      "leave out 1/B": ["dz2", /64/],
+      "update w2 too early": ["dz1", /w2_next|updated/],
+    };
+    const page = await open("page/training.html");
+    const place = page.locator('[data-four-levels="training"]');
+    await place.locator(".fl-begin").click();
+    const verdict = place.locator(".fl-verdict");
+    for (const [name, [tensor, cause]] of Object.entries(named)) {
+      await place.getByRole("button", { name, exact: true }).click();
+      await place.locator(".fl-verdict.fl-fault strong").waitFor();
+      const said = await verdict.innerText();
+      expect((await verdict.locator("strong").innerText()) === tensor && cause.test(said), `${name}: ${said}`);
+      if (name.startsWith("forget")) await accessible(page, "training-broken");
+      await place.getByRole("button", { name: "mend it" }).click();
+      await place.locator(".fl-verdict.fl-solved").waitFor();
+    }
   },
 };
