@@ -113,7 +113,10 @@
         await fourLevels.load("warp.js");
         let found = await record([0, 0, 0]);
         const [columns, rows, layers] = found.grid;
-        const stores = ({ accesses }) => accesses.some(({ kind, place, bytes, offsets }) => kind !== "load" && place.replace(/\+.*/, "") === wrong.buffer
+        // The reader may have renamed the parameter.
+        const named = (place) => place.replace(/\+.*/, "") === wrong.buffer;
+        const renamed = wrong && !found.steps.some(({ accesses }) => accesses.some(({ place }) => named(place)));
+        const stores = ({ accesses }) => accesses.some(({ kind, place, bytes, offsets }) => kind !== "load" && (renamed || named(place))
           && offsets.some(([, offset]) => offset <= 4 * first && 4 * first < offset + bytes));
         const first = wrong?.wrong.indexOf(true);
         // A fault ends the launch before later blocks begin.

@@ -30,8 +30,8 @@ export default {
     expect((await box.locator(".fl-cost span").nth(4).getAttribute("title")).includes("4.0 sectors"), "the store's sectors are not in the margin");
     await done(box, () => click(box, "▶ run"));
     const buffer = box.locator('.fl-buffer[data-place="argument 1"]');
-    expect((await buffer.locator("td").allInnerTexts()).join(" ") === [...Array(32).keys()].join(" "), "the table has other numbers");
-    expect((await buffer.locator("canvas").count()) === 1, "there is no heat map");
+    expect((await buffer.locator("table").first().locator("td").allInnerTexts()).join(" ") === [...Array(32).keys()].join(" "), "the table has other numbers");
+    expect((await buffer.locator("canvas").count()) === 2, "there are no heat maps of this kernel's result and the book's");
     await box.getByRole("button", { name: "reset" }).click();
     expect((await text(box)).includes("ODD:"), "reset does not restore the book's kernel");
   },
@@ -54,6 +54,10 @@ export default {
     const whole = await text(box);
     await type(page, box, whole.replaceAll("__syncthreads();", ""));
     await done(box, () => click(box, "▶ run"));
+    const early = await box.locator(".fl-fault").innerText();
+    expect(early.includes("Thread 0 of block 0 reads shared memory that no thread has written"), `it says ${early}`);
+    await box.getByLabel("initcheck").uncheck();
+    await done(box, () => click(box, "▶ run"));
     const fault = await box.locator(".fl-fault").innerText();
     expect(/(reads|writes|updates) partial\[\d+\], which thread \d+ of block 0 (wrote|read) before/.test(fault), `it says ${fault}`);
     expect(fault.includes("__syncthreads") && !fault.includes("__syncwarp"), `the advice is ${fault}`);
@@ -66,7 +70,7 @@ export default {
     const box = await panel(page, await blockOf(page, "book/kernels/branch.cu"));
     await done(box, () => click(box, "▶ run"));
     expect((await box.locator(".fl-differs").count()) === 0, "the book's own kernel differs from itself");
-    await type(page, box, (await text(box)).replace("i + 100", "i + 1000"));
+    await type(page, box, (await text(box)).replace("= i + 100;", "= i + 1000;"));
     await done(box, () => click(box, "▶ run"));
     const differs = await box.locator(".fl-differs").innerText();
     expect(/^Element 1 is 1001; with the book's kernel it is 101\.$/.test(differs), `it says ${differs}`);

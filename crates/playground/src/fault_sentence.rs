@@ -13,6 +13,12 @@ pub(crate) fn sentence(
 ) -> Option<String> {
     let who = thread(prepared, fault.thread?, fault.block?);
     let verb = verb(&fault.message);
+    if fault.kind == FaultKind::Uninitialised && fault.message.starts_with("shared") {
+        return Some(format!(
+            "{who} reads shared memory that no thread has written: either a barrier is missing between the write and \
+             the read, or nothing writes there."
+        ));
+    }
     let (name, index, count) = element(fault, prepared, origin)?;
     let inside = usize::try_from(index).is_ok_and(|index| count.is_none_or(|count| index < count));
     match fault.kind {
