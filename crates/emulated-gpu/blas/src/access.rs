@@ -1,6 +1,6 @@
 //! Ranges of device memory that work reads or writes, as the emulated driver expects them.
 
-use crate::Rejection;
+use crate::{Rejection, Result};
 
 /// A range of `height` rows with `width` bytes each, whose starts are `pitch` bytes apart. It has
 /// the layout of the driver's `EmulatedGpuRange`.
@@ -69,10 +69,7 @@ impl Access {
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
-    pub fn append(
-        list: &mut Vec<Self>,
-        more: impl IntoIterator<Item = Self>,
-    ) -> Result<(), Rejection> {
+    pub fn append(list: &mut Vec<Self>, more: impl IntoIterator<Item = Self>) -> Result {
         for access in more {
             if list.len() == list.capacity() {
                 list.try_reserve(list.len().max(8)).map_err(|_| {

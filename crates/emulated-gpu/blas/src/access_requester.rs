@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use crate::driver::{AccessFunction, OUT_OF_MEMORY};
 use crate::words::read_words;
 use crate::work::CUDA_ERROR_UNKNOWN;
-use crate::{Access, Rejection, Status, filled};
+use crate::{Access, Rejection, Result, Status, filled};
 
 /// The error of work that must stop: the driver has refused access and reported why, or the work
 /// has reported its own failure. The driver ends the context.

@@ -1,6 +1,6 @@
 //! Checks that operands are inside allocations of the driver.
 
-use crate::{Allocation, Driver, Matrix, Rejection};
+use crate::{Allocation, Driver, Matrix, Rejection, Result};
 
 impl Driver {
     /// Extends a mapped allocation (`cuMemMap`) by the mappings directly before and after it. Other
@@ -8,7 +8,7 @@ impl Driver {
     ///
     /// # Errors
     /// See [`allocation_of`](Self::allocation_of).
-    pub fn with_adjacent_mappings(&self, mut range: Allocation) -> Result<Allocation, Rejection> {
+    pub fn with_adjacent_mappings(&self, mut range: Allocation) -> Result<Allocation> {
         if !self.is_mapped(range.base) {
             return Ok(range);
         }
@@ -31,7 +31,7 @@ impl Matrix {
     ///
     /// # Errors
     /// See [`check_address`](Self::check_address) and [`check_bounds`](Self::check_bounds).
-    pub fn check_memory(&self, driver: &Driver) -> Result<(), Rejection> {
+    pub fn check_memory(&self, driver: &Driver) -> Result {
         self.check_address()?;
         self.check_bounds(driver)
     }
@@ -40,7 +40,7 @@ impl Matrix {
     ///
     /// # Errors
     /// `INVALID_VALUE`, with the position of both, if it is not.
-    pub fn check_bounds(&self, driver: &Driver) -> Result<(), Rejection> {
+    pub fn check_bounds(&self, driver: &Driver) -> Result {
         let (name, ld_name, ld) = (self.name, self.ld_name, self.ld);
         let (rows, columns) = (self.rows, self.columns);
         let Some((first, len)) = self.byte_range() else {
@@ -64,7 +64,7 @@ impl Matrix {
 ///
 /// # Errors
 /// `INVALID_VALUE` if they are not.
-pub fn check_range(driver: &Driver, name: &str, address: u64, len: u64) -> Result<(), Rejection> {
+pub fn check_range(driver: &Driver, name: &str, address: u64, len: u64) -> Result {
     check(driver, name, || name.to_owned(), address, address, len)
 }
 
@@ -76,7 +76,7 @@ fn check(
     address: u64,
     first: u64,
     len: u64,
-) -> Result<(), Rejection> {
+) -> Result {
     if len == 0 {
         return Ok(());
     }

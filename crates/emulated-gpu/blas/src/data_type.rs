@@ -2,7 +2,7 @@
 
 use c_abi::c_enum;
 
-use crate::Rejection;
+use crate::{Rejection, Result};
 
 c_enum! {
     /// The element type of a matrix (`cudaDataType_t`).
@@ -27,7 +27,7 @@ impl DataType {
     ///
     /// # Errors
     /// `NOT_SUPPORTED` if it is another CUDA type or unknown.
-    pub fn from_argument(code: i32, name: &str) -> Result<Self, Rejection> {
+    pub fn from_argument(code: i32, name: &str) -> Result<Self> {
         Self::from_code(code).ok_or_else(|| {
             Rejection::unsupported(format!(
                 "{name} is {}: the emulated library supports CUDA_R_16F, CUDA_R_16BF, CUDA_R_32F, CUDA_R_64F, \
@@ -113,7 +113,7 @@ impl Compute {
     ///
     /// # Errors
     /// `NOT_SUPPORTED` for an integer type; `INVALID_VALUE` for an unknown number.
-    pub fn from_code(code: i32) -> Result<Self, Rejection> {
+    pub fn from_code(code: i32) -> Result<Self> {
         match code {
             64 | 65 => Ok(Self::F16),
             // CUBLAS_COMPUTE_32F_EMULATED_16BFX9 is as exact as single precision.

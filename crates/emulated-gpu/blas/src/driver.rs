@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use c_abi::{DriverError, driver_functions};
 
-use crate::{Access, Rejection, filled};
+use crate::{Access, Rejection, Result, filled};
 
 /// `CUDA_ERROR_INVALID_VALUE`
 const INVALID_VALUE: c_int = 1;
@@ -100,7 +100,7 @@ pub struct Driver {
 ///
 /// # Errors
 /// If no driver can be loaded, or it is not the emulated one.
-pub fn driver() -> Result<&'static Driver, Rejection> {
+pub fn driver() -> Result<&'static Driver> {
     static DRIVER: OnceLock<Driver> = OnceLock::new();
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
@@ -111,7 +111,7 @@ pub fn driver() -> Result<&'static Driver, Rejection> {
 }
 
 impl Driver {
-    fn open() -> Result<Self, Rejection> {
+    fn open() -> Result<Self> {
         static ACCESS_FUNCTION: c_abi::Function = c_abi::Function::new("emulatedGpuAccess");
         let (mut device, mut major, mut minor, mut multiprocessors) = (0, 0, 0, 0);
         // All emulated cards are identical.
@@ -140,7 +140,7 @@ impl Driver {
     ///
     /// # Errors
     /// If the driver provides no context.
-    pub fn ensure_context(&self) -> Result<(), Rejection> {
+    pub fn ensure_context(&self) -> Result {
         let mut context = 0;
         cuCtxGetCurrent(&mut context)
             .and_then(|()| {
@@ -159,7 +159,7 @@ impl Driver {
     ///
     /// # Errors
     /// If the context has been ended by a fault of earlier work.
-    pub fn allocation_of(&self, address: u64) -> Result<Option<Allocation>, Rejection> {
+    pub fn allocation_of(&self, address: u64) -> Result<Option<Allocation>> {
         let (mut base, mut size) = (0, 0);
         match cuMemGetAddressRange_v2(&mut base, &mut size, address) {
             Ok(()) => Ok(Some(Allocation { base, size: size as u64 })),
@@ -197,7 +197,7 @@ impl Driver {
     ///
     /// # Errors
     /// If the stream does not exist.
-    pub fn is_capturing(&self, stream: StreamHandle) -> Result<bool, Rejection> {
+    pub fn is_capturing(&self, stream: StreamHandle) -> Result<bool> {
         let mut status = 0;
         cuStreamIsCapturing(stream, &mut status).map_err(|error| {
             Rejection::execution(format!("the handle's stream can't be used: {error}"))
@@ -217,7 +217,7 @@ impl Driver {
     ///
     /// # Errors
     /// The error of earlier work on the stream.
-    pub fn synchronize(&self, stream: StreamHandle) -> Result<(), Rejection> {
+    pub fn synchronize(&self, stream: StreamHandle) -> Result {
         cuStreamSynchronize(stream).map_err(|error| {
             Rejection::execution(format!("waiting for the stream failed: {error}"))
         })
@@ -227,12 +227,7 @@ impl Driver {
     ///
     /// # Errors
     /// If the array is not inside a single allocation; or the error of earlier work on the stream.
-    pub fn addresses(
-        &self,
-        stream: StreamHandle,
-        array: u64,
-        count: usize,
-    ) -> Result<Vec<u64>, Rejection> {
+    pub fn addresses(&self, stream: StreamHandle, array: u64, count: usize) -> Result<Vec<u64>> {
         let mut addresses = filled(0u64, count)?;
         let size = size_of_val(addresses.as_slice());
         // SAFETY: `addresses` has `size` bytes, and lives until the stream is synchronized.
@@ -251,11 +246,7 @@ impl Driver {
     ///
     /// # Safety
     /// `array` points to `count` readable addresses in host memory.
-    pub unsafe fn addresses_of_host(
-        &self,
-        array: u64,
-        count: usize,
-    ) -> Result<Vec<u64>, Rejection> {
+    pub unsafe fn addresses_of_host(&self, array: u64, count: usize) -> Result<Vec<u64>> {
         let mut addresses = filled(0u64, count)?;
         let size = size_of_val(addresses.as_slice());
         // SAFETY: `addresses` has `size` bytes; the caller's promise for the source.
@@ -275,7 +266,7 @@ impl Driver {
         work: WorkFunction,
         data: *mut c_void,
         release: ReleaseFunction,
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let operation = CString::new(operation).unwrap_or_default();
         // SAFETY: the caller's promise; the driver copies the text during the call.
         unsafe { emulatedGpuLaunchWork(stream, operation.as_ptr(), work, data, release) }

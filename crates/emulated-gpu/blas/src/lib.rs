@@ -55,7 +55,7 @@ pub use matrix::{Matrix, MatrixOperation, Order};
 pub use message_log::{Callback, MessageLog};
 pub use number::{Number, Real};
 pub use product::{Column, FinishColumn, Product};
-pub use rejection::Rejection;
+pub use rejection::{Rejection, Result};
 pub use rounding::TF32_UNIT_ROUNDOFF;
 pub use scalar::{PointerMode, Scalar, check_pointer};
 pub use split::Split;

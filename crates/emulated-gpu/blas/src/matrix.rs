@@ -3,7 +3,7 @@
 use c_abi::c_enum;
 
 use crate::reject_if;
-use crate::{Access, DataType, Rejection};
+use crate::{Access, DataType, Rejection, Result};
 
 c_enum! {
     /// How a matrix is used in a product (`cublasOperation_t`).
@@ -22,7 +22,7 @@ impl MatrixOperation {
     ///
     /// # Errors
     /// `INVALID_VALUE` if the number is not an operation.
-    pub fn from_argument(code: i32, name: &str) -> Result<Self, Rejection> {
+    pub fn from_argument(code: i32, name: &str) -> Result<Self> {
         Self::from_code(code).ok_or_else(|| {
             Rejection::invalid(format!(
                 "{name} is {code}: it must be CUBLAS_OP_N (0), CUBLAS_OP_T (1) or CUBLAS_OP_C (2)"
@@ -109,7 +109,7 @@ impl Matrix {
     ///
     /// # Errors
     /// `INVALID_VALUE` if it does not.
-    pub fn check_leading_dimension(&self) -> Result<(), Rejection> {
+    pub fn check_leading_dimension(&self) -> Result {
         let (beside, _) = self.column_order();
         let least = beside.max(1);
         if self.ld >= 0 && self.ld as u64 >= least {
@@ -174,7 +174,7 @@ impl Matrix {
     ///
     /// # Errors
     /// `INVALID_VALUE` if the address is null or not a multiple of the element size.
-    pub fn check_address(&self) -> Result<(), Rejection> {
+    pub fn check_address(&self) -> Result {
         let (name, address, size) = (self.name, self.address, self.ty.size());
         if self.length() == Some(0) || self.batch == 0 {
             return Ok(());
@@ -233,10 +233,8 @@ mod tests {
         let two = Matrix { batch: 2, batch_stride: 100, ..matrix() };
         assert_eq!(list(two), [(4096, 12, 2, 20), (4496, 12, 2, 20)]);
         let many = Matrix { batch: 100_000_000, batch_stride: 100, ..matrix() };
-        assert_eq!(
-            list(many.clone()),
-            [(4096, 12, 100_000_000, 400), (4116, 12, 100_000_000, 400)]
-        );
+        let expected = [(4096, 12, 100_000_000, 400), (4116, 12, 100_000_000, 400)];
+        assert_eq!(list(many.clone()), expected);
         let column = Matrix { ld: 0, ..many.clone() };
         assert_eq!(list(column), [(4096, 12, 100_000_000, 400)]);
         assert_eq!(list(Matrix { ld: 0, ..matrix() }), [(4096, 12, 1, 0)]);

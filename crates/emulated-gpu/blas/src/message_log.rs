@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Rejection, Status};
+use crate::{Result, Status};
 
 /// A callback that receives the name of a function and a message.
 pub type Callback = Arc<dyn Fn(&CStr, &CStr) + Send + Sync>;
@@ -64,7 +64,7 @@ impl MessageLog {
     }
 
     /// Runs the body of an exported function and returns its status; an error is reported.
-    pub fn guard(&self, function: &str, body: impl FnOnce() -> Result<(), Rejection>) -> i32 {
+    pub fn guard(&self, function: &str, body: impl FnOnce() -> Result) -> i32 {
         let Err(rejection) = c_abi::guard(body) else { return Status::Success.code() };
         self.report(function, &rejection.to_string());
         rejection.status.code()
@@ -114,7 +114,7 @@ mod tests {
             let both = (function.to_owned(), message.to_owned());
             sender.lock().expect("no thread panics").send(both).expect("the test waits for it");
         })));
-        let refuse = || Err(Rejection::invalid("lda is 3"));
+        let refuse = || Err(crate::Rejection::invalid("lda is 3"));
         assert_eq!(log.guard("cublasSgemm_v2", refuse), 7);
         let (function, message) = receiver.recv().expect("one message");
         assert_eq!(function.as_c_str(), c"cublasSgemm_v2");

@@ -11,7 +11,7 @@ use gemm::{c32, c64};
 use crate::scratch::Scratch;
 use crate::tensor_cores::TensorCores;
 use crate::tiles::for_each_line;
-use crate::{Compute, Number, Rejection, Scalar, Split, View, vec_with_capacity};
+use crate::{Compute, Number, Rejection, Result, Scalar, Split, View, vec_with_capacity};
 
 /// A column of the result before it is stored, in the type of the computation.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Product {
     ///
     /// # Errors
     /// `ALLOC_FAILED` if it has not.
-    pub fn check_memory(&self) -> Result<(), Rejection> {
+    pub fn check_memory(&self) -> Result {
         let ty = self.compute.sum_type(self.a.ty);
         let (m, k, columns) = (self.m, self.k, self.panel_columns());
         let copies = match TensorCores::for_product(self) {
@@ -103,7 +103,7 @@ impl Product {
     /// # Safety
     /// `a`, `b`, `c` and device scalars must be readable and `d` writable. `d` must overlap neither
     /// `a` nor `b`, and may only overlap `c` by being the same matrix.
-    pub unsafe fn run(&self, finish: Option<FinishColumn<'_>>) -> Result<(), Rejection> {
+    pub unsafe fn run(&self, finish: Option<FinishColumn<'_>>) -> Result {
         // SAFETY: the caller's promise.
         unsafe {
             let done = self.compute(finish);
@@ -129,7 +129,7 @@ impl Product {
 
     /// # Safety
     /// See `run`.
-    unsafe fn compute(&self, finish: Option<FinishColumn<'_>>) -> Result<(), Rejection> {
+    unsafe fn compute(&self, finish: Option<FinishColumn<'_>>) -> Result {
         // SAFETY: the caller's promise.
         unsafe {
             match self.compute {
@@ -162,7 +162,7 @@ impl Product {
         &self,
         tensor_cores: Option<TensorCores>,
         mut finish: Option<impl FnMut(usize, &mut [T])>,
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let (m, n) = (self.m, self.n);
         if m == 0 || n == 0 {
             return Ok(());
@@ -210,7 +210,7 @@ impl Product {
         result: &mut [T],
         tensor_cores: Option<TensorCores>,
         (alpha, beta): (T, T),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let zero = T::default();
         if beta != zero {
             let (c, length) = self.c.without_gaps(self.m);

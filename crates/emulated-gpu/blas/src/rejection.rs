@@ -4,6 +4,9 @@ use c_abi::Fault;
 
 use crate::Status;
 
+/// The result of a call that may be refused.
+pub type Result<T = (), E = Rejection> = std::result::Result<T, E>;
+
 /// The status for the caller, and a message for the user: which argument is wrong, why, and how
 /// to correct it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

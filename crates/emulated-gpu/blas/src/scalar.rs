@@ -8,7 +8,7 @@ use gemm::c64;
 
 use crate::reject_if;
 use crate::words::read;
-use crate::{Access, DataType, Driver, Number, Rejection, check_range, load};
+use crate::{Access, DataType, Driver, Number, Rejection, Result, check_range, load};
 
 /// Where the caller keeps scalars and results (`cublasPointerMode_t`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Scalar {
         mode: PointerMode,
         ty: DataType,
         name: &str,
-    ) -> Result<Self, Rejection> {
+    ) -> Result<Self> {
         check_pointer(driver, pointer as u64, mode, ty, name)?;
         if mode == PointerMode::Device {
             return Ok(Self::Device(pointer as u64, ty));
@@ -74,7 +74,7 @@ impl Scalar {
         (alpha, beta): (*const c_void, *const c_void),
         mode: PointerMode,
         ty: DataType,
-    ) -> Result<(Self, Self), Rejection> {
+    ) -> Result<(Self, Self)> {
         // SAFETY: the caller's promise.
         let read = |pointer, name| unsafe { Self::from_pointer(driver, pointer, mode, ty, name) };
         Ok((read(alpha, "alpha")?, read(beta, "beta")?))
@@ -121,7 +121,7 @@ pub fn check_pointer(
     mode: PointerMode,
     ty: DataType,
     name: &str,
-) -> Result<(), Rejection> {
+) -> Result {
     reject_if!(address == 0, invalid, "{name} is a null pointer");
     let size = ty.size();
     // Complex numbers only need the alignment of their parts.

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Number, Rejection, filled};
+use crate::{Number, Result, filled};
 
 /// The maximum number of bytes of idle buffers: enough for several products at the same time.
 const MAX_IDLE_BYTES: usize = 64 << 20;
@@ -34,7 +34,7 @@ impl<T: Number> Scratch<T> {
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
-    pub(crate) fn new(count: usize) -> Result<Self, Rejection> {
+    pub(crate) fn new(count: usize) -> Result<Self> {
         let needed = count.saturating_mul(size_of::<T>()).div_ceil(size_of::<u128>());
         let numbers = PhantomData;
         if needed <= INLINE_WORDS {

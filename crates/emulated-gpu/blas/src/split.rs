@@ -5,7 +5,7 @@
 use crate::product::Product;
 use crate::scratch::Scratch;
 use crate::tensor_cores::TensorCores;
-use crate::{DataType, Number, Rejection};
+use crate::{DataType, Number, Result};
 
 /// How sums are split (split-K): each part is summed separately, and the partial sums are added up.
 /// A card keeps the partial sums in a workspace; here they are in host memory.
@@ -46,7 +46,7 @@ impl Product {
         result: &mut [T],
         tensor_cores: Option<TensorCores>,
         (alpha, beta): (T, T),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let depth = self.split.depth(self.k);
         let (zero, one) = (T::default(), T::from_f32(1.0));
         let mut sums = Scratch::new(result.len())?;

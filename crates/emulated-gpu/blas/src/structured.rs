@@ -4,7 +4,7 @@
 
 use gemm::{c32, c64};
 
-use crate::{Access, DataType, MatrixOperation, Number, Rejection, View, filled};
+use crate::{Access, DataType, MatrixOperation, Number, Result, View, filled};
 
 /// The relation between the stored triangle and the other one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Triangle {
     ///
     /// # Safety
     /// The stored triangle must be readable.
-    pub unsafe fn expanded(&self) -> Result<Dense, Rejection> {
+    pub unsafe fn expanded(&self) -> Result<Dense> {
         let dense = Dense::new(self.view.ty, self.order, self.order)?;
         // SAFETY: the caller's promise.
         unsafe {
@@ -106,7 +106,7 @@ impl Triangle {
 }
 
 impl Dense {
-    fn new(ty: DataType, rows: usize, columns: usize) -> Result<Self, Rejection> {
+    fn new(ty: DataType, rows: usize, columns: usize) -> Result<Self> {
         let bytes = rows.saturating_mul(columns).saturating_mul(ty.size() as usize);
         let mut elements = filled(0, bytes.div_ceil(size_of::<u128>()))?;
         let address = elements.as_mut_ptr() as u64;
@@ -120,7 +120,7 @@ impl Dense {
     ///
     /// # Safety
     /// The elements must be readable.
-    pub unsafe fn copy_of(source: View, rows: usize, columns: usize) -> Result<Self, Rejection> {
+    pub unsafe fn copy_of(source: View, rows: usize, columns: usize) -> Result<Self> {
         let dense = Self::new(source.ty, rows, columns)?;
         for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row)))
         {

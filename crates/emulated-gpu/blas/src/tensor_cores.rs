@@ -24,7 +24,7 @@ use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH};
 
 use crate::product::Product;
 use crate::tiles::threads;
-use crate::{Compute, DataType, InputRounding, Real, Rejection, View, filled, vec_with_capacity};
+use crate::{Compute, DataType, InputRounding, Real, Result, View, filled, vec_with_capacity};
 
 /// The number of lines that a thread multiplies by a strip at a time.
 const LINES: usize = 32;
@@ -87,7 +87,7 @@ impl TensorCores {
         product: &Product,
         target: View,
         (alpha, beta): (f32, f32),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let Product { mut m, mut n, k, .. } = *product;
         let (mut a, mut b, mut target) = (product.a, product.b, target);
         // Columns are summed in strips of 16. Transpose the product if that leaves fewer columns of

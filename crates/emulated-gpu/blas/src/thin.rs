@@ -10,7 +10,7 @@ use crate::product::Product;
 use crate::scratch::Scratch;
 use crate::tiles::threads;
 use crate::vector::{COLUMNS, Kernels, Target};
-use crate::{Number, Rejection, View};
+use crate::{Number, Result, View};
 
 /// The number of multiply-adds below which several threads cost more than they save.
 const MIN_PARALLEL_WORK: usize = 1 << 18;
@@ -47,7 +47,7 @@ impl Product {
         &self,
         target: View,
         scalars: (T, T),
-    ) -> Result<bool, Rejection> {
+    ) -> Result<bool> {
         let Some(kernels) = T::kernels().filter(|_| target.ty == T::TYPE) else { return Ok(false) };
         for (product, target) in [(*self, target), (self.transposed(), target.transposed())] {
             let (m, n, k, a) = (product.m, product.n, product.k, product.a);
@@ -92,8 +92,8 @@ impl Product {
         &self,
         target: View,
         (alpha, beta): (T, T),
-        compute: impl Fn(Self, View, (T, T)) -> Result<(), Rejection>,
-    ) -> Result<(), Rejection> {
+        compute: impl Fn(Self, View, (T, T)) -> Result,
+    ) -> Result {
         let (columns, depth) = self.part_sizes();
         for first in (0..self.n).step_by(columns) {
             for from in (0..self.k).step_by(depth) {
@@ -124,7 +124,7 @@ impl Product {
         kernels: Kernels<T>,
         target: View,
         (alpha, beta): (T, T),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let (m, n, k, a) = (self.m, self.n, self.k, self.a);
         let mut columns = Scratch::<T>::new(k.saturating_mul(n))?;
         for (j, column) in columns.chunks_exact_mut(k).enumerate() {
@@ -159,7 +159,7 @@ impl Product {
         kernels: Kernels<T>,
         target: View,
         (alpha, beta): (T, T),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let (m, n, k, a) = (self.m, self.n, self.k, self.a);
         let mut column = Scratch::<T>::new(k)?;
         let mut factors = Scratch::<T>::new(k.saturating_mul(n.next_multiple_of(COLUMNS)))?;

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::product::Product;
 use crate::scratch::Scratch;
-use crate::{Number, Order, Rejection, View};
+use crate::{Number, Order, Result, View};
 
 /// The number of elements in a tile of `a`: half a megabyte in single precision, which fits a
 /// core's second-level cache.
@@ -74,7 +74,7 @@ impl Product {
         &self,
         result: &mut [T],
         (alpha, beta): (T, T),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let (m, n, k) = (self.m, self.n, self.k);
         debug_assert_eq!(result.len(), m * n);
         let (rows, depth) = self.tile();
@@ -91,7 +91,7 @@ impl Product {
             let beta = if from == 0 { beta } else { T::from_f32(1.0) };
             // SAFETY: the caller's promise: the rows are inside `b`.
             let b = unsafe { Tile::<T>::new(self.b.from(from, 0), (depth, n), is_shared)? };
-            let block = |index: usize| -> Result<(), Rejection> {
+            let block = |index: usize| -> Result {
                 let first = index * rows;
                 let rows = rows.min(m - first);
                 let target = target.from(first, 0).address as *mut T;
@@ -166,11 +166,7 @@ impl<T: Number> Tile<T> {
     ///
     /// # Safety
     /// The view's `rows · columns` elements must be readable.
-    unsafe fn new(
-        view: View,
-        (rows, columns): (usize, usize),
-        is_shared: bool,
-    ) -> Result<Self, Rejection> {
+    unsafe fn new(view: View, (rows, columns): (usize, usize), is_shared: bool) -> Result<Self> {
         // Copies in memory order, line by line.
         let (length, along, strides) = match view.order() {
             Order::Column => (rows, view, (1, rows as isize)),

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::driver::AccessFunction;
-use crate::{Access, AccessRequester, Driver, Refused, Rejection, StreamHandle};
+use crate::{Access, AccessRequester, Driver, Refused, Result, StreamHandle};
 
 /// `CUDA_ERROR_UNKNOWN`
 pub(crate) const CUDA_ERROR_UNKNOWN: c_int = 999;
@@ -47,7 +47,7 @@ impl StreamWork {
     /// # Safety
     /// `run` may only touch device memory to which `accesses` or the [`AccessRequester`] have granted access,
     /// and only as declared. Host memory that it touches must be valid when the work runs.
-    pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result<(), Rejection> {
+    pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result {
         let (name, access_function) = (self.name, driver.access_function);
         let data = Box::into_raw(Box::new(LaunchedWork { work: self, access_function }));
         // SAFETY: the driver calls `release` once, after the last call of `run`.

@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_void};
 
 use c_abi::export;
 use emulated_blas::{
-    Access, PointerMode, Real, Rejection, RunWork, StreamWork, View, check_pointer, load, store,
+    Access, PointerMode, Real, Rejection, Result, RunWork, StreamWork, View, check_pointer, load,
+    store,
 };
 
 use crate::handle::{Handle, open};
@@ -23,7 +24,7 @@ unsafe fn submit<T: Real>(
     x: u64,
     inc: i64,
     result: u64,
-) -> Result<(), Rejection> {
+) -> Result {
     let (settings, driver) = open(handle)?;
     let (mode, ty) = (settings.pointer_mode, T::TYPE);
     check_pointer(driver, result, mode, ty, "result")?;

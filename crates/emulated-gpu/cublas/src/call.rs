@@ -3,7 +3,7 @@
 use std::array::from_fn;
 use std::ffi::{c_int, c_void};
 
-use emulated_blas::{Compute, DataType, Rejection};
+use emulated_blas::{Compute, DataType, Result};
 
 use crate::handle::Handle;
 use crate::level3::Gemm;
@@ -51,7 +51,7 @@ impl<I: Copy + Into<i64>> GemmCall<c_int, I> {
         compute: Compute,
         places: [BatchLocation; 3],
         batch: impl Into<i64>,
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let (m, n, k) = self.sizes;
         let [a, b, c] = operands(types, places, self.lds.map(Into::into));
         let gemm = Gemm {

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use c_abi::export;
 use emulated_blas::{
-    Access, MatrixOperation, Number, Rejection, RunWork, StreamWork, View, c32, c64,
+    Access, MatrixOperation, Number, Rejection, Result, RunWork, StreamWork, View, c32, c64,
 };
 
 use crate::handle::{Handle, open};
@@ -23,7 +23,7 @@ struct Dgmm {
 }
 
 impl Dgmm {
-    fn submit<T: Number>(&self, name: &'static str, handle: Handle) -> Result<(), Rejection> {
+    fn submit<T: Number>(&self, name: &'static str, handle: Handle) -> Result {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let is_left = is_left(self.mode, "mode")?;

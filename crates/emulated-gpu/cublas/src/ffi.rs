@@ -2,12 +2,11 @@
 
 use std::ffi::c_int;
 
+pub(crate) use emulated_blas::Result;
 use emulated_blas::{MessageLog, Rejection};
 
 /// The return type of the exported functions: a `cublasStatus_t`.
 pub(crate) type ReturnCode = c_int;
-/// The result of a function's body.
-pub(crate) type Result<T = ()> = std::result::Result<T, Rejection>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Rejection>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Rejection>;
 

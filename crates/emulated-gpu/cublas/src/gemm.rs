@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 
-use emulated_blas::{Compute, DataType, Rejection};
+use emulated_blas::{Compute, DataType, Result};
 
 use crate::call::{GemmCall, export_gemm};
 use crate::handle::{Settings, settings};
@@ -33,7 +33,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
     typed: NamedType,
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
-) -> Result<(), Rejection> {
+) -> Result {
     let compute = (typed.compute)(&settings(call.handle)?);
     // SAFETY: the caller's promise.
     unsafe { call.submit([typed.ty; 3], typed.ty, compute, places, batch) }

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_longlong, c_void};
 
 use c_abi::export;
 use emulated_blas::{
-    Access, MatrixOperation, Product, Rejection, RunWork, Scalar, StreamWork, View, reject_if,
+    Access, MatrixOperation, Product, Result, RunWork, Scalar, StreamWork, View, reject_if,
 };
 
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, NamedType, SINGLE};
@@ -28,12 +28,7 @@ struct Gemv {
 impl Gemv {
     /// # Safety
     /// In host pointer mode, non-null `alpha` and `beta` must be readable.
-    unsafe fn submit(
-        &self,
-        name: &'static str,
-        handle: Handle,
-        typed: NamedType,
-    ) -> Result<(), Rejection> {
+    unsafe fn submit(&self, name: &'static str, handle: Handle, typed: NamedType) -> Result {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let operation = MatrixOperation::from_argument(self.operation, "trans")?;

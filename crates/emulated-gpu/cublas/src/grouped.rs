@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
-    Compute, DataType, InputRounding, PointerMode, Rejection, reject_if, scale_type,
+    Compute, DataType, InputRounding, PointerMode, Rejection, Result, reject_if, scale_type,
     vec_with_capacity,
 };
 
@@ -30,7 +30,7 @@ unsafe fn read<Integer: Copy>(
     array: *const Integer,
     count: usize,
     what: &str,
-) -> Result<Vec<Integer>, Rejection> {
+) -> Result<Vec<Integer>> {
     reject_if!(array.is_null(), invalid, "{what} is a null pointer");
     let mut list = vec_with_capacity(count)?;
     // SAFETY: the caller's promise. Host arrays may be unaligned.
@@ -43,7 +43,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
     ///
     /// # Safety
     /// Non-null arrays must have one readable value per group.
-    unsafe fn submit(self) -> Result<(), Rejection> {
+    unsafe fn submit(self) -> Result {
         let call = &self.call;
         let (settings, driver) = open(call.handle)?;
         check_sizes([(self.group_count, "group_count")])?;
@@ -131,7 +131,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
 
     /// `cublasGemmGroupedBatchedEx` supports fewer types than `cublasGemmEx`: `A`, `B` and `C` have
     /// the same type, and TF32 is the only fast type.
-    fn check_types(&self) -> Result<(), Rejection> {
+    fn check_types(&self) -> Result {
         let [a, b, c] = self.types;
         let is_supported = match self.compute {
             Compute::F32(InputRounding::Full) => {

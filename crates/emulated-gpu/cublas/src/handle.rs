@@ -4,7 +4,9 @@ use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
 use c_abi::{Registry, export};
-use emulated_blas::{Compute, Driver, InputRounding, PointerMode, Rejection, StreamHandle, driver};
+use emulated_blas::{
+    Compute, Driver, InputRounding, PointerMode, Rejection, Result, StreamHandle, driver,
+};
 
 use crate::ffi::Out;
 
@@ -50,14 +52,14 @@ fn unknown_handle(handle: Handle) -> Rejection {
 }
 
 /// A copy of a handle's current settings.
-pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
+pub(crate) fn settings(handle: Handle) -> Result<Settings> {
     let mut settings = Settings::default();
     change_settings(handle, |stored| settings = *stored)?;
     Ok(settings)
 }
 
 /// A handle's settings, and the driver with a context for the calling thread.
-pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Rejection> {
+pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver)> {
     let settings = settings(handle)?;
     let driver = driver()?;
     driver.ensure_context()?;
@@ -65,10 +67,7 @@ pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Reject
 }
 
 /// Changes the settings of a handle.
-pub(crate) fn change_settings(
-    handle: Handle,
-    change: impl FnOnce(&mut Settings),
-) -> Result<(), Rejection> {
+pub(crate) fn change_settings(handle: Handle, change: impl FnOnce(&mut Settings)) -> Result {
     let settings = HANDLES.get(handle).ok_or_else(|| unknown_handle(handle))?;
     change(&mut settings.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(())

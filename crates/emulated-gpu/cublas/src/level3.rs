@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use emulated_blas::{
     Access, AccessRequester, Compute, DataType, Driver, MatrixOperation, Product, Refused,
-    Rejection, RunWork, Scalar, StreamHandle, StreamWork, vec_with_capacity,
+    Rejection, Result, RunWork, Scalar, StreamHandle, StreamWork, vec_with_capacity,
 };
 
 use crate::handle::{Handle, Settings, open};
@@ -39,11 +39,7 @@ impl Gemm {
     ///
     /// # Safety
     /// In host pointer mode, non-null `alpha` and `beta` must be readable.
-    pub(crate) unsafe fn submit(
-        &self,
-        name: &'static str,
-        handle: Handle,
-    ) -> Result<(), Rejection> {
+    pub(crate) unsafe fn submit(&self, name: &'static str, handle: Handle) -> Result {
         let (settings, driver) = open(handle)?;
         // SAFETY: the caller's promise.
         let prepared = unsafe { self.prepare(&settings, driver)? };
@@ -58,7 +54,7 @@ impl Gemm {
         &self,
         settings: &Settings,
         driver: &Driver,
-    ) -> Result<Option<PreparedProduct>, Rejection> {
+    ) -> Result<Option<PreparedProduct>> {
         let (m, n, k) = self.sizes;
         check_sizes([(m, "m"), (n, "n"), (k, "k"), (self.batch, "batchCount")])?;
         let op_a = MatrixOperation::from_argument(self.operations.0, "transa")?;
@@ -89,7 +85,7 @@ impl Gemm {
         }
         let c = self.c.check(driver, settings.stream, c)?;
         let no_product = k == 0 || alpha.is_known_zero();
-        let read = |operand: &Operand, matrix| -> Result<CheckedOperand, Rejection> {
+        let read = |operand: &Operand, matrix| -> Result<CheckedOperand> {
             let checked = operand.check(driver, settings.stream, matrix)?;
             if checked.address().is_some() && checked.address() == c.address() {
                 return Err(Rejection::invalid(format!(
@@ -153,7 +149,7 @@ impl Gemm {
         Ok(Some(PreparedProduct { accesses, products: Box::new(products) }))
     }
 
-    fn check_types(&self) -> Result<(), Rejection> {
+    fn check_types(&self) -> Result {
         if self.a.ty == self.b.ty && self.compute.supports(self.a.ty, self.c.ty) {
             return Ok(());
         }
@@ -173,7 +169,7 @@ pub(crate) fn launch(
     driver: &Driver,
     stream: StreamHandle,
     mut products: Vec<PreparedProduct>,
-) -> Result<(), Rejection> {
+) -> Result {
     let count = products.iter().map(|prepared| prepared.accesses.len()).sum();
     let mut accesses = vec_with_capacity(count)?;
     for prepared in &mut products {
@@ -187,7 +183,7 @@ pub(crate) fn launch(
 }
 
 /// Checks sizes and counts, given with the names of the arguments.
-pub(crate) fn check_sizes<const N: usize>(values: [(i64, &str); N]) -> Result<(), Rejection> {
+pub(crate) fn check_sizes<const N: usize>(values: [(i64, &str); N]) -> Result {
     match values.into_iter().find(|(value, _)| !(0..=i64::from(i32::MAX)).contains(value)) {
         Some((value, name)) => {
             Err(Rejection::invalid(format!("{name} is {value}: it must be from 0 to 2147483647")))
@@ -202,7 +198,7 @@ fn check_ld(
     operation: MatrixOperation,
     argument: &str,
     (m, n, k): (i64, i64, i64),
-) -> Result<(), Rejection> {
+) -> Result {
     matrix.check_leading_dimension().map_err(|rejection| {
         let operation = operation.name();
         rejection.map_message(|message| {

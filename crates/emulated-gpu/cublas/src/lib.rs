@@ -15,15 +15,8 @@
 //! From Rust, only [`library_path`] is meant to be used; it finds the shared library next to the
 //! running program. Using anything else would link a second copy of the library.
 
-#![allow(
-    unsafe_code,
-    clippy::too_many_arguments,
-    reason = "the functions are C's, with C's arguments"
-)]
-#![allow(
-    unsafe_op_in_unsafe_fn,
-    reason = "an exported function only passes on the promises of its caller"
-)]
+#![allow(unsafe_code, clippy::too_many_arguments, reason = "C functions with C's arguments")]
+#![allow(unsafe_op_in_unsafe_fn, reason = "exported functions pass on their caller's promises")]
 
 mod asum;
 mod call;

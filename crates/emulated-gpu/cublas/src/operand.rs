@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use emulated_blas::{
     Access, AccessRequester, DataType, Driver, Matrix, MatrixOperation, Order, Refused, Rejection,
-    StreamHandle, View, check_range,
+    Result, StreamHandle, View, check_range,
 };
 
 /// The constructor of an access: [`Access::read`] or [`Access::write`].
@@ -95,7 +95,7 @@ impl Operand {
         driver: &Driver,
         stream: StreamHandle,
         matrix: Matrix,
-    ) -> Result<CheckedOperand, Rejection> {
+    ) -> Result<CheckedOperand> {
         let (array, anywhere) = match self.place {
             BatchLocation::Array(array) => (array, false),
             BatchLocation::ArrayAnywhere(array) => (array, true),
@@ -157,11 +157,7 @@ impl CheckedOperand {
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
-    pub(crate) fn accesses(
-        &self,
-        make: MakeAccess,
-        list: &mut Vec<Access>,
-    ) -> Result<(), Rejection> {
+    pub(crate) fn accesses(&self, make: MakeAccess, list: &mut Vec<Access>) -> Result {
         match &self.addresses {
             Addresses::Strided => Access::append(list, self.matrix.accesses(make)),
             Addresses::Known(addresses) => {

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range, reject_if};
+use emulated_blas::{PointerMode, Rejection, Result, Status, StreamHandle, check_range, reject_if};
 
 use crate::ffi::Out;
 use crate::handle::{Handle, change_settings, open, settings};
@@ -15,7 +15,7 @@ const CUDART_VERSION: usize = 12090;
 /// The required alignment of a workspace (cuBLAS documentation, `cublasSetWorkspace`).
 const WORKSPACE_ALIGNMENT: u64 = 256;
 
-fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result<(), Rejection> {
+fn check_choice(value: c_int, choices: &[c_int], what: &str) -> Result {
     if choices.contains(&value) {
         return Ok(());
     }

@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_void};
 
 use c_abi::export;
 use emulated_blas::{
-    Access, Dense, Matrix, MatrixOperation, Product, Rejection, RunWork, Scalar, StreamWork,
-    Structure, Triangle, View,
+    Access, Dense, Matrix, MatrixOperation, Product, Rejection, Result, RunWork, Scalar,
+    StreamWork, Structure, Triangle, View,
 };
 
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, NamedType, SINGLE};
@@ -30,7 +30,7 @@ struct StructuredProduct {
 }
 
 /// Converts an enum of two values, 0 and 1; whether the value is 0.
-fn is_first_of_two(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, Rejection> {
+fn is_first_of_two(value: c_int, what: &str, names: [&str; 2]) -> Result<bool> {
     match value {
         0 => Ok(true),
         1 => Ok(false),
@@ -42,12 +42,12 @@ fn is_first_of_two(value: c_int, what: &str, names: [&str; 2]) -> Result<bool, R
 }
 
 /// Whether a `cublasSideMode_t` is the left side; `what` names the argument.
-pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool, Rejection> {
+pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool> {
     is_first_of_two(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
 }
 
 /// Converts a `cublasDiagType_t`.
-fn triangular(diag: c_int) -> Result<Structure, Rejection> {
+fn triangular(diag: c_int) -> Result<Structure> {
     let is_stored = is_first_of_two(diag, "diag", ["CUBLAS_DIAG_NON_UNIT", "CUBLAS_DIAG_UNIT"])?;
     Ok(Structure::Triangular { has_unit_diagonal: !is_stored })
 }
@@ -55,12 +55,7 @@ fn triangular(diag: c_int) -> Result<Structure, Rejection> {
 impl StructuredProduct {
     /// # Safety
     /// In host pointer mode, non-null `alpha` and `beta` must be readable.
-    unsafe fn submit(
-        &self,
-        name: &'static str,
-        handle: Handle,
-        typed: NamedType,
-    ) -> Result<(), Rejection> {
+    unsafe fn submit(&self, name: &'static str, handle: Handle, typed: NamedType) -> Result {
         let (settings, driver) = open(handle)?;
         let (m, n) = self.sizes;
         let is_left = is_left(self.side, "side")?;
@@ -142,7 +137,7 @@ impl StructuredProduct {
     }
 
     /// Whether `C` is `B`, which only `trmm` allows.
-    fn check_aliases(&self, a: &Matrix, b: &Matrix, c: &Matrix) -> Result<bool, Rejection> {
+    fn check_aliases(&self, a: &Matrix, b: &Matrix, c: &Matrix) -> Result<bool> {
         let is_b = c.address == b.address;
         if c.address == a.address || is_b && !self.is_triangular() {
             return Err(Rejection::invalid(format!(

@@ -2,13 +2,13 @@
 
 use std::ffi::c_int;
 
-use emulated_blas::{Compute, DataType, Rejection, reject_if, scale_type};
+use emulated_blas::{Compute, DataType, Result, reject_if, scale_type};
 
 use crate::call::{GemmCall, export_gemm};
 use crate::operand::BatchLocation;
 
 /// Converts the type arguments of `A`, `B` and `C`.
-pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3], Rejection> {
+pub(crate) fn types(codes: [c_int; 3]) -> Result<[DataType; 3]> {
     Ok([
         DataType::from_argument(codes[0], "Atype")?,
         DataType::from_argument(codes[1], "Btype")?,
@@ -24,7 +24,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
     (compute_type, algo): (c_int, c_int),
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
-) -> Result<(), Rejection> {
+) -> Result {
     // Valid are CUBLAS_GEMM_DEFAULT, ALGO0 to ALGO23, their tensor-core counterparts, and AUTOTUNE.
     reject_if!(
         !matches!(algo, -1..=23 | 99..=115 | 999),

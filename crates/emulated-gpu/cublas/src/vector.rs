@@ -1,6 +1,6 @@
 //! Vectors: every `inc`-th element, starting from the end if `inc` is negative.
 
-use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, View, reject_if};
+use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, Result, View, reject_if};
 
 use crate::level3::check_sizes;
 
@@ -18,7 +18,7 @@ pub(crate) struct Vector {
 impl Vector {
     /// Checks the vector, and returns it as a matrix with one row, whose first element has the
     /// lowest address.
-    pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix, Rejection> {
+    pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix> {
         let Self { name, inc_name, address, ty, len, inc } = *self;
         check_sizes([(len, &*format!("the length of {name}"))])?;
         reject_if!(inc == 0, invalid, "{inc_name} is 0: it must not be 0");
@@ -41,12 +41,7 @@ impl Vector {
     }
 
     /// Checks a batch of vectors whose starts are `stride` elements apart.
-    pub(crate) fn check_batch(
-        &self,
-        driver: &Driver,
-        batch: i64,
-        stride: i64,
-    ) -> Result<Matrix, Rejection> {
+    pub(crate) fn check_batch(&self, driver: &Driver, batch: i64, stride: i64) -> Result<Matrix> {
         let first = self.check(driver)?;
         let all = Matrix { batch: batch.unsigned_abs(), batch_stride: stride, ..first };
         all.check_bounds(driver)?;

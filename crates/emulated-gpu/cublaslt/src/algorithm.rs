@@ -7,7 +7,7 @@
 use std::ffi::{c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{Compute, DataType, Rejection, Split, reject_if, scale_type};
+use emulated_blas::{Compute, DataType, Rejection, Result, Split, reject_if, scale_type};
 
 use crate::alignment;
 use crate::attribute::opaque;
@@ -84,7 +84,7 @@ impl Algorithm {
     pub(crate) fn choose_algorithm(
         problem: &Problem,
         preference: &Preference,
-    ) -> Result<Vec<Self>, Rejection> {
+    ) -> Result<Vec<Self>> {
         let mut alignments = [16; 6];
         let matrices = [&problem.a, &problem.b, &problem.c, &problem.d];
         for (index, (matrix, promised)) in
@@ -178,7 +178,7 @@ unsafe fn write_list(
     buf: Out<'_, u32>,
     size: usize,
     written: Out<'_, usize>,
-) -> Result<(), Rejection> {
+) -> Result {
     let width = size_of::<u32>();
     if size == 0 {
         return written.set_as(size_of_val(list), "sizeWritten");
@@ -197,7 +197,7 @@ fn check_types(
     compute_type: c_int,
     scale: c_int,
     types: (c_int, c_int, c_int, c_int),
-) -> Result<bool, Rejection> {
+) -> Result<bool> {
     let compute = Compute::from_code(compute_type)?;
     let scale = DataType::from_argument(scale, "scaleType")?;
     let (a, b) =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use emulated_blas::{Rejection, reject_if};
+use emulated_blas::{Rejection, Result, reject_if};
 
 use crate::ffi::Out;
 
@@ -94,7 +94,7 @@ pub(crate) use opaque;
 ///
 /// # Safety
 /// A non-null pointer must point to as many readable bytes as the structure has.
-pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T, Rejection> {
+pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T> {
     // SAFETY: the caller's promise.
     unsafe {
         check(pointer, name)?;
@@ -104,7 +104,7 @@ pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T,
 
 /// # Safety
 /// See [`read`]; only the magic number must be readable.
-unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
+unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result {
     reject_if!(pointer.is_null(), invalid, "{name} is a null pointer");
     // SAFETY: the caller's promise.
     if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MAGIC {
@@ -124,11 +124,7 @@ fn created_structures() -> MutexGuard<'static, BTreeSet<usize>> {
 }
 
 /// Allocates a structure and returns it.
-pub(crate) fn create<T: Opaque>(
-    place: Out<'_, *mut T>,
-    value: T,
-    name: &'static str,
-) -> Result<(), Rejection> {
+pub(crate) fn create<T: Opaque>(place: Out<'_, *mut T>, value: T, name: &'static str) -> Result {
     place.require_as(name)?;
     let structure = Box::into_raw(Box::new(value));
     created_structures().insert(structure as usize);
@@ -144,7 +140,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
     size: usize,
     value: T,
     name: &'static str,
-) -> Result<(), Rejection> {
+) -> Result {
     const { assert!(size_of::<T>() <= T::SIZE, "the structure fits into the size that NVIDIA reserves") };
     if size < size_of::<T>() {
         return Err(Rejection::invalid(format!(
@@ -160,7 +156,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
 ///
 /// # Safety
 /// See [`read`]; nothing else may use the structure.
-pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result<(), Rejection> {
+pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result {
     // SAFETY: the caller's promise.
     unsafe { check(pointer, name)? };
     if !created_structures().remove(&(pointer as usize)) {
@@ -187,7 +183,7 @@ pub(crate) unsafe fn set<T: Opaque>(
     buffer: *const c_void,
     size: usize,
     name: &str,
-) -> Result<(), Rejection> {
+) -> Result {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
     let (field, field_size) = attribute_field(&mut copy, attribute)?;
@@ -211,7 +207,7 @@ pub(crate) unsafe fn get<T: Opaque>(
     size: usize,
     written: Out<'_, usize>,
     name: &str,
-) -> Result<(), Rejection> {
+) -> Result {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
     let (field, field_size) = attribute_field(&mut copy, attribute)?;
@@ -230,7 +226,7 @@ fn check_buffer<T: Opaque>(
     is_null: bool,
     size: usize,
     field_size: usize,
-) -> Result<(), Rejection> {
+) -> Result {
     reject_if!(is_null, invalid, "buf is a null pointer");
     if size == field_size {
         return Ok(());
@@ -241,10 +237,7 @@ fn check_buffer<T: Opaque>(
     )))
 }
 
-fn attribute_field<T: Opaque>(
-    value: &mut T,
-    attribute: c_int,
-) -> Result<(*mut u8, usize), Rejection> {
+fn attribute_field<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize)> {
     value.field(attribute).ok_or_else(|| {
         Rejection::invalid(format!(
             "attr is {attribute}, which the emulated library does not support among {}",

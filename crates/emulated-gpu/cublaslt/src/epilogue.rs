@@ -1,6 +1,6 @@
 //! `cublasLtEpilogue_t`: operations on a product before it is stored.
 
-use emulated_blas::Rejection;
+use emulated_blas::{Rejection, Result};
 
 /// The operation on each element of `alpha · op(A) · op(B) + beta · C`, after the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ const MISSING_EPILOGUES: &str = "EMULATED_GPU_CUBLASLT_WITHOUT";
 ///
 /// # Errors
 /// `INVALID_VALUE` if the list contains a name that is not an epilogue.
-fn contains_name(list: &str, name: &str) -> Result<bool, Rejection> {
+fn contains_name(list: &str, name: &str) -> Result<bool> {
     let names = || list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
     let is_known = |entry: &str| EPILOGUES.iter().any(|(_, epilogue)| epilogue.name == entry);
     match names().find(|entry| !is_known(entry)) {
@@ -101,7 +101,7 @@ impl Epilogue {
     ///
     /// # Errors
     /// `INVALID_VALUE` if it lists a name that is not an epilogue.
-    pub(crate) fn is_missing(self) -> Result<bool, Rejection> {
+    pub(crate) fn is_missing(self) -> Result<bool> {
         std::env::var(MISSING_EPILOGUES).map_or(Ok(false), |list| contains_name(&list, self.name))
     }
 
@@ -109,7 +109,7 @@ impl Epilogue {
     ///
     /// # Errors
     /// `INVALID_VALUE` if there is no such epilogue.
-    pub(crate) fn from_code(code: i32) -> Result<Self, Rejection> {
+    pub(crate) fn from_code(code: i32) -> Result<Self> {
         EPILOGUES
             .into_iter()
             .find(|(number, _)| *number == code)

@@ -1,7 +1,7 @@
 //! The arithmetic of epilogues: bias, activation, auxiliary output, and the sums of bias gradients.
 
 use emulated_blas::words::Word;
-use emulated_blas::{Column, DataType, Real, Rejection, View, filled, load, store};
+use emulated_blas::{Column, DataType, Real, Result, View, filled, load, store};
 
 use crate::epilogue::{Activation, Bias, Epilogue};
 
@@ -54,7 +54,7 @@ fn gelu_gradient(x: f64) -> f64 {
 pub(crate) struct Sums(Vec<f64>);
 
 impl Sums {
-    pub(crate) fn new(epilogue_memory: &EpilogueMemory, rows: usize) -> Result<Self, Rejection> {
+    pub(crate) fn new(epilogue_memory: &EpilogueMemory, rows: usize) -> Result<Self> {
         let wanted = epilogue_memory.epilogue.bias == Bias::GradientOfResult;
         filled(0.0, if wanted { rows } else { 0 }).map(Self)
     }
@@ -175,7 +175,7 @@ impl EpilogueMemory {
         operand: View,
         lines: usize,
         k: usize,
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let mut sums = filled(0.0, lines)?;
         for depth in 0..k {
             for (line, sum) in sums.iter_mut().enumerate() {

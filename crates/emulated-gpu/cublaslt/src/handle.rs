@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int};
 
 use c_abi::{Registry, export};
-use emulated_blas::{Driver, Rejection, Status, driver};
+use emulated_blas::{Driver, Rejection, Result, Status, driver};
 
 use crate::ffi::Out;
 
@@ -25,7 +25,7 @@ fn unknown_handle(handle: Handle) -> Rejection {
 }
 
 /// Checks a handle, and returns the driver with a context for the calling thread.
-pub(crate) fn open(handle: Handle) -> Result<&'static Driver, Rejection> {
+pub(crate) fn open(handle: Handle) -> Result<&'static Driver> {
     HANDLES.get(handle).ok_or_else(|| unknown_handle(handle))?;
     let driver = driver()?;
     driver.ensure_context()?;

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{Rejection, Status, reject_if};
+use emulated_blas::{Result, Status, reject_if};
 
 use crate::algorithm::Algorithm;
 use crate::attribute;
@@ -51,7 +51,7 @@ impl ProblemPointers {
     ///
     /// # Safety
     /// See [`attribute::read`] for each pointer.
-    pub(crate) unsafe fn read(&self) -> Result<Problem, Rejection> {
+    pub(crate) unsafe fn read(&self) -> Result<Problem> {
         // SAFETY: the caller's promise.
         unsafe {
             let descriptor = attribute::read(self.descriptor, "operationDesc")?;
@@ -73,7 +73,7 @@ unsafe fn find_algorithms(
     requested: c_int,
     results: Out<'_, HeuristicResult>,
     returned: Out<'_, c_int>,
-) -> Result<(), Rejection> {
+) -> Result {
     returned.set_as(0, "returnAlgoCount")?;
     let driver = open(handle)?;
     reject_if!(requested < 1, invalid, "requestedAlgoCount is {requested}: it must be at least 1");
@@ -97,7 +97,7 @@ unsafe fn check_algorithm(
     pointers: &ProblemPointers,
     algorithm: *const Algorithm,
     result: Out<'_, HeuristicResult>,
-) -> Result<(), Rejection> {
+) -> Result {
     let driver = open(handle)?;
     // SAFETY: the caller's promise.
     unsafe {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use emulated_blas::{DataType, Matrix, Order, Rejection};
+use emulated_blas::{DataType, Matrix, Order, Rejection, Result};
 
 use crate::attribute::{export_structure, opaque};
 
@@ -29,9 +29,9 @@ impl Layout {
         &self,
         address: u64,
         names: (&'static str, &'static str),
-    ) -> Result<Matrix, Rejection> {
+    ) -> Result<Matrix> {
         let (name, ld_name) = names;
-        let size = |value: i64, what: &str| -> Result<u64, Rejection> {
+        let size = |value: i64, what: &str| -> Result<u64> {
             if (1..=i64::from(i32::MAX)).contains(&value) {
                 return Ok(value.unsigned_abs());
             }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use c_abi::export;
 use emulated_blas::{
-    Column, MatrixOperation, Order, PointerMode, Product, Rejection, RunWork, Scalar, StreamHandle,
+    Column, MatrixOperation, Order, PointerMode, Product, Result, RunWork, Scalar, StreamHandle,
     StreamWork, View, check_range, scale_type,
 };
 
@@ -45,7 +45,7 @@ impl Operands {
     ///
     /// # Safety
     /// All of `accesses` must be readable or writable as declared.
-    unsafe fn run(&self, index: u64, scalars: (Scalar, Scalar)) -> Result<(), Rejection> {
+    unsafe fn run(&self, index: u64, scalars: (Scalar, Scalar)) -> Result {
         let problem = &self.problem;
         let (m, n, k) = problem.sizes;
         let (m, n, k) = (m as usize, n as usize, k as usize);
@@ -79,11 +79,7 @@ impl Operands {
 }
 
 /// Checks that the workspace is inside an allocation, even if it is not used.
-fn check_workspace(
-    driver: &emulated_blas::Driver,
-    workspace: *mut c_void,
-    size: usize,
-) -> Result<(), Rejection> {
+fn check_workspace(driver: &emulated_blas::Driver, workspace: *mut c_void, size: usize) -> Result {
     if workspace.is_null() || size == 0 {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! The operands of a call: a problem with addresses, and the checks that depend on these.
 
-use emulated_blas::{Access, Driver, Matrix, Rejection, Scalar, Split, check_range};
+use emulated_blas::{Access, Driver, Matrix, Rejection, Result, Scalar, Split, check_range};
 
 use crate::algorithm::Algorithm;
 use crate::epilogue::Bias;
@@ -36,7 +36,7 @@ impl Operands {
         addresses: Addresses,
         scalars: (Scalar, Scalar),
         algorithm: Option<&Algorithm>,
-    ) -> Result<Self, Rejection> {
+    ) -> Result<Self> {
         let (alpha, beta) = scalars;
         problem.a.address = addresses.a;
         problem.b.address = addresses.b;
@@ -81,7 +81,7 @@ impl Operands {
         &mut self,
         algorithm: &Algorithm,
         (workspace, size): (u64, u64),
-    ) -> Result<(), Rejection> {
+    ) -> Result {
         let needed = algorithm.workspace(&self.problem);
         if needed == 0 {
             return Ok(());
@@ -98,7 +98,7 @@ impl Operands {
         Access::append(&mut self.accesses, [Access::write_bytes(workspace, needed)])
     }
 
-    fn check_bias(&mut self, driver: &Driver) -> Result<(), Rejection> {
+    fn check_bias(&mut self, driver: &Driver) -> Result {
         let Self { problem, accesses, .. } = self;
         let (bias, len) = (problem.epilogue.bias, problem.bias_len());
         if bias == Bias::None {
@@ -126,7 +126,7 @@ impl Operands {
         )
     }
 
-    fn check_aux(&mut self, driver: &Driver) -> Result<(), Rejection> {
+    fn check_aux(&mut self, driver: &Driver) -> Result {
         let Self { problem, accesses, .. } = self;
         let epilogue = problem.epilogue;
         if !epilogue.has_aux() {
@@ -167,7 +167,7 @@ impl Operands {
     }
 
     /// Checks the alignments that the algorithm was chosen for.
-    fn check_alignment(&self, algorithm: &Algorithm) -> Result<(), Rejection> {
+    fn check_alignment(&self, algorithm: &Algorithm) -> Result {
         let problem = &self.problem;
         let descriptor = &problem.descriptor;
         let promised = |name| format!("CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_{name}_BYTES");
@@ -243,7 +243,7 @@ fn matrix_address(address: u64, stride: i64, index: u64, size: u64) -> u64 {
 }
 
 /// Checks that `D` is neither `A` nor `B`, and has the same layout as `C` if it is `C`.
-fn check_aliases(problem: &Problem, reads_c: bool) -> Result<(), Rejection> {
+fn check_aliases(problem: &Problem, reads_c: bool) -> Result {
     let d = &problem.d;
     for matrix in [&problem.a, &problem.b] {
         if matrix.address == d.address {
@@ -278,7 +278,7 @@ fn batch_accesses(
     address: u64,
     (bytes, columns, pitch): (u64, u64, u128),
     (batch, stride): (u64, i128),
-) -> Result<impl Iterator<Item = Access>, Rejection> {
+) -> Result<impl Iterator<Item = Access>> {
     // A stride of 0 repeats the same matrix.
     let batch = if stride == 0 { batch.min(1) } else { batch };
     let reach = stride.unsigned_abs() * u128::from(batch.saturating_sub(1));

@@ -1,6 +1,8 @@
 //! A problem: a descriptor and four layouts, checked before any address is known.
 
-use emulated_blas::{Compute, DataType, Matrix, MatrixOperation, Order, Rejection, scale_type};
+use emulated_blas::{
+    Compute, DataType, Matrix, MatrixOperation, Order, Rejection, Result, scale_type,
+};
 
 use crate::descriptor::{Descriptor, SCALES};
 use crate::epilogue::{Bias, Epilogue};
@@ -35,7 +37,7 @@ impl Problem {
     pub(crate) fn new(
         descriptor: Descriptor,
         layouts: (&Layout, &Layout, &Layout, &Layout),
-    ) -> Result<Self, Rejection> {
+    ) -> Result<Self> {
         let (a, b, c, d) = layouts;
         let problem = Self {
             operations: (
@@ -61,7 +63,7 @@ impl Problem {
         Ok(problem)
     }
 
-    fn check_leading_dimensions(&self) -> Result<(), Rejection> {
+    fn check_leading_dimensions(&self) -> Result {
         // C is only read, so a leading dimension of 0 may repeat one column (or row, if row-major).
         let c = Some(&self.c).filter(|c| !c.is_repeated());
         [&self.a, &self.b]
@@ -71,7 +73,7 @@ impl Problem {
             .try_for_each(Matrix::check_leading_dimension)
     }
 
-    fn check_descriptor(&self) -> Result<(), Rejection> {
+    fn check_descriptor(&self) -> Result {
         let descriptor = &self.descriptor;
         let scale = DataType::from_argument(descriptor.scale_type, "the scale type")?;
         let wanted = scale_type(self.compute, self.a.ty);
@@ -112,7 +114,7 @@ impl Problem {
         Ok(())
     }
 
-    fn with_sizes(self) -> Result<Self, Rejection> {
+    fn with_sizes(self) -> Result<Self> {
         let stored = |matrix: &Matrix, operation: MatrixOperation| {
             operation.sizes((matrix.rows, matrix.columns))
         };
@@ -142,7 +144,7 @@ impl Problem {
         Ok(Self { sizes: (m, n, k), ..self })
     }
 
-    fn check_types(&self) -> Result<(), Rejection> {
+    fn check_types(&self) -> Result {
         let (a, b, c, d) = (self.a.ty, self.b.ty, self.c.ty, self.d.ty);
         if a == b && c == d && self.compute.supports(a, c) {
             return Ok(());
@@ -157,7 +159,7 @@ impl Problem {
         )))
     }
 
-    fn check_batches(&self) -> Result<(), Rejection> {
+    fn check_batches(&self) -> Result {
         let batch = self.d.batch;
         for matrix in [&self.a, &self.b, &self.c] {
             if matrix.batch != batch {
@@ -179,7 +181,7 @@ impl Problem {
     }
 
     /// Refuses combinations for which cuBLASLt has no algorithm.
-    fn check_epilogue(&self) -> Result<(), Rejection> {
+    fn check_epilogue(&self) -> Result {
         let epilogue = self.epilogue;
         let (name, (m, n, k)) = (epilogue.name, self.sizes);
         let refuse = |why: &str| {
@@ -216,7 +218,7 @@ impl Problem {
 
     /// Checks the auxiliary matrix and the type of the bias. A null pointer is only refused by the
     /// product.
-    fn check_aux(&self) -> Result<(), Rejection> {
+    fn check_aux(&self) -> Result {
         let Self { descriptor, epilogue, .. } = self;
         let (m, n, _) = self.sizes;
         if epilogue.bias != Bias::None {
@@ -263,7 +265,7 @@ impl Problem {
 }
 
 /// Checks that a type is that of `D`, unless it is unset (-1).
-fn check_type(code: i32, d: DataType, name: &str) -> Result<(), Rejection> {
+fn check_type(code: i32, d: DataType, name: &str) -> Result {
     if code == -1 || code == d.code() {
         return Ok(());
     }

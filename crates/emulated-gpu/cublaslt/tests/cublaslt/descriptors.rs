@@ -118,10 +118,8 @@ fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
             8,
             written.as_mut_ptr().add(1).cast(),
         );
-        assert_eq!(
-            (status as u32, back, written),
-            (0, [0, 6, 0, 0, 0, 0, 0, 0, 0], [0, 8, 0, 0, 0, 0, 0, 0, 0])
-        );
+        let expected = (0, [0, 6, 0, 0, 0, 0, 0, 0, 0], [0, 8, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!((status as u32, back, written), expected);
         assert_eq!(sys::cublasLtMatrixLayoutDestroy(place) as u32, 7);
         messages.expect(&["matLayout is in the program's memory"]);
     }
