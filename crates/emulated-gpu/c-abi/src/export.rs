@@ -27,10 +27,7 @@ pub fn report(library: &str, line: &str) {
 /// `fn guard(name: &'static str, body: impl FnOnce() -> Result) -> ReturnCode`, which calls [`guard`](crate::guard())
 /// and reports errors. In a body, `NAME` is the function's name.
 #[macro_export]
-#[allow(
-    clippy::crate_in_macro_def,
-    reason = "the library that exports the functions defines the codes"
-)]
+#[allow(clippy::crate_in_macro_def, reason = "the exporting library defines the codes")]
 macro_rules! export {
     (@second $name:ident ($($argument:ident: $type:ty),*)) => {};
     (@second $name:ident ($($argument:ident: $type:ty),*) $second:ident) => {

@@ -19,14 +19,14 @@ pub fn load_named<T>(
     };
     // SAFETY: the user who sets the variable asserts that the file is NVIDIA's library.
     let library = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_LOCAL) };
-    let found = library.map_err(|error| error.to_string()).and_then(|library| {
+    let functions = library.map_err(|error| error.to_string()).and_then(|library| {
         // SAFETY: the symbol is only looked up, not called.
         if unsafe { library.get::<unsafe extern "C" fn()>(emulated_only) }.is_ok() {
             return Err("that is this library itself".to_owned());
         }
         find(library)
     });
-    found.map(Some).map_err(|why| format!("{variable} names {}: {why}", file.display()))
+    functions.map(Some).map_err(|why| format!("{variable} names {}: {why}", file.display()))
 }
 
 /// Declares a struct of function pointers into NVIDIA's library, with a constructor `find` that looks them up.

@@ -58,10 +58,8 @@ mod tests {
         let registry = Registry::new(0);
         let (first, second) = (registry.insert("first"), registry.insert("second"));
         assert_eq!(registry.remove(first).as_deref(), Some(&"first"));
-        assert_eq!(
-            (registry.get(first), registry.remove(first), registry.get(0)),
-            (None, None, None)
-        );
+        let expected = (None, None, None);
+        assert_eq!((registry.get(first), registry.remove(first), registry.get(0)), expected);
         assert!(registry.insert("third") > second);
         assert_eq!(registry.get(second).as_deref(), Some(&"second"));
     }

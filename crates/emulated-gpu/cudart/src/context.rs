@@ -54,7 +54,7 @@ fn make_current(context: usize) -> Result {
 
 fn is_retained(context: usize) -> bool {
     let retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
-    retained.values().any(|one| *one == context)
+    retained.values().any(|bound| *bound == context)
 }
 
 /// The primary context of a device, retained on first use.

@@ -17,15 +17,8 @@
 //!
 //! Rust code should use only [`library_path`].
 
-#![allow(
-    unsafe_code,
-    clippy::too_many_arguments,
-    reason = "the exported functions and the driver's have C signatures"
-)]
-#![allow(
-    unsafe_op_in_unsafe_fn,
-    reason = "unsafe functions here only forward arguments for which the program is responsible"
-)]
+#![allow(unsafe_code, clippy::too_many_arguments, reason = "C functions with C's arguments")]
+#![allow(unsafe_op_in_unsafe_fn, reason = "exported functions pass on their caller's promises")]
 
 mod abi;
 mod api;

@@ -149,7 +149,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
         u64::from_le_bytes(field(bytes, 8).ok_or_else(|| damaged("its header is cut off"))?);
     let end = usize::try_from(length).ok().and_then(|length| at.checked_add(length));
     let end = end.filter(|end| *end <= bytes.len()).ok_or_else(|| damaged("its end is cut off"))?;
-    let mut found = Vec::new();
+    let mut images = Vec::new();
     while at < end {
         let header = bytes.get(at..end).filter(|rest| rest.len() >= ENTRY_HEADER);
         let header = header.ok_or_else(|| damaged("the header of an entry is cut off"))?;
@@ -174,11 +174,11 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
         let kind = half(0);
         if matches!(kind, PTX | MACHINE_CODE) {
             let capability = word(28);
-            found.push(Entry { kind, capability, flags, payload, unpacked: long(56) });
+            images.push(Entry { kind, capability, flags, payload, unpacked: long(56) });
         }
         at = next;
     }
-    Ok(found)
+    Ok(images)
 }
 
 /// Decompresses the text of an entry.

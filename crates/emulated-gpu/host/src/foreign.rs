@@ -101,10 +101,8 @@ mod tests {
              stands for"
         );
         let photo = Foreign::detect(b"\xff\xd8\xff").unwrap();
-        assert_eq!(
-            photo.instead_of("a PNG picture", ""),
-            "it is a JPEG picture, not a PNG picture"
-        );
+        let expected = "it is a JPEG picture, not a PNG picture";
+        assert_eq!(photo.instead_of("a PNG picture", ""), expected);
         assert_eq!(
             photo.instead_of("a PNG picture", "save it as PNG"),
             "it is a JPEG picture, not a PNG picture: save it as PNG"

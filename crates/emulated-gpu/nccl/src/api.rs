@@ -1,9 +1,6 @@
 //! The exported functions of NCCL.
 
-#![allow(
-    unsafe_op_in_unsafe_fn,
-    reason = "an exported function only passes on the promises of its caller"
-)]
+#![allow(unsafe_op_in_unsafe_fn, reason = "exported functions pass on their caller's promises")]
 
 use std::ffi::{c_int, c_void};
 
@@ -160,10 +157,10 @@ export! {
         } else {
             devices.elements(ranks)?.collect()
         };
-        let there = driver::devices()?;
-        if let Some(wrong) = list.iter().find(|device| !(0..there).contains(*device)) {
+        let devices = driver::devices()?;
+        if let Some(wrong) = list.iter().find(|device| !(0..devices).contains(*device)) {
             return Err(Error::argument(format!(
-                "device {wrong} does not exist: there are {there} (set by EMULATED_GPU_DEVICES)"
+                "device {wrong} does not exist: there are {devices} (set by EMULATED_GPU_DEVICES)"
             )));
         }
         let id = UniqueId::new()?;

@@ -70,7 +70,7 @@ impl Collective {
         comm: &Communicator,
         requester: &AccessRequester,
         number: u64,
-    ) -> std::result::Result<(), WorkError> {
+    ) -> Result<(), WorkError> {
         let size = self.parameters.data_type.size() as u64;
         let (sends, receives) = self.counts(comm.ranks(), comm.rank());
         let bytes = |count: u64| count.saturating_mul(size);
@@ -281,7 +281,7 @@ pub(crate) fn report_failure(
     comm: &Communicator,
     name: &str,
     error: WorkError,
-) -> std::result::Result<(), Refused> {
+) -> Result<(), Refused> {
     match error {
         WorkError::Refused(refused) => Err(refused),
         // After an abort the work is meant to end, so this is not an error.

@@ -34,7 +34,7 @@ driver_functions! {
     }
 }
 
-fn check_driver_call(called: std::result::Result<(), DriverError>, what: &str) -> Result {
+fn check_driver_call(called: Result<(), DriverError>, what: &str) -> Result {
     called.map_err(|error| match error {
         DriverError::NotCalled(fault) => fault.into(),
         DriverError::Code(_) => Error::new(Code::UnhandledCuda, format!("{what}: {error}")),

@@ -31,7 +31,7 @@ pub(crate) struct Error {
     pub(crate) why: String,
 }
 
-pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
+pub(crate) type Result<T = (), E = Error> = std::result::Result<T, E>;
 
 impl Error {
     pub(crate) fn new(code: Code, why: impl Into<String>) -> Self {

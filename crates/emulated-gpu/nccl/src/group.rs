@@ -195,7 +195,7 @@ impl GroupWork {
 
 /// Creates communicators, each in its own thread, because each one waits for the others.
 fn create_communicators(communicators: &[NewCommunicator]) -> Result {
-    let made: Vec<Result<Handle>> = match communicators {
+    let created: Vec<Result<Handle>> = match communicators {
         [one] => vec![one.creation.run()],
         _ => std::thread::scope(|scope| {
             let threads: Vec<_> = communicators
@@ -215,8 +215,8 @@ fn create_communicators(communicators: &[NewCommunicator]) -> Result {
         }),
     };
     let mut first = Ok(());
-    for (start, made) in communicators.iter().zip(made) {
-        match made {
+    for (start, created) in communicators.iter().zip(created) {
+        match created {
             // SAFETY: the promise of the caller of `create`.
             Ok(handle) => unsafe { start.out.write_unaligned(handle) },
             Err(error) => first = first.and(Err(error)),
@@ -270,7 +270,7 @@ fn work(
     list: &[GroupCall],
     comm: &Communicator,
     requester: &emulated_blas::AccessRequester,
-) -> std::result::Result<(), crate::collective::WorkError> {
+) -> Result<(), crate::collective::WorkError> {
     let mut transfers = Vec::new();
     for call in list {
         match call {

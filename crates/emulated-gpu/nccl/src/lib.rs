@@ -15,11 +15,7 @@
 //!
 //! From Rust, only [`library_path`] is meant to be used.
 
-#![allow(
-    unsafe_code,
-    clippy::too_many_arguments,
-    reason = "the functions are C's, with C's arguments, and ranks share memory"
-)]
+#![allow(unsafe_code, clippy::too_many_arguments, reason = "C functions; ranks share memory")]
 
 mod api;
 mod arguments;

@@ -339,10 +339,8 @@ mod tests {
         membership.fail(Code::Remote, 3);
         membership.fail(Code::UnhandledCuda, 5);
         let failure = membership.failure().unwrap();
-        assert_eq!(
-            (failure.code, &*failure.why),
-            (Code::Remote, "rank 3 is gone: its process has ended")
-        );
+        let expected = (Code::Remote, "rank 3 is gone: its process has ended");
+        assert_eq!((failure.code, &*failure.why), expected);
         // A garbage value from another process still names a valid rank.
         membership.region.header().failed.store(u64::MAX, Relaxed);
         assert!(membership.failure().unwrap().why.contains("has failed"));
@@ -357,10 +355,8 @@ mod tests {
         let [other, this] =
             [0, 1].map(|rank| &membership.region.slot(rank).arrived[BarrierKind::Call as usize]);
         other.store(1, Relaxed);
-        assert_eq!(
-            membership.describe_rank(0),
-            "rank 0 has not begun an operation (its stream may still have earlier work)"
-        );
+        let expected = "rank 0 has not begun an operation (its stream may still have earlier work)";
+        assert_eq!(membership.describe_rank(0), expected);
         this.store(1, Relaxed);
         other.store(2, Relaxed);
         assert_eq!(membership.describe_rank(0), "rank 0 calls ncclCommSplit");

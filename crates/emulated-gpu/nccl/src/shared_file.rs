@@ -267,8 +267,8 @@ mod tests {
 
     /// A file name that no other test or id uses. Other processes don't remove it, because it is
     /// locked.
-    fn name(of: &str) -> String {
-        format!("{PREFIX}test-{}-{of}", std::process::id())
+    fn name(id: &str) -> String {
+        format!("{PREFIX}test-{}-{id}", std::process::id())
     }
 
     #[test]

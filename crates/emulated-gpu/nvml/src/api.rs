@@ -1,10 +1,7 @@
 //! The exported functions, by topic.
 
 #![allow(non_snake_case, reason = "the names are NVML's")]
-#![allow(
-    unsafe_op_in_unsafe_fn,
-    reason = "an exported function only passes on the promises of its caller"
-)]
+#![allow(unsafe_op_in_unsafe_fn, reason = "exported functions pass on their caller's promises")]
 
 mod affinity;
 mod field;

@@ -6,10 +6,7 @@
 //! register has lanes. Everything else (infinities, NaN, exponents near the ends of the range) goes
 //! through [`multiply`](crate::multiply).
 
-#![allow(
-    unsafe_code,
-    reason = "conversions to integers of numbers that are known to fit, and AVX2 if the host has it"
-)]
+#![allow(unsafe_code, reason = "converts numbers known to fit an integer; AVX2 if the host has it")]
 
 use crate::format::Format;
 use crate::rules::{Rules, Sum};

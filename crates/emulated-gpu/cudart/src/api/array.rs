@@ -16,10 +16,10 @@ pub(super) const ARRAY: i32 = 3;
 
 /// Returns the driver's description of an array.
 pub(super) fn describe(array: usize) -> Result<DriverArray> {
-    let mut found = DriverArray::default();
+    let mut description = DriverArray::default();
     // SAFETY: the description is written to a place for one.
-    unsafe { driver::cuArray3DGetDescriptor_v2(&raw mut found as usize, array)? };
-    Ok(found)
+    unsafe { driver::cuArray3DGetDescriptor_v2(&raw mut description as usize, array)? };
+    Ok(description)
 }
 
 /// The size of an array's texel in bytes.
@@ -158,10 +158,10 @@ export! {
     /// Returns the format, extent and flags of an array.
     fn cudaArrayGetInfo(channels: Out<'_, Channels>, extent: Out<'_, Extent>, flags: Out<'_, u32>, array: usize) {
         bind_context()?;
-        let found = describe(array)?;
-        channels.set_if_wanted(channels::from_format(found.format, found.channels));
-        extent.set_if_wanted(found.extent);
-        flags.set_if_wanted(found.flags);
+        let description = describe(array)?;
+        channels.set_if_wanted(channels::from_format(description.format, description.channels));
+        extent.set_if_wanted(description.extent);
+        flags.set_if_wanted(description.flags);
         Ok(())
     }
 
@@ -169,8 +169,8 @@ export! {
     fn cudaGetChannelDesc(out: Out<'_, Channels>, array: usize) {
         bind_context()?;
         out.require_as("desc")?;
-        let found = describe(array)?;
-        out.set_as(channels::from_format(found.format, found.channels), "desc")
+        let description = describe(array)?;
+        out.set_as(channels::from_format(description.format, description.channels), "desc")
     }
 
     /// Returns the maximum number of texels of a texture in linear memory.

@@ -76,9 +76,9 @@ export! {
         bind_context()?;
         out.require_as("devPtr")?;
         pitch.require_as("pitch")?;
-        let made = pitched(width, height)?;
-        out.set_as(made.address, "devPtr")?;
-        pitch.set_as(made.pitch, "pitch")
+        let rows = pitched(width, height)?;
+        out.set_as(rows.address, "devPtr")?;
+        pitch.set_as(rows.pitch, "pitch")
     }
 
     /// Allocates slices of rows, each row aligned for coalesced access.

@@ -158,27 +158,27 @@ export! {
     fn cudaGetTextureObjectResourceDesc(out: Out<'_, Resource>, texture: u64) {
         bind_context()?;
         out.require_as("pResDesc")?;
-        let mut found = DriverResource::default();
-        driver::cuTexObjectGetResourceDesc(&raw mut found as usize, texture)?;
-        out.set_as(runtime_resource(&found), "pResDesc")
+        let mut resource = DriverResource::default();
+        driver::cuTexObjectGetResourceDesc(&raw mut resource as usize, texture)?;
+        out.set_as(runtime_resource(&resource), "pResDesc")
     }
 
     /// Returns the texture description of a texture object.
     fn cudaGetTextureObjectTextureDesc(out: Out<'_, Texture>, texture: u64) {
         bind_context()?;
         out.require_as("pTexDesc")?;
-        let mut found = DriverTexture::default();
-        driver::cuTexObjectGetTextureDesc(&raw mut found as usize, texture)?;
-        out.set_as(runtime_texture(&found), "pTexDesc")
+        let mut description = DriverTexture::default();
+        driver::cuTexObjectGetTextureDesc(&raw mut description as usize, texture)?;
+        out.set_as(runtime_texture(&description), "pTexDesc")
     }
 
     /// Returns the resource view of a texture object.
     fn cudaGetTextureObjectResourceViewDesc(out: Out<'_, View>, texture: u64) {
         bind_context()?;
         out.require_as("pResViewDesc")?;
-        let mut found = DriverView::default();
-        driver::cuTexObjectGetResourceViewDesc(&raw mut found as usize, texture)?;
-        out.set_as(found.view, "pResViewDesc")
+        let mut driver_view = DriverView::default();
+        driver::cuTexObjectGetResourceViewDesc(&raw mut driver_view as usize, texture)?;
+        out.set_as(driver_view.view, "pResViewDesc")
     }
 
     /// Creates a surface object, through which kernels read and write an array.
@@ -193,8 +193,8 @@ export! {
     fn cudaGetSurfaceObjectResourceDesc(out: Out<'_, Resource>, surface: u64) {
         bind_context()?;
         out.require_as("pResDesc")?;
-        let mut found = DriverResource::default();
-        driver::cuSurfObjectGetResourceDesc(&raw mut found as usize, surface)?;
-        out.set_as(runtime_resource(&found), "pResDesc")
+        let mut resource = DriverResource::default();
+        driver::cuSurfObjectGetResourceDesc(&raw mut resource as usize, surface)?;
+        out.set_as(runtime_resource(&resource), "pResDesc")
     }
 }

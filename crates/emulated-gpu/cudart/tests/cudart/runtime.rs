@@ -170,24 +170,24 @@ fn the_current_device_is_per_thread() {
         assert_eq!(rt!(cudaSetDevice(2 => i32)), 101);
         assert_eq!(device(), 1);
         // Kernels run on this device and use its copy of the variables.
-        let there = upload(&[1.0, 1.0]);
+        let uploaded = upload(&[1.0, 1.0]);
         let factor = 7f32;
         ok!(cudaMemcpyToSymbol(
             program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize,
             1 => i32
         ));
-        assert_eq!(launch(program.scale, (1, 2), 0, there, 2), 0);
-        assert_eq!(download::<f32>(there, 2), [7.0, 7.0]);
+        assert_eq!(launch(program.scale, (1, 2), 0, uploaded, 2), 0);
+        assert_eq!(download::<f32>(uploaded, 2), [7.0, 7.0]);
         ok!(cudaSetDevice(0 => i32));
         let here = upload(&[1.0, 1.0]);
         assert_eq!(launch(program.scale, (1, 2), 0, here, 2), 0);
         assert_eq!(download::<f32>(here, 2), [2.0, 2.0]);
         // Copy from one device to the other.
-        ok!(cudaMemcpyPeer(here => usize, 0 => i32, there => usize, 1 => i32, 8 => usize));
+        ok!(cudaMemcpyPeer(here => usize, 0 => i32, uploaded => usize, 1 => i32, 8 => usize));
         assert_eq!(download::<f32>(here, 2), [7.0, 7.0]);
         let mut attributes = [0u64; 12];
         ok!(cudaPointerGetAttributes(
-            attributes.as_mut_ptr() => *mut u64, there => usize
+            attributes.as_mut_ptr() => *mut u64, uploaded => usize
         ));
         // Device memory (2) on device 1.
         assert_eq!(attributes[0], 2 | 1 << 32);

@@ -145,14 +145,14 @@ fn premultiplied_sums_and_split_communicators() {
         // SAFETY: the pointers are valid during the calls, and the memory until the stream
         // has finished.
         unsafe {
-            let made = sys::ncclRedOpCreatePreMulSum(
+            let status = sys::ncclRedOpCreatePreMulSum(
                 op.as_mut_ptr(),
                 (&raw const factor).cast_mut().cast(),
                 ncclDataType_t::ncclFloat32,
                 sys::ncclScalarResidence_t::ncclScalarHostImmediate,
                 comm,
             );
-            assert_eq!(made, ncclResult_t::ncclSuccess);
+            assert_eq!(status, ncclResult_t::ncclSuccess);
             // A custom reduction is not a value of the enum, so it is passed as a number.
             let number = op.as_ptr().cast::<u32>().read();
             let all_reduce: unsafe extern "C" fn(

@@ -112,14 +112,14 @@ fn arguments_may_be_unaligned() {
         }
         let float = ncclDataType_t::ncclFloat32;
         let host = sys::ncclScalarResidence_t::ncclScalarHostImmediate;
-        let made = sys::ncclRedOpCreatePreMulSum(
+        let status = sys::ncclRedOpCreatePreMulSum(
             unaligned(5).cast(),
             unaligned(9).cast(),
             float,
             host,
             one,
         );
-        assert_eq!(made, success);
+        assert_eq!(status, success);
         let (parts, none) = (unaligned(5).cast::<ncclComm_t>(), std::ptr::null_mut());
         assert_eq!(sys::ncclCommSplit(one, 0, 0, parts, none), success);
         result::comm_destroy(parts.read_unaligned()).unwrap();
@@ -151,10 +151,18 @@ fn invalid_arguments_are_refused() {
     let comm = join(id, 1, 0).unwrap();
     let memory = stream.alloc_zeros::<f32>(4).unwrap();
     let (at, queue) = (address(&stream, &memory), stream.cu_stream().cast());
-    let all_reduce = |from: *const c_void, count, of, comm| {
+    let all_reduce = |from: *const c_void, count, data_type, comm| {
         // SAFETY: the library checks its arguments.
         unsafe {
-            sys::ncclAllReduce(from, at.cast_mut(), count, of, ncclRedOp_t::ncclSum, comm, queue)
+            sys::ncclAllReduce(
+                from,
+                at.cast_mut(),
+                count,
+                data_type,
+                ncclRedOp_t::ncclSum,
+                comm,
+                queue,
+            )
         }
     };
     let float = ncclDataType_t::ncclFloat32;

@@ -21,10 +21,8 @@ fn invalid_handles_are_rejected() {
     for wrong in [0, 1, card - 1, card + 2, usize::MAX] {
         let mut number: c_uint = 7;
         let place = &raw mut number;
-        assert_eq!(
-            call!(nvmlDeviceGetIndex(wrong => usize, place => *mut c_uint)),
-            INVALID_ARGUMENT
-        );
+        let expected = INVALID_ARGUMENT;
+        assert_eq!(call!(nvmlDeviceGetIndex(wrong => usize, place => *mut c_uint)), expected);
         assert_eq!(number, 7);
     }
     let mut handle = 0usize;
@@ -83,10 +81,8 @@ fn null_pointers_are_rejected() {
     }
     assert_eq!(call!(nvmlDeviceGetCount_v2(null => *mut u8)), INVALID_ARGUMENT);
     assert_eq!(call!(nvmlSystemGetCudaDriverVersion_v2(null => *mut u8)), INVALID_ARGUMENT);
-    assert_eq!(
-        call!(nvmlDeviceGetName(card => usize, null => *mut u8, 9 => c_uint)),
-        INVALID_ARGUMENT
-    );
+    let expected = INVALID_ARGUMENT;
+    assert_eq!(call!(nvmlDeviceGetName(card => usize, null => *mut u8, 9 => c_uint)), expected);
     let mut handle = 0usize;
     let by_uuid = call!(nvmlDeviceGetHandleByUUID(null => *mut u8, &raw mut handle => *mut usize));
     assert_eq!(by_uuid, INVALID_ARGUMENT);

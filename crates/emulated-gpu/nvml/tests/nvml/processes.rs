@@ -53,10 +53,8 @@ fn processes_are_listed_with_their_memory() {
     let (free, total) = (free as u64, total as u64);
     let used = total - free;
     assert!(used >= 5 << 20);
-    assert_eq!(
-        output!(nvmlDeviceGetMemoryInfo(cards[1] => usize, -> [u64; 3])),
-        [total, free, used]
-    );
+    let expected = [total, free, used];
+    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[1] => usize, -> [u64; 3])), expected);
     assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[0] => usize, -> [u64; 3])), [total, total, 0]);
     // nvmlMemory_v2_t: version, total, reserved, free, used.
     let mut second = [40 | 2 << 24, 0, 7, 0, 0];
