@@ -12,7 +12,7 @@ pub(crate) struct Refusal {
 }
 
 /// The result of a driver call.
-pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
+pub(crate) type Result<T = (), E = Error> = std::result::Result<T, E>;
 
 /// `OUT_OF_MEMORY`: the host is out of memory.
 pub(crate) fn out_of_memory(error: OutOfMemory) -> Error {

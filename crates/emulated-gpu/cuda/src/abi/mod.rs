@@ -1,10 +1,6 @@
 //! Types of the C ABI: pointers, handles, and structures of `cuda.h`.
 
-#![allow(
-    unsafe_code,
-    reason = "pointers come from C; the caller of a driver function promises that each is null or \
-              points at what the function's documentation says, for as long as the call takes"
-)]
+#![allow(unsafe_code, reason = "callers promise that each pointer is null or valid for the call")]
 
 pub(crate) mod copy;
 pub(crate) mod enumeration;

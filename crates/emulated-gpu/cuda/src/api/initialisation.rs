@@ -11,14 +11,14 @@ use crate::api::exit_report::at_exit;
 export! {
     2000 fn cuInit(flags: u32) early {
         fail_if!(flags != 0, INVALID_VALUE, "cuInit takes no flags");
-        let made = initialise().inspect(|driver| at_exit(driver));
+        let initialised = initialise().inspect(|driver| at_exit(driver));
         // Otherwise a program with a mistyped environment variable would only show an error code.
-        if let Err(error) = &made
+        if let Err(error) = &initialised
             && let Some(why) = &error.why
         {
             report(why);
         }
-        made.map(|_| ())
+        initialised.map(|_| ())
     }
 
     2020 fn cuDriverGetVersion(version: Out<i32>) early {

@@ -41,8 +41,8 @@ export! {
         capture::forbid_unsafe_call(&driver()?.captures)?;
         calling_thread::context()?;
         let driver = driver()?;
-        let device = driver.hardware.allocations.with_allocation(address, |one| {
-            matches!(one.kind, AllocationKind::Device).then_some(one.device)
+        let device = driver.hardware.allocations.with_allocation(address, |allocation| {
+            matches!(allocation.kind, AllocationKind::Device).then_some(allocation.device)
         });
         let device = device.flatten().ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{address:#x} is not inside memory of cuMemAlloc"))

@@ -1,14 +1,7 @@
 //! The exported functions, grouped as in the CUDA Driver API's documentation.
 
-#![allow(
-    unsafe_code,
-    reason = "functions of a C ABI: the caller promises that the pointers are valid"
-)]
-#![allow(
-    unsafe_op_in_unsafe_fn,
-    reason = "the promises of the caller of an exported function hold for its whole body, and for the \
-              functions that it passes the pointers to"
-)]
+#![allow(unsafe_code, reason = "a C ABI: the caller promises that the pointers are valid")]
+#![allow(unsafe_op_in_unsafe_fn, reason = "exported functions pass on their caller's promises")]
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
 

@@ -30,7 +30,7 @@ impl Image {
         source: Source,
         device: Option<u32>,
         hardware: &Arc<Hardware>,
-    ) -> std::result::Result<Self, Vec<Diagnostic>> {
+    ) -> Result<Self, Vec<Diagnostic>> {
         let at = Home::on(device.unwrap_or(0));
         let loaded = hardware.emulator.load_at(at, source.clone())?;
         let other_devices = device.is_none().then(Mutex::default);

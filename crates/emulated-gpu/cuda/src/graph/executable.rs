@@ -58,7 +58,7 @@ impl Graph {
     /// # Errors
     /// `INVALID_VALUE` if dependencies form a cycle, a body has a node that isn't allowed there, a condition is
     /// unused, or a conditional node is in another executable graph; `OUT_OF_MEMORY` if the graph has too many nodes.
-    pub(crate) fn instantiate(&self, flags: u64) -> std::result::Result<Executable, Refusal> {
+    pub(crate) fn instantiate(&self, flags: u64) -> Result<Executable, Refusal> {
         let flat = self.flatten()?;
         if flat.has_unused_condition {
             let error = Code::INVALID_VALUE.because(
@@ -118,7 +118,9 @@ impl Executable {
             return enqueue(Arc::new(work));
         }
         let end = Arc::new(Mark::default());
-        let orders = || decisions.iter().map(|one| &one.condition.launches).chain([&self.launches]);
+        let orders = || {
+            decisions.iter().map(|decision| &decision.condition.launches).chain([&self.launches])
+        };
         let waits = orders().filter_map(LaunchOrder::last).map(Operation::WaitFor);
         let assign = |one: &Decision| {
             one.default.map(|value| Operation::Assign(Arc::clone(&one.condition), value))
@@ -157,10 +159,7 @@ impl Executable {
     ///
     /// # Errors
     /// Those of [`Graph::instantiate`] for the other graph.
-    pub(crate) fn update(
-        &self,
-        from: &Graph,
-    ) -> Result<std::result::Result<(), (Handle, Difference)>> {
+    pub(crate) fn update(&self, from: &Graph) -> Result<Result<(), (Handle, Difference)>> {
         let new = from.flatten()?;
         let mut steps = self.steps();
         if steps.len() != new.steps.len() {

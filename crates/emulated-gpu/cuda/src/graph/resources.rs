@@ -32,9 +32,9 @@ impl Drop for GraphAllocations {
         for address in std::mem::take(addresses) {
             // Memory in use is not freed; freeing it is then the program's responsibility (CUDA Programming Guide,
             // "Graph Memory Nodes").
-            let in_use = self.hardware.allocations.with_allocation(address, |one| {
-                one.reserved = !one.live;
-                one.live
+            let in_use = self.hardware.allocations.with_allocation(address, |allocation| {
+                allocation.reserved = !allocation.live;
+                allocation.live
             });
             // The allocation is unknown if its context was destroyed.
             if in_use == Some(false) {

@@ -191,8 +191,8 @@ pub(crate) fn by_groups(
             )));
         }
         let unit = if coscheduled == 0 { default.min(size.max(MIN_GROUP)) } else { coscheduled };
-        let made = resource(input.device, take(&mut left, size), unit);
-        groups.push(DeviceResource { split, is_group: 1, ..made });
+        let group = resource(input.device, take(&mut left, size), unit);
+        groups.push(DeviceResource { split, is_group: 1, ..group });
     }
     Ok((groups, remainder(input, left, split)))
 }

@@ -161,7 +161,7 @@ impl Transfer {
     ///
     /// # Errors
     /// If an end is no longer inside one allocation.
-    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
+    pub(crate) fn run(&self, memory: &Memory) -> Result<(), AccessError> {
         if self.is_empty() {
             return Ok(());
         }
@@ -182,13 +182,7 @@ impl Transfer {
         self.from.pitch == self.width && self.to.pitch == self.width
     }
 
-    fn row(
-        &self,
-        memory: &Memory,
-        from: usize,
-        to: usize,
-        len: usize,
-    ) -> std::result::Result<(), AccessError> {
+    fn row(&self, memory: &Memory, from: usize, to: usize, len: usize) -> Result<(), AccessError> {
         match (&self.from.place, &self.to.place) {
             (CopyMemory::Device(source), CopyMemory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
@@ -299,7 +293,7 @@ impl Fill {
     ///
     /// # Errors
     /// If the range is no longer inside one allocation.
-    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
+    pub(crate) fn run(&self, memory: &Memory) -> Result<(), AccessError> {
         if self.width == 0 || self.height == 0 {
             return Ok(());
         }

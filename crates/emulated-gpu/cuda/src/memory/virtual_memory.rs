@@ -59,9 +59,9 @@ impl Handles {
     /// `INVALID_VALUE` if the handle is unknown or its count is zero.
     pub(crate) fn get(&self, handle: Handle) -> Result<PhysicalHandle> {
         let entries = self.entries();
-        let found =
+        let reservation =
             entries.get(&handle).and_then(|entry| Some((entry.owned.clone()?, entry.types)));
-        let (memory, types) = found.ok_or_else(|| unknown_handle(handle))?;
+        let (memory, types) = reservation.ok_or_else(|| unknown_handle(handle))?;
         Ok(PhysicalHandle { handle, memory, types })
     }
 

@@ -43,7 +43,7 @@ pub(crate) struct Module {
 /// # Errors
 /// If the image can't be read, is machine code, or is a damaged fatbin or one without PTX; the log names the reason.
 #[allow(unsafe_code, reason = "reads an image in the program's memory")]
-pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<String, Refusal> {
+pub(crate) unsafe fn text_of(image: usize, card: u32) -> Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
     let mut magic = [0u8; 4];
     // SAFETY: the caller's promise.
@@ -87,7 +87,7 @@ impl Module {
         context: Option<&Arc<Context>>,
         max_registers: Option<u32>,
         hardware: &Arc<Hardware>,
-    ) -> std::result::Result<Self, Refusal> {
+    ) -> Result<Self, Refusal> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let ordinal = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = name.unwrap_or_else(|| format!("module {ordinal}"));
@@ -98,7 +98,7 @@ impl Module {
             let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
             let code = if is_too_new {
                 Code::UNSUPPORTED_PTX_VERSION
-            } else if diagnostics.iter().all(|one| one.out_of_memory) {
+            } else if diagnostics.iter().all(|diagnostic| diagnostic.out_of_memory) {
                 Code::OUT_OF_MEMORY
             } else {
                 Code::INVALID_PTX

@@ -86,7 +86,10 @@ impl Drop for ThreadStreams {
         // In a forked process, the lock may be held by a thread that doesn't exist there.
         if process::check().is_ok() {
             let contexts = self.contexts.take();
-            contexts.iter().filter_map(Weak::upgrade).for_each(|one| one.end_thread(self.thread));
+            contexts
+                .iter()
+                .filter_map(Weak::upgrade)
+                .for_each(|context| context.end_thread(self.thread));
         }
     }
 }
@@ -120,7 +123,7 @@ impl Streams {
         let stream = self.add(all, 2, StreamKind::PerThread, 0, 0);
         let is_recorded = THREAD_STREAMS.try_with(|thread_streams| {
             let mut contexts = thread_streams.contexts.borrow_mut();
-            contexts.retain(|one| one.strong_count() > 0);
+            contexts.retain(|context| context.strong_count() > 0);
             contexts.push(Arc::downgrade(self));
         });
         match is_recorded {

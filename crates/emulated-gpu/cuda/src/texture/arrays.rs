@@ -42,17 +42,17 @@ impl Arrays {
         description: Array3dDescription,
         wanted: u32,
     ) -> Result<Handle> {
-        let mut made: Vec<Arc<Array>> = Vec::new();
+        let mut created: Vec<Arc<Array>> = Vec::new();
         for description in levels(&description, wanted) {
             match self.create(context, description) {
-                Ok(array) => made.push(array),
+                Ok(array) => created.push(array),
                 Err(error) => {
-                    made.iter().try_for_each(|array| self.destroy(array))?;
+                    created.iter().try_for_each(|array| self.destroy(array))?;
                     return Err(error);
                 }
             }
         }
-        let mipmap = Mipmap::new(context.handle, made);
+        let mipmap = Mipmap::new(context.handle, created);
         let handle = mipmap.handle;
         self.mipmaps.insert(handle, Arc::new(mipmap));
         Ok(handle)
@@ -76,7 +76,8 @@ impl Arrays {
 
     /// Whether an array is a level of a mipmapped array, which owns it.
     pub(crate) fn is_level(&self, array: &Array) -> bool {
-        let has = |mipmap: &Arc<Mipmap>| mipmap.levels.iter().any(|one| one.handle == array.handle);
+        let has =
+            |mipmap: &Arc<Mipmap>| mipmap.levels.iter().any(|level| level.handle == array.handle);
         self.mipmaps.all().iter().any(has)
     }
 

@@ -74,10 +74,8 @@ mod tests {
         };
         let flat = array(64, 20, 0, 0);
         assert_eq!(max_levels(&flat), 7);
-        assert_eq!(
-            (shape(&flat, 0), shape(&flat, 3), shape(&flat, 6)),
-            ((64, 20, 0), (8, 2, 0), (1, 1, 0))
-        );
+        let expected = ((64, 20, 0), (8, 2, 0), (1, 1, 0));
+        assert_eq!((shape(&flat, 0), shape(&flat, 3), shape(&flat, 6)), expected);
         assert_eq!(shape(&array(5, 0, 0, 0), 1), (2, 0, 0));
         assert_eq!(shape(&array(4, 4, 8, 0), 2), (1, 1, 2));
         assert_eq!(shape(&array(4, 4, 6, 4), 2), (1, 1, 6), "a cube");

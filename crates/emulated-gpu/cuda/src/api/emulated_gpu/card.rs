@@ -63,7 +63,7 @@ fn card(number: u32) -> Result<Card> {
     // created.
     if let Ok(driver) = driver() {
         let contexts = driver.contexts.all();
-        card.contexts = contexts.iter().filter(|one| one.device == number).count() as u32;
+        card.contexts = contexts.iter().filter(|context| context.device == number).count() as u32;
         card.used = card.memory.saturating_sub(driver.hardware.allocations.free_bytes(number));
     }
     Ok(card)

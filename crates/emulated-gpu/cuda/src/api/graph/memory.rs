@@ -46,10 +46,9 @@ pub(crate) unsafe fn add_allocation(place: NewNode, parameters: Out<AllocationNo
 /// # Errors
 /// `INVALID_VALUE` if the address is not that of graph memory.
 pub(crate) unsafe fn add_free(place: NewNode, address: Pointer) -> Result {
-    let is_reserved = driver()?
-        .hardware
-        .allocations
-        .with_allocation(address, |one| one.address == address && one.reserved);
+    let is_reserved = driver()?.hardware.allocations.with_allocation(address, |allocation| {
+        allocation.address == address && allocation.reserved
+    });
     if is_reserved != Some(true) {
         return Err(Code::INVALID_VALUE.because(format!(
             "a free node needs memory of an allocation node, and {address:#x} isn't"

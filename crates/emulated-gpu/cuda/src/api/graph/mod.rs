@@ -58,11 +58,7 @@ fn instantiate(out: Out<Handle>, graph: Handle, flags: u64) -> Result {
     make_executable(out, graph, flags).map_err(|refusal| refusal.error)
 }
 
-fn make_executable(
-    out: Out<Handle>,
-    graph: Handle,
-    flags: u64,
-) -> std::result::Result<(), Refusal> {
+fn make_executable(out: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Refusal> {
     out.required()?;
     if flags & !FLAGS != 0 || flags & AUTO_FREE != 0 && flags & DEVICE_LAUNCH != 0 {
         let why = format!("unsupported flags {flags:#x} of an executable graph");

@@ -90,7 +90,10 @@ fn touches_host(transfer: &Transfer) -> Result<bool> {
         match end.place {
             CopyMemory::Host(_) | CopyMemory::Staged(_) => return Ok(true),
             CopyMemory::Device(address) => {
-                if driver()?.hardware.allocations.with_allocation(address, |one| one.is_host())
+                if driver()?
+                    .hardware
+                    .allocations
+                    .with_allocation(address, |allocation| allocation.is_host())
                     == Some(true)
                 {
                     return Ok(true);

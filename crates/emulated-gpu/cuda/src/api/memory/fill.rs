@@ -18,7 +18,8 @@ fn fill(fill: Fill, stream: Option<Handle>) -> Result {
     if fill.width == 0 || fill.height == 0 {
         return Ok(());
     }
-    let shared = hardware.allocations.with_allocation(fill.address, |one| one.is_shared());
+    let shared =
+        hardware.allocations.with_allocation(fill.address, |allocation| allocation.is_shared());
     if waits && shared == Some(true) {
         return stream::enqueue_and_wait(&stream, Operation::Fill(fill));
     }

@@ -51,7 +51,7 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
 fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let allocations = &driver()?.hardware.allocations;
-    let owner = allocations.with_allocation(address, |one| one.context);
+    let owner = allocations.with_allocation(address, |allocation| allocation.context);
     let context = match calling_thread::handle() {
         0 => owner.and_then(|owner| driver().ok()?.contexts.get(owner)),
         _ => Some(calling_thread::context()?),
@@ -84,7 +84,7 @@ fn check_managed(address: Pointer, size: usize) -> Result {
     let kind = driver()?
         .hardware
         .allocations
-        .with_allocation(address, |one| matches!(one.kind, AllocationKind::Managed));
+        .with_allocation(address, |allocation| matches!(allocation.kind, AllocationKind::Managed));
     if kind == Some(true) {
         return Ok(());
     }
@@ -120,11 +120,11 @@ fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Res
         check_location(location)?;
     }
     check_managed(address, size)?;
-    driver()?.hardware.allocations.with_allocation(address, |one| match advice {
-        1 | 2 => one.advice.read_mostly = advice == 1,
-        3 => one.advice.preferred = Some(location),
-        4 => one.advice.preferred = None,
-        _ => one.advice.set_accessed_by(device_of(Some(location)), advice == 5),
+    driver()?.hardware.allocations.with_allocation(address, |allocation| match advice {
+        1 | 2 => allocation.advice.read_mostly = advice == 1,
+        3 => allocation.advice.preferred = Some(location),
+        4 => allocation.advice.preferred = None,
+        _ => allocation.advice.set_accessed_by(device_of(Some(location)), advice == 5),
     });
     Ok(())
 }
@@ -137,7 +137,7 @@ fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -
     driver()?
         .hardware
         .allocations
-        .with_allocation(address, |one| one.advice.prefetched = Some(location));
+        .with_allocation(address, |allocation| allocation.advice.prefetched = Some(location));
     // Host and device share the memory, so nothing is moved; a no-op keeps the order of the stream.
     stream::enqueue(&stream, crate::graph::operation::Operation::NoOp)
 }
@@ -205,7 +205,7 @@ export! {
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
         let at = address.address() as u64;
         // An address inside registered memory but not at its start gives INVALID_VALUE.
-        let is_inside = driver()?.hardware.allocations.with_allocation(at, |one| which(&one.kind)) == Some(true);
+        let is_inside = driver()?.hardware.allocations.with_allocation(at, |allocation| which(&allocation.kind)) == Some(true);
         free(at, which, "cuMemHostUnregister").map_err(|error| {
             let missing = error.code == Code::INVALID_VALUE && !is_inside;
             if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
@@ -215,14 +215,14 @@ export! {
     3020 fn cuMemHostGetDevicePointer_v2(out as required: Out<Pointer>, address: In<u8>, flags: u32) {
         calling_thread::context()?;
         let at = address.address() as u64;
-        let host = driver()?.hardware.allocations.with_allocation(at, |one| one.is_shared());
+        let host = driver()?.hardware.allocations.with_allocation(at, |allocation| allocation.is_shared());
         fail_if!(flags != 0 || host != Some(true), INVALID_VALUE, "{at:#x} is not pinned or registered memory");
         out.set(at)
     }
 
     2030 fn cuMemHostGetFlags(flags as required: Out<u32>, address: In<u8>) {
         let at = address.address() as u64;
-        let host_flags = driver()?.hardware.allocations.with_allocation(at, |one| one.is_host().then_some(one.flags)).flatten();
+        let host_flags = driver()?.hardware.allocations.with_allocation(at, |allocation| allocation.is_host().then_some(allocation.flags)).flatten();
         flags.set(host_flags.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
     }
 

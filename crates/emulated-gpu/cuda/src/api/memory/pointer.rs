@@ -54,17 +54,17 @@ fn mapped(address: Pointer) -> Option<Mapped> {
 /// The memory at an address: an allocation of the program, or else a variable of a module.
 fn pointer_info(address: Pointer) -> Result<Option<PointerInfo>> {
     let driver = driver()?;
-    let info = driver.hardware.allocations.with_allocation(address, |one| PointerInfo {
-        base: one.address,
-        size: one.size,
-        context: one.context,
-        device: one.device,
-        id: one.id,
-        pool: if let AllocationKind::Pooled(pool) = one.kind { pool } else { 0 },
-        managed: matches!(one.kind, AllocationKind::Managed),
-        host: one.is_host(),
-        sync: one.sync_operations,
-        interprocess: matches!(one.kind, AllocationKind::Device)
+    let info = driver.hardware.allocations.with_allocation(address, |allocation| PointerInfo {
+        base: allocation.address,
+        size: allocation.size,
+        context: allocation.context,
+        device: allocation.device,
+        id: allocation.id,
+        pool: if let AllocationKind::Pooled(pool) = allocation.kind { pool } else { 0 },
+        managed: matches!(allocation.kind, AllocationKind::Managed),
+        host: allocation.is_host(),
+        sync: allocation.sync_operations,
+        interprocess: matches!(allocation.kind, AllocationKind::Device)
             && driver.hardware.memory().can_map(),
         mapped: None,
     });
@@ -239,8 +239,8 @@ unsafe fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &A
 
 fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
     check_device(driver()?.hardware.memory(), address, size as u64)?;
-    let managed = driver()?.hardware.allocations.with_allocation(address, |one| {
-        matches!(one.kind, AllocationKind::Managed).then(|| one.advice.clone())
+    let managed = driver()?.hardware.allocations.with_allocation(address, |allocation| {
+        matches!(allocation.kind, AllocationKind::Managed).then(|| allocation.advice.clone())
     });
     managed.flatten().ok_or_else(|| {
         Code::INVALID_VALUE.because("the range is not managed memory (cuMemAllocManaged)")
@@ -282,7 +282,7 @@ export! {
     6000 fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: Pointer) {
         fail_if!(attribute != Attribute::SyncMemops as u32, INVALID_VALUE, "attribute {attribute} can't be set");
         let on = value.get()? != 0;
-        let set = driver()?.hardware.allocations.with_allocation(address, |one| one.sync_operations = on);
+        let set = driver()?.hardware.allocations.with_allocation(address, |allocation| allocation.sync_operations = on);
         set.ok_or_else(|| Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation")))
     }
 

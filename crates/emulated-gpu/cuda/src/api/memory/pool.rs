@@ -51,7 +51,10 @@ pub(crate) fn reserve(
     context: Handle,
 ) -> Result<GraphMemory> {
     let address = take(size, pool, context)?;
-    driver()?.hardware.allocations.with_allocation(address, |one| one.reserved = true);
+    driver()?
+        .hardware
+        .allocations
+        .with_allocation(address, |allocation| allocation.reserved = true);
     graph.reserve(address);
     Ok(GraphMemory::Allocate { address, size, device: pool.home().device })
 }
@@ -144,9 +147,9 @@ export! {
         if address == 0 {
             return Ok(());
         }
-        let state = driver()?.hardware.allocations.with_allocation(address, |one| {
-            let fits = one.address == address && one.kind.is_freed_in_order() && !one.being_freed;
-            fits.then_some(one.reserved)
+        let state = driver()?.hardware.allocations.with_allocation(address, |allocation| {
+            let fits = allocation.address == address && allocation.kind.is_freed_in_order() && !allocation.being_freed;
+            fits.then_some(allocation.reserved)
         });
         let Some(reserved) = state.flatten() else {
             return Err(Code::INVALID_VALUE.because(format!(
@@ -162,7 +165,7 @@ export! {
                 .because("a graph can only free memory that one of its nodes allocated; free this outside the capture")),
             // Memory of a graph stays reserved for further launches.
             None if reserved => {
-                driver()?.hardware.allocations.with_allocation(address, |one| one.live = false);
+                driver()?.hardware.allocations.with_allocation(address, |allocation| allocation.live = false);
                 Ok(())
             }
             None => {

@@ -42,14 +42,14 @@ fn refusal(diagnostics: Vec<Diagnostic>) -> Refusal {
 }
 
 /// The PTX that replaces an archive of machine code.
-fn library(bytes: &[u8]) -> std::result::Result<String, Refusal> {
+fn library(bytes: &[u8]) -> Result<String, Refusal> {
     let refusal =
         || Refusal { code: Code::NOT_SUPPORTED, log: archive::UNSUPPORTED_LIBRARY.to_owned() };
     archive::replacement_ptx(bytes).map(str::to_owned).ok_or_else(refusal)
 }
 
 /// Reads the PTX of an input: a text, a fatbin or an archive.
-fn ptx(mut bytes: Vec<u8>, card: u32) -> std::result::Result<String, Refusal> {
+fn ptx(mut bytes: Vec<u8>, card: u32) -> Result<String, Refusal> {
     if bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
         return Ok(extract_ptx(&bytes, card)?);
     }

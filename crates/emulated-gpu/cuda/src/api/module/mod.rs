@@ -23,7 +23,7 @@ use crate::stream::capture;
 /// Loads a text, and writes errors to the log. Without a context it is loaded as a library, which also stays loaded
 /// when contexts are destroyed.
 unsafe fn load(
-    text: impl FnOnce(u32) -> std::result::Result<String, Refusal>,
+    text: impl FnOnce(u32) -> Result<String, Refusal>,
     name: Option<String>,
     logs: JitOptions,
     context: Option<&Arc<Context>>,

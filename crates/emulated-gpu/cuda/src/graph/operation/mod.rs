@@ -32,11 +32,8 @@ use crate::memory::library_access::Declaration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GraphMemory {
     /// Allocates `size` bytes on a device.
-    Allocate {
-        address: Pointer,
-        size: usize,
-        device: u32,
-    },
+    Allocate { address: Pointer, size: usize, device: u32 },
+    /// Frees the memory at an address.
     Free(Pointer),
 }
 
@@ -44,7 +41,7 @@ impl GraphMemory {
     /// Records, when the graph is launched, that the memory is in use or free from now on.
     fn set_in_use(self, hardware: &Hardware) {
         let live = matches!(self, Self::Allocate { .. });
-        hardware.allocations.with_allocation(self.address(), |one| one.live = live);
+        hardware.allocations.with_allocation(self.address(), |allocation| allocation.live = live);
         if let Self::Allocate { device, .. } = self {
             hardware.graph_memory.update_peak(device, hardware.allocations.graph_bytes(device));
         }

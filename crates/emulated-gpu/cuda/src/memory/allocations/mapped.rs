@@ -19,8 +19,8 @@ impl Allocations {
         if size > free {
             return Err(self.exhausted(size, free));
         }
-        let made = self.memory().create_physical(size, device, exported);
-        made.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
+        let created = self.memory().create_physical(size, device, exported);
+        created.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
     }
 
     /// Maps physical memory, and records the mapping.

@@ -146,7 +146,7 @@ impl Table {
         flags: u32,
     ) {
         self.next_id += 1;
-        let made = Allocation {
+        let allocation = Allocation {
             address,
             size,
             kind,
@@ -160,7 +160,7 @@ impl Table {
             being_freed: false,
             advice: Advice::default(),
         };
-        self.list.insert(address, made);
+        self.list.insert(address, allocation);
     }
 
     fn used(&self, device: u32) -> u64 {
@@ -268,7 +268,7 @@ impl Allocations {
         owner: Owner,
     ) -> Result {
         host_memory::check(address, size as usize)?;
-        let made = self.allocate(size, owner, flags, false, || {
+        let allocated = self.allocate(size, owner, flags, false, || {
             // SAFETY: the caller's promise.
             let registered = unsafe { self.memory().register(address as u64, size, writable) };
             registered.map_err(|error| {
@@ -280,7 +280,7 @@ impl Allocations {
             })?;
             Ok((address as u64, AllocationKind::Registered))
         });
-        made.map(|_| ())
+        allocated.map(|_| ())
     }
 
     fn allocate(
