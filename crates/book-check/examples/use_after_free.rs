@@ -4,13 +4,13 @@ use std::error::Error;
 
 use host::println;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Launch, Options};
+use ptx_emulator::{Emulator, Launch, RunOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = format!("{}/../../book/kernels/saxpy.ptx", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path)?;
     // ANCHOR: launches
-    let emulator = Emulator::new(Options::default());
+    let emulator = Emulator::new(RunOptions::default());
     let memory = emulator.memory();
     let (x, y) = (memory.allocate(32, 4)?, memory.allocate(32, 4)?);
     let source = Source { name: "saxpy.ptx".into(), text };

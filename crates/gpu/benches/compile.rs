@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_c::{Options, compile};
+use cuda_c::{CompileOptions, compile};
 
 fn main() {
     divan::main();
@@ -34,5 +34,5 @@ fn root() -> PathBuf {
 fn kernel(bencher: divan::Bencher<'_, '_>, name: &str) {
     let path = root().join(format!("{name}.cu"));
     let source = std::fs::read_to_string(&path).unwrap_or_default();
-    bencher.bench(|| compile(&source, &Options::default()).is_ok());
+    bencher.bench(|| compile(&source, &CompileOptions::default()).is_ok());
 }

@@ -52,7 +52,7 @@ pub fn by(compiler: Compiler, file: &str, source: &str) -> Result<String> {
 fn built_in(file: &str, source: &str) -> Result<String> {
     let architecture = architecture(source);
     let arch = architecture.unsigned_abs();
-    let options = cuda_c::Options { name: file, arch, ..cuda_c::Options::default() };
+    let options = cuda_c::CompileOptions { name: file, arch, ..cuda_c::CompileOptions::default() };
     let compiled = cuda_c::compile(source, &options).map_err(|diagnostics| {
         let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
         GpuError::Compile { name: file.into(), compiler: "cuda-c".into(), log: log.concat() }

@@ -36,7 +36,7 @@ pub(crate) fn check(name: &str, text: &str) -> Value {
 
 /// Compiles CUDA C: as [`check`], with `"ptx"` if the text compiles.
 pub(crate) fn compile(name: &str, text: &str) -> Value {
-    let options = cuda_c::Options { name, ..cuda_c::Options::default() };
+    let options = cuda_c::CompileOptions { name, ..cuda_c::CompileOptions::default() };
     match cuda_c::compile(text, &options) {
         Ok(ptx) => {
             // Inline PTX is the user's, and may be wrong.

@@ -6,7 +6,7 @@ use std::path::Path;
 use ptx_emulator::commands::{Environment, Failure};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Diagnostic, Options};
+use ptx_emulator::{Diagnostic, RunOptions};
 use puzzles::Printed;
 use serde_json::{Value, json};
 
@@ -24,20 +24,20 @@ pub(crate) fn printed() -> Printed {
 }
 
 /// Options of a page's device, whose kernels print to `printed`.
-pub(crate) fn options(printed: &Printed) -> Options {
-    Options {
+pub(crate) fn options(printed: &Printed) -> RunOptions {
+    RunOptions {
         threads: 1,
         deterministic: true,
         memory: Some(DEVICE_MEMORY),
         output: printed.output(),
-        ..Options::default()
+        ..RunOptions::default()
     }
 }
 
 /// Calls `f` with a setting in which commands read these files.
 pub(crate) fn with_files<T>(
     files: Files,
-    options: Options,
+    options: RunOptions,
     f: impl FnOnce(&Environment<'_>) -> T,
 ) -> T {
     let read = |path: &Path| {

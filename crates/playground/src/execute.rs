@@ -4,7 +4,7 @@ use ptx_emulator::commands::argument::Element;
 use ptx_emulator::commands::launch::{BufferAfter, Prepared};
 use ptx_emulator::commands::{Command, CommandOutput, Failure, launch, profile, run};
 use ptx_emulator::fault::Fault;
-use ptx_emulator::{Options, Statistics};
+use ptx_emulator::{RunOptions, Statistics};
 use serde_json::{Value, json};
 
 use crate::cuda_c_lines::{Origin, lines};
@@ -34,7 +34,7 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
             |prepared, outcome, told| run::show(arguments, prepared, outcome, told),
         ),
         Command::Profile(arguments) => {
-            let options = Options { statistics: true, ..setting.options.clone() };
+            let options = RunOptions { statistics: true, ..setting.options.clone() };
             execute_launch(
                 &arguments.launch,
                 setting,
@@ -60,7 +60,7 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
 fn execute_launch(
     arguments: &launch::Arguments,
     setting: &ptx_emulator::commands::Environment<'_>,
-    (options, origin): (&Options, Option<&Origin>),
+    (options, origin): (&RunOptions, Option<&Origin>),
     show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut CommandOutput) -> Result<u8, Failure>,
 ) -> Value {
     let mut told = CommandOutput::default();

@@ -4,7 +4,7 @@
 use data::{Counts, Generator, Images, Normalisation, PIXELS, Purpose};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Launch, Loaded, Options};
+use ptx_emulator::{Emulator, Launch, Loaded, RunOptions};
 use serde_json::{Value, json};
 use tensor::{Dump, Header, Loss, Tensor, TensorName};
 
@@ -81,7 +81,7 @@ impl Training {
                 "the number of images has to be from {BATCH} to {MAX_SAMPLES}, not {samples}"
             ));
         }
-        let options = Options {
+        let options = RunOptions {
             instruction_limit: Some(MAX_INSTRUCTIONS),
             ..exchange::options(&exchange::printed())
         };

@@ -165,7 +165,8 @@ fn compile(
     match language {
         Language::Ptx => Ok((Source { name, text: source.to_owned() }, Vec::new())),
         Language::CudaC => {
-            let options = cuda_c::Options { name: &name, ..cuda_c::Options::default() };
+            let options =
+                cuda_c::CompileOptions { name: &name, ..cuda_c::CompileOptions::default() };
             let marks = |list: Vec<_>| list.into_iter().map(mark_of_cuda_c).collect();
             let ptx = cuda_c::compile(source, &options).map_err(marks)?;
             let made = Source { name, text: ptx.text };

@@ -2,7 +2,7 @@
 
 use ptx_emulator::record::Record;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Fault, Kernel, Launch, Loaded, Options, Statistics};
+use ptx_emulator::{Checks, Emulator, Fault, Kernel, Launch, Loaded, RunOptions, Statistics};
 
 use crate::attempt::Limits;
 use crate::case::{Argument, Buffer, Case, Data};
@@ -35,7 +35,7 @@ impl Device {
         limits: &Limits,
         printed: &Printed,
     ) -> Result<Self, NotLaunched> {
-        let emulator = Emulator::new(Options {
+        let emulator = Emulator::new(RunOptions {
             threads: 1,
             deterministic: true,
             checks: Checks { initialisation: true, races: true, synchronisation: true },
@@ -43,7 +43,7 @@ impl Device {
             instruction_limit: Some(limits.instructions),
             memory: Some(limits.memory),
             output: printed.output(),
-            ..Options::default()
+            ..RunOptions::default()
         });
         let loaded = emulator.load(source.clone()).map_err(NotLaunched::Program)?;
         let addresses: Result<_, _> = case

@@ -9,11 +9,11 @@
 //!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
 //!     if (i < n) x[i] *= 2.0f;
 //! }";
-//! let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
+//! let ptx = cuda_c::compile(source, &cuda_c::CompileOptions::default()).unwrap();
 //! assert!(ptx.text.contains(".visible .entry _Z5twicePfj("));
 //! assert_eq!(ptx.kernels, ["_Z5twicePfj"]);
 //!
-//! let problems = cuda_c::compile("__global__ void k() { x = 1; }", &cuda_c::Options::default());
+//! let problems = cuda_c::compile("__global__ void k() { x = 1; }", &cuda_c::CompileOptions::default());
 //! assert!(problems.unwrap_err()[0].message.contains("`x`"));
 //! ```
 //!
@@ -92,7 +92,7 @@ use source::Sources;
 
 /// Options of a compilation.
 #[derive(Clone)]
-pub struct Options<'a> {
+pub struct CompileOptions<'a> {
     /// The name of the source in messages and in `.file`.
     pub name: &'a str,
     /// The architecture, one of [`ARCHITECTURES`]: 80 for `sm_80`.
@@ -110,7 +110,7 @@ pub struct Options<'a> {
     pub names: Vec<String>,
 }
 
-impl Default for Options<'_> {
+impl Default for CompileOptions<'_> {
     fn default() -> Self {
         Self {
             name: "kernel.cu",
@@ -124,9 +124,9 @@ impl Default for Options<'_> {
     }
 }
 
-impl std::fmt::Debug for Options<'_> {
+impl std::fmt::Debug for CompileOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("CompileOptions")
             .field("name", &self.name)
             .field("arch", &self.arch)
             .field("fmad", &self.fmad)
@@ -146,7 +146,7 @@ pub struct Ptx {
     pub warnings: Vec<Diagnostic>,
     /// The mangled names of the kernels.
     pub kernels: Vec<String>,
-    /// The mangled names of [`Options::names`].
+    /// The mangled names of [`CompileOptions::names`].
     pub names: Vec<String>,
     /// The registers and parameters that hold variables of the source.
     pub variables: Vec<Variable>,
@@ -184,7 +184,7 @@ pub const ARCHITECTURES: [u32; 14] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86
 ///
 /// The errors in the source in the order of the text, followed by the warnings. An architecture
 /// that isn't one of [`ARCHITECTURES`] is an error at the start of the text.
-pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnostic>> {
+pub fn compile(source: &str, options: &CompileOptions<'_>) -> Result<Ptx, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let mut sources = Sources::default();
     let file = sources.add(options.name, source);

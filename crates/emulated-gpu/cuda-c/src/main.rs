@@ -75,7 +75,7 @@ fn execute(arguments: &Arguments) -> u8 {
         let (name, value) = text.split_once('=').unwrap_or((text, "1"));
         (name.to_owned(), value.to_owned())
     };
-    let options = cuda_c::Options {
+    let options = cuda_c::CompileOptions {
         name: &name,
         arch: arguments.arch,
         fmad: arguments.fmad,

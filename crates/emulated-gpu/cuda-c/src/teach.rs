@@ -31,13 +31,13 @@ struct Checker<'a> {
 /// Checks a kernel.
 pub(crate) fn check_function(function: &Function, problems: &mut Problems) {
     let is_pointer = |ty: &TypeExpr| matches!(ty, TypeExpr::Pointer(_));
-    let pointers = function.parameters.iter().filter(|one| is_pointer(&one.ty));
+    let pointers = function.parameters.iter().filter(|parameter| is_pointer(&parameter.ty));
     // Without a length among the parameters, there is nothing to compare an index with.
-    let has_length = function.parameters.iter().any(|one| !is_pointer(&one.ty));
+    let has_length = function.parameters.iter().any(|parameter| !is_pointer(&parameter.ty));
     let mut checker = Checker {
         problems,
         thread_dependent: HashSet::default(),
-        pointers: pointers.map(|one| one.name.clone()).collect(),
+        pointers: pointers.map(|pointer| pointer.name.clone()).collect(),
         guarded: false,
         unguarded: None,
         branches: 0,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use emulated_gpu_test_support::sound::check;
 use ptx_emulator::program::Module;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Launch, Options, Output};
+use ptx_emulator::{Checks, Emulator, Launch, Output, RunOptions};
 
 /// The size of each buffer that is passed to a kernel, in bytes.
 const BUFFER: u64 = 4096;
@@ -57,7 +57,7 @@ fn run_kernels(module: Module, source: Source) {
     }
     // The sanitizers are derived from the text, so that a finding is reproducible.
     let chosen = source.text.bytes().fold(0_u8, u8::wrapping_add);
-    let emulator = Emulator::new(Options {
+    let emulator = Emulator::new(RunOptions {
         deterministic: true,
         portable: chosen & 1 != 0,
         statistics: chosen & 2 != 0,
@@ -69,7 +69,7 @@ fn run_kernels(module: Module, source: Source) {
         },
         instruction_limit: Some(INSTRUCTIONS),
         output: Output::to(Arc::new(Mutex::new(std::io::sink()))),
-        ..Options::default()
+        ..RunOptions::default()
     });
     let Ok(loaded) = emulator.load_module(module, source) else { return };
     let memory = emulator.memory();

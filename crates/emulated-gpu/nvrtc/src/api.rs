@@ -189,37 +189,37 @@ export! {
 
     /// The size of the image in bytes; 0 if the program was compiled for a virtual architecture.
     fn nvrtcGetCUBINSize(handle: Handle, size: Out<'_, usize>) {
-        program::with_program(handle, |program| size.set(program.output_part(|made| &made.image)?.len()))
+        program::with_program(handle, |program| size.set(program.output_part(|compiled| &compiled.image)?.len()))
     }
 
     /// The image: a fatbin with the PTX.
     fn nvrtcGetCUBIN(handle: Handle, image: Out<'_, u8>) {
         // SAFETY: the buffer has the size that `nvrtcGetCUBINSize` returns.
-        unsafe { copy_bytes(handle, image, |made| &made.image) }
+        unsafe { copy_bytes(handle, image, |compiled| &compiled.image) }
     }
 
     /// The size of the LTO-IR in bytes. Only NVIDIA's compiler makes it.
     fn nvrtcGetLTOIRSize(handle: Handle, size: Out<'_, usize>) {
-        nvidia_only(handle, "LTO IR", |program| size.set(program.output_part(|made| &made.lto)?.len()))
+        nvidia_only(handle, "LTO IR", |program| size.set(program.output_part(|compiled| &compiled.lto)?.len()))
     }
 
     /// The LTO-IR.
     fn nvrtcGetLTOIR(handle: Handle, ir: Out<'_, u8>) {
         nvidia_only(handle, "LTO IR", |_| Ok(()))?;
         // SAFETY: the buffer has the size that `nvrtcGetLTOIRSize` returns.
-        unsafe { copy_bytes(handle, ir, |made| &made.lto) }
+        unsafe { copy_bytes(handle, ir, |compiled| &compiled.lto) }
     }
 
     /// The size of the OptiX IR in bytes. Only NVIDIA's compiler makes it.
     fn nvrtcGetOptiXIRSize(handle: Handle, size: Out<'_, usize>) {
-        nvidia_only(handle, "OptiX IR", |program| size.set(program.output_part(|made| &made.optix)?.len()))
+        nvidia_only(handle, "OptiX IR", |program| size.set(program.output_part(|compiled| &compiled.optix)?.len()))
     }
 
     /// The OptiX IR.
     fn nvrtcGetOptiXIR(handle: Handle, ir: Out<'_, u8>) {
         nvidia_only(handle, "OptiX IR", |_| Ok(()))?;
         // SAFETY: the buffer has the size that `nvrtcGetOptiXIRSize` returns.
-        unsafe { copy_bytes(handle, ir, |made| &made.optix) }
+        unsafe { copy_bytes(handle, ir, |compiled| &compiled.optix) }
     }
 
     /// Sets a function that is called from time to time, and can cancel the compilation.

@@ -76,7 +76,7 @@ impl Nvidia {
             Err(status) => return (Outcome::default(), Err(status)),
         };
         let (options, card) = without_real_architecture(options);
-        let options: Vec<*const c_char> = options.iter().map(|one| one.as_ptr()).collect();
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the program exists, and `options` has as many C strings as its length says.
         let status = Status::check(unsafe {
             (self.compile)(theirs.program.handle, options.len() as c_int, options.as_ptr())
@@ -176,9 +176,10 @@ impl<'a> NvidiaProgram<'a> {
 /// options and the architecture's number. Without a request for machine code, the options stay as
 /// they are.
 fn without_real_architecture(options: &[CString]) -> (Vec<CString>, Option<u32>) {
-    let texts: Vec<&str> = options.iter().map(|one| one.to_str().unwrap_or("").trim()).collect();
+    let texts: Vec<&str> =
+        options.iter().map(|option| option.to_str().unwrap_or("").trim()).collect();
     let other_code = ["-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir"];
-    if texts.iter().any(|one| other_code.contains(&one.split('=').next().unwrap_or(""))) {
+    if texts.iter().any(|text| other_code.contains(&text.split('=').next().unwrap_or(""))) {
         return (options.to_vec(), None);
     }
     let is_name = |name: &str| matches!(name, "-arch" | "--gpu-architecture");

@@ -105,7 +105,8 @@ impl Program {
 
     /// Compiles with `cuda-c`.
     fn compile_here(&self, options: &[CString]) -> (Outcome, Result) {
-        let options: Vec<Cow<'_, str>> = options.iter().map(|one| one.to_string_lossy()).collect();
+        let options: Vec<Cow<'_, str>> =
+            options.iter().map(|option| option.to_string_lossy()).collect();
         match CompileOptions::read(&options) {
             Ok(options) => self.compile_with(options),
             Err(reason) => {
@@ -121,7 +122,7 @@ impl Program {
         let resolver =
             Headers { headers: headers.collect(), folders: cuda_c::Folders(asked.folders.clone()) };
         let name = self.name.to_string_lossy();
-        let options = cuda_c::Options {
+        let options = cuda_c::CompileOptions {
             name: &name,
             arch: asked.arch,
             fmad: asked.fmad,
@@ -175,9 +176,9 @@ impl Program {
     /// The mangled name of a name expression.
     pub(crate) fn lowered(&self, expression: &CStr) -> Result<&CString> {
         let outcome = self.outcome.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
-        let made = outcome.compiled.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
+        let compiled = outcome.compiled.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
         let place = self.expressions.iter().position(|other| other.as_c_str() == expression);
-        place.and_then(|place| made.1.get(place)).ok_or(Status::NameExpressionNotValid)
+        place.and_then(|place| compiled.1.get(place)).ok_or(Status::NameExpressionNotValid)
     }
 }
 

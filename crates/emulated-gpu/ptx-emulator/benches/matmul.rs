@@ -7,7 +7,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Kernel, Launch, RunOptions};
 
 const PTX: &str = include_str!("kernels/matmul.ptx");
 const M: usize = 64;
@@ -40,7 +40,7 @@ fn floats(emulator: &Emulator, count: usize) -> u64 {
 }
 
 fn kernel(threads: usize, checks: Checks, name: &str) -> (Emulator, Kernel) {
-    let emulator = Emulator::new(Options { threads, checks, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { threads, checks, ..RunOptions::default() });
     let source = Source { name: "matmul.ptx".into(), text: PTX.into() };
     let loaded = emulator.load(source).expect("NVRTC's PTX");
     let kernel = loaded.kernel(name).expect("the kernel");

@@ -35,7 +35,7 @@ pub const MAX_THREADS: usize = 1024;
 
 /// Options of a device.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RunOptions {
     /// Host threads that run blocks, at most [`MAX_THREADS`]; 0 for the machine's number of threads.
     pub threads: usize,
     /// Runs everything on one thread, blocks in order, with a clock that counts instructions, so that
@@ -71,7 +71,7 @@ pub struct Emulator(Arc<Device>);
 
 #[derive(Debug)]
 struct Device {
-    options: Options,
+    options: RunOptions,
     memory: Arc<Memory>,
     pool: OnceLock<Option<rayon::ThreadPool>>,
     launches: AtomicU64,
@@ -85,7 +85,7 @@ struct Device {
 impl Emulator {
     /// A device with empty memory.
     #[must_use]
-    pub fn new(options: Options) -> Self {
+    pub fn new(options: RunOptions) -> Self {
         let memory = Arc::new(Memory::new(
             options.reserve_addresses,
             options.checks.initialisation,

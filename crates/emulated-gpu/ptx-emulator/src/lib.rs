@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use ptx_emulator::source::Source;
-//! use ptx_emulator::{Emulator, FaultKind, Launch, Options};
+//! use ptx_emulator::{Emulator, FaultKind, Launch, RunOptions};
 //!
 //! // x[i] = 2·x[i], a thread for each element.
 //! let text = "
@@ -24,7 +24,7 @@
 //!         st.global.f32 [%at], %f;
 //!         ret;
 //!     }";
-//! let device = Emulator::new(Options::default());
+//! let device = Emulator::new(RunOptions::default());
 //! let source = Source { name: "twice.ptx".into(), text: text.into() };
 //! let kernel = device.load(source).unwrap().kernel("twice").unwrap();
 //!
@@ -96,7 +96,7 @@ pub mod trace;
 pub use check::instructions;
 pub use checks::Checks;
 pub use diagnostic::Diagnostic;
-pub use emulator::{Emulator, Kernel, Launch, Loaded, MAX_THREADS, Options};
+pub use emulator::{Emulator, Kernel, Launch, Loaded, MAX_THREADS, RunOptions};
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 pub use engine::fused;
 pub use engine::image::ParameterLayout;

@@ -121,8 +121,8 @@ mod tests {
     fn the_file_cache_of_a_group_counts_as_free() {
         let headroom_of_files = |pairs: &[(&str, &str)]| {
             headroom(|name| {
-                let found = pairs.iter().find(|(own, _)| *own == name);
-                found.map(|(_, text)| (*text).to_owned())
+                let entry = pairs.iter().find(|(own, _)| *own == name);
+                entry.map(|(_, text)| (*text).to_owned())
             })
         };
         let stat = "anon 700\nactive_file 100\ninactive_file 50\nfile 400\n";
@@ -142,10 +142,8 @@ mod tests {
     fn the_rest_of_a_limited_address_space_is_found() {
         let limits =
             "Limit  Soft Limit  Hard Limit  Units\nMax address space    300000  unlimited  bytes\n";
-        assert_eq!(
-            address_space_headroom(limits, "VmSize:\t     100 kB\n"),
-            Some(300_000 - 102_400)
-        );
+        let expected = Some(300_000 - 102_400);
+        assert_eq!(address_space_headroom(limits, "VmSize:\t     100 kB\n"), expected);
         assert_eq!(address_space_headroom(limits, "VmSize:\t  999999 kB\n"), Some(0));
         let unlimited =
             "Max address space         unlimited            unlimited            bytes\n";

@@ -5,10 +5,7 @@
 //! off by one is detected. Freed memory stays unusable for a while, so that a use after free is
 //! detected.
 
-#![allow(
-    unsafe_code,
-    reason = "device memory is raw memory: kernels on several host threads read and write it"
-)]
+#![allow(unsafe_code, reason = "device memory is raw memory that several host threads access")]
 
 mod allocation;
 mod error;

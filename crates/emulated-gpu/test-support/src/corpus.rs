@@ -43,12 +43,12 @@ fn replay_in_this_process(folder: &Path, longest: usize, run: fn(&[u8])) {
 
     let seconds = std::env::var("FUZZ_SECONDS").ok().map(|text| text.parse().unwrap());
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let mut made = 0;
-    while end.map_or(made < CASES, |end| Instant::now() < end) {
-        check(target, &variation_of(&corpus, longest, made), run);
-        made += 1;
+    let mut count = 0;
+    while end.map_or(count < CASES, |end| Instant::now() < end) {
+        check(target, &variation_of(&corpus, longest, count), run);
+        count += 1;
     }
-    println!("{target}: {} cases of the corpus, {made} near them", corpus.len());
+    println!("{target}: {} cases of the corpus, {count} near them", corpus.len());
 }
 
 /// Runs one case. If it fails, the case is saved next to the test program.

@@ -1,6 +1,6 @@
 //! Helpers that compile, load and launch kernels.
 
-use cuda_c::Options;
+use cuda_c::CompileOptions;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded, Statistics};
 
@@ -55,11 +55,11 @@ pub fn drawn(count: usize, seed: u32) -> Vec<f32> {
 
 /// Compiles a source with the default options.
 pub fn compile(source: &str) -> String {
-    compile_with(source, &Options::default())
+    compile_with(source, &CompileOptions::default())
 }
 
 /// Compiles a source, and checks that the emulator accepts the result.
-pub fn compile_with(source: &str, options: &Options<'_>) -> String {
+pub fn compile_with(source: &str, options: &CompileOptions<'_>) -> String {
     match cuda_c::compile(source, options) {
         Ok(ptx) => {
             let made = Source { name: "made.ptx".into(), text: ptx.text.as_str().into() };
@@ -102,11 +102,11 @@ pub fn run_with(
     (grid, block, dynamic_shared): ([u32; 3], [u32; 3], u32),
     arguments: &[Argument],
 ) -> (Vec<Vec<u8>>, Statistics) {
-    let options = ptx_emulator::Options {
+    let options = ptx_emulator::RunOptions {
         deterministic: true,
         statistics: true,
         instruction_limit: Some(50_000_000),
-        ..ptx_emulator::Options::default()
+        ..ptx_emulator::RunOptions::default()
     };
     let emulator = Emulator::new(options);
     let loaded = load(&emulator, kernel, text);

@@ -1,6 +1,6 @@
 //! Helpers for handwritten PTX: build a text, load it, launch it, and read the results.
 
-use ptx_emulator::{Emulator, Fault, Launch, Loaded, Options, Statistics};
+use ptx_emulator::{Emulator, Fault, Launch, Loaded, RunOptions, Statistics};
 
 use crate::kernel;
 
@@ -15,16 +15,15 @@ pub fn kernel(pointers: usize, body: &str) -> String {
 
 /// A PTX text like that of [`kernel()`], with declarations at module scope.
 pub fn kernel_with(declarations: &str, pointers: usize, body: &str) -> String {
+    format!("{HEADER}{declarations}{}", entry("k", pointers, body))
+}
+
+/// The text of one kernel, without a header. Its parameters and body are as for [`kernel()`].
+pub fn entry(name: &str, pointers: usize, body: &str) -> String {
     let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
-    let mut text = format!(
-        "{HEADER}{declarations}.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
-        list.join(", "),
-        pointers.max(1)
-    );
-    for i in 0..pointers {
-        text += &format!("ld.param.u64 %p{i}, [p{i}];\n");
-    }
-    text + body + "\n}\n"
+    let (list, count) = (list.join(", "), pointers.max(1));
+    let loads: String = (0..pointers).map(|i| format!("ld.param.u64 %p{i}, [p{i}];\n")).collect();
+    format!(".visible .entry {name}({list})\n{{\n.reg .b64 %p<{count}>;\n{loads}{body}\n}}\n")
 }
 
 /// Loads a text. Panics with its diagnostics if it has errors.
@@ -46,7 +45,7 @@ pub fn launch(
 
 /// An emulated device with an instruction limit.
 pub fn emulator() -> Emulator {
-    Emulator::new(Options { instruction_limit: Some(10_000_000), ..Options::default() })
+    Emulator::new(RunOptions { instruction_limit: Some(10_000_000), ..RunOptions::default() })
 }
 
 /// Allocates device memory with these words.

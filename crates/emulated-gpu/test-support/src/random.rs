@@ -5,10 +5,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// The next 64 bits.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an iterator would return an Option that is never None"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "an iterator's Option would never be None")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

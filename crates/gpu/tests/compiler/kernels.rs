@@ -1,7 +1,7 @@
 //! Tests that every kernel of the levels and of autograd gives the same results whether cuda-c or NVRTC compiled
 //! it, on the emulator: equal bits, or two units in the last place if it uses transcendental functions.
 
-use cuda_c::Options;
+use cuda_c::CompileOptions;
 use emulated_gpu_test_support::kernel::{
     Argument, as_floats, compile_with, drawn, float, floats, longs, run, size, word,
 };
@@ -16,7 +16,7 @@ fn compare(file: &str, kernel: &str, grid: Grid, arguments: &[Argument], loose: 
     let name = format!("kernels/{file}.cu");
     let theirs = text(&format!("kernels/{file}.ptx"));
     let arch = if theirs.contains(".target sm_80") { 80 } else { 50 };
-    let options = Options { name: &name, arch, ..Options::default() };
+    let options = CompileOptions { name: &name, arch, ..CompileOptions::default() };
     let own = compile_with(&source, &options);
     let (mine, counted) = run(&own, kernel, grid, arguments);
     let (expected, usual) = run(&theirs, kernel, grid, arguments);

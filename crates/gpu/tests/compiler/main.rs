@@ -46,7 +46,7 @@ fn the_kernels_of_the_book() {
         if !list.iter().any(|one| one.0 == name) {
             let known = ["faults/", "mistakes/", "planted/"];
             assert!(known.iter().any(|folder| name.starts_with(folder)), "{name} isn't run");
-            if cuda_c::compile(&source, &cuda_c::Options::default()).is_err() {
+            if cuda_c::compile(&source, &cuda_c::CompileOptions::default()).is_err() {
                 assert!(name.starts_with("mistakes/"), "{name} doesn't compile");
             }
         }
@@ -76,7 +76,7 @@ fn the_kernels_of_the_levels() {
     let tests = include_str!("kernels.rs");
     for path in found {
         let source = std::fs::read_to_string(&path).unwrap();
-        let made = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap();
+        let made = cuda_c::compile(&source, &cuda_c::CompileOptions::default()).unwrap();
         for kernel in made.kernels {
             let name = cuda_c::source_name(&kernel);
             assert!(tests.contains(&format!("\"{name}\"")), "{name} isn't run");
@@ -94,7 +94,7 @@ fn the_kernels_of_the_puzzles() {
     let mut found = Vec::new();
     files(&root().join("crates/puzzles"), &mut found);
     assert!(found.len() > 100, "{}", found.len());
-    let emulator = ptx_emulator::Emulator::new(ptx_emulator::Options::default());
+    let emulator = ptx_emulator::Emulator::new(ptx_emulator::RunOptions::default());
     for path in found {
         let own = compile(&std::fs::read_to_string(&path).unwrap());
         load(&emulator, &path.display().to_string(), &own);

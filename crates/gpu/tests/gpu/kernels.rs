@@ -163,7 +163,7 @@ fn the_built_in_compiler_accepts_them() {
         let architecture = target.trim_start_matches(".target sm_");
         let started = format!("// {name}, compiled by cuda-c, --arch {architecture}");
         assert_eq!(lines[0], started);
-        let options = cuda_c::Options { name: &name, ..cuda_c::Options::default() };
+        let options = cuda_c::CompileOptions { name: &name, ..cuda_c::CompileOptions::default() };
         let warnings = cuda_c::compile(&text, &options).unwrap().warnings;
         assert!(warnings.is_empty(), "{name}: {warnings:?}");
     }

@@ -1,6 +1,6 @@
 //! Tests of faults that the tensor diff finds, by itself or together with the sanitizer.
 
-use ptx_emulator::{Fault, Options};
+use ptx_emulator::{Fault, RunOptions};
 use tensor::TensorName;
 use tensor_diff::PatternKind;
 
@@ -24,7 +24,7 @@ fn diff(step: &Replaced) -> Option<String> {
 /// The diff's finding for a kernel's output. Checks that the corrected twin has no finding.
 fn diffed(name: &str) -> String {
     let fault = COMPARED.iter().find(|fault| fault.name == name).unwrap();
-    let said = diff(&(fault.run)(&bench(fault.kernel, in_order(Options::default()))).unwrap());
+    let said = diff(&(fault.run)(&bench(fault.kernel, in_order(RunOptions::default()))).unwrap());
     let twin = (fault.run)(&bench(&format!("{}_fixed", fault.kernel), checked())).unwrap();
     assert_eq!(diff(&twin), None, "{name}, corrected");
     said.unwrap_or_else(|| panic!("the diff says nothing of {name}"))

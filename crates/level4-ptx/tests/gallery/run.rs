@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ptx_emulator::{Fault, Options};
+use ptx_emulator::{Fault, RunOptions};
 
 use crate::support::{Arg, Bench};
 
@@ -16,13 +16,13 @@ pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-pub(crate) fn bench(name: &str, options: Options) -> Bench {
+pub(crate) fn bench(name: &str, options: RunOptions) -> Bench {
     Bench::new(&format!("{name}.ptx"), &read(name), options)
 }
 
 /// Options to run blocks in order on one thread, so that a report names the same threads each time.
-pub(crate) fn in_order(options: Options) -> Options {
-    Options { deterministic: true, ..options }
+pub(crate) fn in_order(options: RunOptions) -> RunOptions {
+    RunOptions { deterministic: true, ..options }
 }
 
 pub(crate) fn launch(

@@ -1,6 +1,6 @@
 //! Tests of faults that the sanitizer finds.
 
-use ptx_emulator::{Checks, Fault, Options};
+use ptx_emulator::{Checks, Fault, RunOptions};
 
 use crate::run::{bench, in_order, launch};
 use crate::support::{Arg, Bench, checked};
@@ -12,7 +12,7 @@ fn sanitized(name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
 }
 
 /// Like [`sanitized`], with only some of the checks, for a fault that several of them would find.
-fn sanitized_by(options: Options, name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
+fn sanitized_by(options: RunOptions, name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
     let Err(fault) = launch(&bench(name, in_order(options))) else {
         panic!("nothing is said of {name}")
     };
@@ -37,7 +37,7 @@ fn a_missing_barrier_is_a_race() {
     // Only racecheck: the first early thread also reads memory that has not been written, which initcheck
     // would report first.
     let checks = Checks { races: true, ..Checks::default() };
-    sanitized_by(Options { checks, ..Options::default() }, "missing_barrier", |bench| {
+    sanitized_by(RunOptions { checks, ..RunOptions::default() }, "missing_barrier", |bench| {
         let numbers: Vec<f32> = (0..64_u8).map(f32::from).collect();
         let z = bench.floats(&numbers);
         launch(bench, "reverse", 1, 64, &[Arg::U64(z)])?;

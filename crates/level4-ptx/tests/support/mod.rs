@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Fault, Launch, Loaded, Options, Statistics};
+use ptx_emulator::{Checks, Emulator, Fault, Launch, Loaded, RunOptions, Statistics};
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -20,15 +20,15 @@ pub(crate) struct Bench {
 }
 
 /// Options with every check.
-pub(crate) fn checked() -> Options {
+pub(crate) fn checked() -> RunOptions {
     let checks = Checks { initialisation: true, races: true, synchronisation: true };
-    Options { checks, ..Options::default() }
+    RunOptions { checks, ..RunOptions::default() }
 }
 
 impl Bench {
     /// Loads PTX; panics with the messages if it is invalid.
-    pub(crate) fn new(name: &str, ptx: &str, options: Options) -> Self {
-        let emulator = Emulator::new(Options { instruction_limit: Some(1 << 24), ..options });
+    pub(crate) fn new(name: &str, ptx: &str, options: RunOptions) -> Self {
+        let emulator = Emulator::new(RunOptions { instruction_limit: Some(1 << 24), ..options });
         let source = Source { name: name.into(), text: ptx.into() };
         let loaded = emulator.load(source).unwrap_or_else(|errors| {
             let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();

@@ -16,7 +16,10 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn readable(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
-        self.variables.iter().filter(move |one| one.0 == kind).map(|one| one.1.as_str())
+        self.variables
+            .iter()
+            .filter(move |variable| variable.0 == kind)
+            .map(|variable| variable.1.as_str())
     }
 
     /// A random variable to write to.
@@ -24,8 +27,8 @@ impl Scope {
         let all: Vec<&str> = self
             .variables
             .iter()
-            .filter(|one| one.0 == kind && one.2)
-            .map(|one| one.1.as_str())
+            .filter(|variable| variable.0 == kind && variable.2)
+            .map(|variable| variable.1.as_str())
             .collect();
         (!all.is_empty()).then(|| random.choice(&all).to_owned())
     }
@@ -114,7 +117,7 @@ impl Generator {
             return None;
         }
         let fitting: Vec<Signature> =
-            self.functions.iter().filter(|one| one.result == kind).cloned().collect();
+            self.functions.iter().filter(|function| function.result == kind).cloned().collect();
         if fitting.is_empty() {
             return None;
         }

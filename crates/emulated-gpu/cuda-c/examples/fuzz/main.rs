@@ -72,7 +72,10 @@ struct RunOptions {
 
 fn compile_with_cuda_c(source: &str, options: RunOptions) -> Result<String, String> {
     let compiled = std::panic::catch_unwind(|| {
-        cuda_c::compile(source, &cuda_c::Options { fmad: options.fmad, ..Default::default() })
+        cuda_c::compile(
+            source,
+            &cuda_c::CompileOptions { fmad: options.fmad, ..Default::default() },
+        )
     });
     match compiled {
         Ok(Ok(ptx)) => Ok(ptx.text),
@@ -93,10 +96,10 @@ fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str, options: RunOptions) -> Resul
 }
 
 fn load(text: &str) -> Result<(Emulator, Loaded), String> {
-    let emulator = Emulator::new(ptx_emulator::Options {
+    let emulator = Emulator::new(ptx_emulator::RunOptions {
         deterministic: true,
         instruction_limit: Some(5_000_000),
-        ..ptx_emulator::Options::default()
+        ..ptx_emulator::RunOptions::default()
     });
     let source = Source { name: "kernel.ptx".into(), text: text.into() };
     let loaded = emulator.load(source).map_err(|errors| tree::join(errors, "\n"))?;
@@ -151,17 +154,17 @@ fn differing_kernels(
         (Err(error), _) => return vec![(0, format!("the emulator refuses cuda-c's PTX: {error}"))],
         (_, Err(error)) => return vec![(0, format!("the emulator refuses NVRTC's PTX: {error}"))],
     };
-    let mut found = Vec::new();
+    let mut differences = Vec::new();
     for number in 0..program.kernels.len() {
         let kernel = format!("k{number}");
         let (a, b) =
             (run(&own.0, &own.1, &kernel, options), run(&theirs.0, &theirs.1, &kernel, options));
         if a != b {
             let describe = |outcome: Outcome| outcome.err().unwrap_or_else(|| "it ran".into());
-            found.push((number, format!("cuda-c: {}; NVRTC: {}", describe(a), describe(b))));
+            differences.push((number, format!("cuda-c: {}; NVRTC: {}", describe(a), describe(b))));
         }
     }
-    found
+    differences
 }
 
 /// Whether the results of a program with one kernel still differ.

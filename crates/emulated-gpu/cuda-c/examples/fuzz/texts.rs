@@ -21,7 +21,7 @@ pub(crate) fn check(number: u64, kernels: usize) -> Option<(String, String)> {
     }
     let start = Instant::now();
     let compiled = std::panic::catch_unwind(|| {
-        cuda_c::compile(&text, &cuda_c::Options::default()).map_or(0, |ptx| ptx.text.len())
+        cuda_c::compile(&text, &cuda_c::CompileOptions::default()).map_or(0, |ptx| ptx.text.len())
     });
     let problem = match compiled {
         Err(_) => "it panics",

@@ -142,7 +142,7 @@ impl Tree {
         loop {
             let mut paths = Vec::new();
             best.paths(&mut Vec::new(), &mut paths);
-            let mut found = None;
+            let mut child = None;
             'search: for path in &paths {
                 for other in best.subtree(path).into_iter().flat_map(Self::smaller_trees) {
                     if most == 0 {
@@ -151,12 +151,12 @@ impl Tree {
                     most -= 1;
                     let tried = best.replaced(path, other);
                     if wrong(&tried) {
-                        found = Some(tried);
+                        child = Some(tried);
                         break 'search;
                     }
                 }
             }
-            match found {
+            match child {
                 Some(smaller) => best = smaller,
                 None => return best,
             }

@@ -27,7 +27,7 @@ impl Graph {
         let mut edges: Vec<(BlockId, BlockId)> = Vec::with_capacity(2 * count);
         let mut order = Vec::with_capacity(count);
         let mut seen = vec![false; count];
-        let mut found = vec![(Function::ENTRY, 0)];
+        let mut open = vec![(Function::ENTRY, 0)];
         // A stack of blocks, each with its index in `found` and a count of its successors that have
         // been visited.
         let mut stack = vec![(Function::ENTRY, 0, 0)];
@@ -42,8 +42,8 @@ impl Graph {
                     stack.push((block, place, next + 1));
                     edges.push((block, successor));
                     if !std::mem::replace(&mut seen[successor.0 as usize], true) {
-                        stack.push((successor, found.len() as u32, 0));
-                        found.push((successor, place));
+                        stack.push((successor, open.len() as u32, 0));
+                        open.push((successor, place));
                     }
                 }
                 None => order.push(block),
@@ -64,7 +64,7 @@ impl Graph {
             preds[*place as usize] = from;
             *place += 1;
         }
-        Self { preds, starts, order, dfs: found }
+        Self { preds, starts, order, dfs: open }
     }
 
     /// The number of blocks in the function.

@@ -197,15 +197,12 @@ pub(crate) enum Convert {
     SignExtend(u8),
     /// Keeps the low bits, and extends them with zeros.
     ZeroExtend(u8),
+    /// Drops the high bits.
     Truncate,
     /// Converts an integer to a float.
-    ToFloat {
-        signed: bool,
-    },
+    ToFloat { signed: bool },
     /// Converts a float to an integer, rounding towards zero.
-    ToInteger {
-        signed: bool,
-    },
+    ToInteger { signed: bool },
     /// Converts between float types.
     Float,
     /// Reinterprets the bits.

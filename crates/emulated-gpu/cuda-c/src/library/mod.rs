@@ -116,10 +116,10 @@ const FUNCTION_MACROS: [(&str, usize, &[&str]); 11] = [
 /// The names of the functions that a part of the library defines.
 fn names(part: &str) -> impl Iterator<Item = Cow<'_, str>> {
     part.lines().flat_map(|line| {
-        let made = FUNCTION_MACROS.iter().find_map(|(own, count, ends)| {
+        let expanded = FUNCTION_MACROS.iter().find_map(|(own, count, ends)| {
             line.strip_prefix(own).map(|rest| (rest, *count, *ends))
         });
-        if let Some((rest, count, ends)) = made {
+        if let Some((rest, count, ends)) = expanded {
             let names = rest.split(',').take(count).map(str::trim);
             let ended = names.flat_map(|name| ends.iter().map(move |end| format!("{name}{end}")));
             return ended.map(Cow::Owned).collect::<Vec<_>>();

@@ -162,7 +162,8 @@ impl Lowerer<'_> {
                     self.store_converted(&place, typed, one.span)?;
                 }
                 (None, arguments) => {
-                    let elements = arguments.iter().map(|one| (None, one.clone())).collect();
+                    let elements =
+                        arguments.iter().map(|argument| (None, argument.clone())).collect();
                     let kind = crate::syntax::ExprKind::List(elements);
                     self.initialise(&place, &Expr { kind, span, height: 1 })?;
                 }

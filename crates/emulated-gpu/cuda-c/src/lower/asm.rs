@@ -179,11 +179,8 @@ impl Lowerer<'_> {
                     let number: usize = digits.parse().unwrap_or(usize::MAX);
                     let Some(operand) = operands.get(number) else {
                         let message = format!("there is no operand %{digits}");
-                        return self.error(
-                            span,
-                            message,
-                            "operands are counted from %0, outputs first",
-                        );
+                        let help = "operands are counted from %0, outputs first";
+                        return self.error(span, message, help);
                     };
                     template.push_str(operand);
                 }

@@ -10,18 +10,12 @@ impl Lowerer<'_> {
     pub(super) fn check_writable(&mut self, ty: &QualifiedType, span: Span) -> Lowered<()> {
         if ty.is_const {
             let message = format!("this is `{}`, which can't be changed", ty.name());
-            return self.error(
-                span,
-                message,
-                "declare it without `const`, or write to another variable",
-            );
+            let help = "declare it without `const`, or write to another variable";
+            return self.error(span, message, help);
         }
         if matches!(ty.ty, Type::Array(..)) {
-            return self.error(
-                span,
-                "an array can't be assigned as a whole",
-                "assign its elements in a loop",
-            );
+            let message = "an array can't be assigned as a whole";
+            return self.error(span, message, "assign its elements in a loop");
         }
         Ok(())
     }

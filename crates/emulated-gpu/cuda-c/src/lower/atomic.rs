@@ -46,11 +46,8 @@ impl Lowerer<'_> {
         };
         self.check_writable(&to, arguments[0].span)?;
         let Some(scalar) = to.ty.scalar() else {
-            return self.error(
-                arguments[0].span,
-                format!("`{name}` isn't for `{}`", to.ty.name()),
-                "",
-            );
+            let message = format!("`{name}` isn't for `{}`", to.ty.name());
+            return self.error(arguments[0].span, message, "");
         };
         let scoped = |least: u32| if scope.is_empty() { Some(least) } else { None };
         // 16-bit types only have two operations, and no scopes.

@@ -44,7 +44,7 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 fn is_make_function(name: &str) -> bool {
-    name.strip_prefix("make_").is_some_and(|made| header_types().any(|name| name == made))
+    name.strip_prefix("make_").is_some_and(|type_name| header_types().any(|name| name == type_name))
 }
 
 fn rounds(name: &str) -> bool {
@@ -269,8 +269,8 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Typed> {
         self.check_argument_count(name, arguments, if operator.is_some() { 2 } else { 3 }, span)?;
-        let floats = arguments.iter().map(|one| {
-            let half = self.number(one, Scalar::Half)?;
+        let floats = arguments.iter().map(|argument| {
+            let half = self.number(argument, Scalar::Half)?;
             Ok(self.half_to_float(half))
         });
         let floats = floats.collect::<Lowered<Vec<Value>>>()?;

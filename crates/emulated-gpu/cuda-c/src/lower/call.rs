@@ -82,10 +82,10 @@ impl Lowerer<'_> {
             Expr { kind, span: one.span, height: 1 }
         });
         let computed: Vec<Expr> = computed.collect();
-        let found = self.built_in(name, &computed, span);
+        let result = self.built_in(name, &computed, span);
         self.computed.truncate(known);
-        match found? {
-            Some(found) => Ok(Operand::Value(found)),
+        match result? {
+            Some(result) => Ok(Operand::Value(result)),
             None => self.unknown_function(name, span),
         }
     }
@@ -147,11 +147,8 @@ impl Lowerer<'_> {
         }
         if function.body.is_none() {
             let message = format!("`{}` is declared, but not defined", function.name);
-            return self.error(
-                span,
-                message,
-                "define it in this file, or include the file that does",
-            );
+            let help = "define it in this file, or include the file that does";
+            return self.error(span, message, help);
         }
         let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
         if self.is_out_of_line(chosen, own) {
@@ -245,21 +242,15 @@ impl Lowerer<'_> {
                 {
                     if place.ty.is_const && !ty.is_const {
                         let help = "make the parameter a `const` reference";
-                        return self.error(
-                            place_of,
-                            "this is `const`, and the function may change it",
-                            help,
-                        );
+                        let message = "this is `const`, and the function may change it";
+                        return self.error(place_of, message, help);
                     }
                     Lvalue { ty, address: place.address }
                 }
                 _ if reference && !ty.is_const => {
                     let message = format!("this has to be a variable of type `{}`", ty.ty.name());
-                    return self.error(
-                        place_of,
-                        message,
-                        "the function changes it: pass a variable",
-                    );
+                    let help = "the function changes it: pass a variable";
+                    return self.error(place_of, message, help);
                 }
                 operand => {
                     let typed = self.read(operand);

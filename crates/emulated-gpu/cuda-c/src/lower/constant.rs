@@ -10,17 +10,17 @@ impl Lowerer<'_> {
     /// The value of an integer constant expression. Operations on constants are folded when they
     /// are lowered, so the expression is lowered into an unreachable block.
     pub(super) fn constant(&mut self, expr: &Expr, what: &str) -> Lowered<(Type, u64)> {
-        let (found, bits) = self.evaluated(|lowerer| lowerer.rvalue(expr), |found| found.value)?;
-        match (bits, found.ty.is_integer()) {
+        let (typed, bits) = self.evaluated(|lowerer| lowerer.rvalue(expr), |typed| typed.value)?;
+        match (bits, typed.ty.is_integer()) {
             (Some(bits), true) => {
-                let signed = found.ty.scalar().is_some_and(crate::types::Scalar::is_signed);
-                let narrow = self.builder.ty(found.value).bits() == 32;
+                let signed = typed.ty.scalar().is_some_and(crate::types::Scalar::is_signed);
+                let narrow = self.builder.ty(typed.value).bits() == 32;
                 let bits = if signed && narrow { i64::from(bits as u32 as i32) as u64 } else { bits };
-                Ok((found.ty, bits))
+                Ok((typed.ty, bits))
             }
             (_, false) => self.error(
                 expr.span,
-                format!("{what} is an integer, and this is `{}`", found.ty.name()),
+                format!("{what} is an integer, and this is `{}`", typed.ty.name()),
                 "write an integer",
             ),
             (None, true) => self.error(
@@ -39,18 +39,16 @@ impl Lowerer<'_> {
         inner: impl FnOnce(&mut Self) -> Lowered<T>,
         value: impl FnOnce(&T) -> Value,
     ) -> Lowered<(T, Option<u64>)> {
-        let (found, start, end) = self.in_unreachable_block(inner)?;
-        let value = value(&found);
+        let (lowered, start, end) = self.in_unreachable_block(inner)?;
+        let value = value(&lowered);
         let known = self.builder.function.constant_of(value);
         let bits = known.or_else(|| self.interpret_value(start, end, value));
         if bits.is_none() && self.interpreted_steps > MAX_STEPS {
-            return self.error(
-                self.builder.span,
-                format!("constant expressions take more than {MAX_STEPS} steps"),
-                "let the host compute it, and pass or copy it",
-            );
+            let message = format!("constant expressions take more than {MAX_STEPS} steps");
+            let help = "let the host compute it, and pass or copy it";
+            return self.error(self.builder.span, message, help);
         }
-        Ok((found, bits))
+        Ok((lowered, bits))
     }
 
     /// The bytes of a variable with a constant initialiser; `None` if they aren't constant.

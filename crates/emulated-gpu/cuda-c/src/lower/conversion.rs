@@ -11,12 +11,12 @@ use crate::types::{QualifiedType, Type};
 impl Lowerer<'_> {
     /// Records the conversion operators of a struct, while the names in its scope can be resolved.
     pub(super) fn conversions_of(&mut self, own: &StructDeclaration, id: u32) -> Lowered<()> {
-        let mut found = Vec::new();
+        let mut conversions = Vec::new();
         for function in &own.conversions {
             let (ty, _) = self.resolve(&function.result, function.span)?;
-            found.push((ty.ty, function.clone()));
+            conversions.push((ty.ty, function.clone()));
         }
-        self.conversions.insert(id, found);
+        self.conversions.insert(id, conversions);
         Ok(())
     }
 

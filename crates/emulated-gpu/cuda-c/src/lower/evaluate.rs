@@ -162,7 +162,11 @@ impl Lowerer<'_> {
                             return None;
                         }
                         let own = |lowerer: &Self| {
-                            lowerer.module.functions.iter().position(|one| *one.name == *name)
+                            lowerer
+                                .module
+                                .functions
+                                .iter()
+                                .position(|function| *function.name == *name)
                         };
                         if own(self).is_none() {
                             self.lower_out_of_line();
@@ -229,8 +233,8 @@ impl Lowerer<'_> {
         value: Value,
     ) -> Option<u64> {
         let code = self.function_of(number);
-        let found = code.constant_of(value).or_else(|| known.get(&value).copied());
-        found.or_else(|| match code.inst(value).op {
+        let constant = code.constant_of(value).or_else(|| known.get(&value).copied());
+        constant.or_else(|| match code.inst(value).op {
             // A variable of the enclosing function, whose instructions aren't interpreted.
             Op::Slot(slot) if number.is_none() => {
                 code.slots[slot as usize].constant.as_ref()?;

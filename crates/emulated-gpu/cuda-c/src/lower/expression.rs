@@ -190,11 +190,9 @@ impl Lowerer<'_> {
             return Ok(found);
         }
         if self.functions.contains_key(name) || super::builtin::is_known(name) {
-            return self.error(
-                span,
-                format!("the function `{name}` is not called here"),
-                "pointers to functions aren't supported; call it, or choose with `switch`",
-            );
+            let message = format!("the function `{name}` is not called here");
+            let help = "pointers to functions aren't supported; call it, or choose with `switch`";
+            return self.error(span, message, help);
         }
         let built_in = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
         let problem = Problem::new(self.place_of(span), format!("there is no variable `{name}`"));
@@ -273,11 +271,8 @@ impl Lowerer<'_> {
             matches!(typed.ty, Type::Pointer(_)) || matches!(target.ty, Type::Pointer(_));
         if style == CastStyle::Reinterpret && !pointers {
             let problem = "reinterpret_cast is between pointers, or a pointer and an integer";
-            return self.error(
-                span,
-                problem,
-                "bits are kept by __float_as_uint, __uint_as_float and such",
-            );
+            let help = "bits are kept by __float_as_uint, __uint_as_float and such";
+            return self.error(span, problem, help);
         }
         self.check_widened(&target.ty, operand, &typed);
         let value = self.cast(typed, &target.ty, span)?;

@@ -116,11 +116,8 @@ impl Lowerer<'_> {
             let (ty, reference) = self.resolve(&parameter.ty, parameter.span)?;
             if reference {
                 let help = "pass a pointer, or the value itself";
-                return self.error(
-                    parameter.span,
-                    "a kernel has no references as parameters",
-                    help,
-                );
+                let message = "a kernel has no references as parameters";
+                return self.error(parameter.span, message, help);
             }
             if ty.ty.size() == 0 {
                 let message = format!("a parameter can't be `{}`", ty.ty.name());

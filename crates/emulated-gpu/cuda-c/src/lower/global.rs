@@ -71,11 +71,8 @@ impl Lowerer<'_> {
                 variable.name,
                 ty.ty.size()
             );
-            return self.error(
-                variable.span,
-                message,
-                "use a `const __restrict__` pointer to global memory",
-            );
+            let help = "use a `const __restrict__` pointer to global memory";
+            return self.error(variable.span, message, help);
         }
         if space != Space::Shared {
             self.check_ptx_name(&variable.name, variable.span)?;
@@ -83,11 +80,8 @@ impl Lowerer<'_> {
         let init = match &variable.init {
             Some(init) if !attributes.shared => Some(self.initial_bytes(&ty.ty, init)?),
             Some(_) => {
-                return self.error(
-                    variable.span,
-                    "shared memory can't be initialised",
-                    "let a thread write it",
-                );
+                let message = "shared memory can't be initialised";
+                return self.error(variable.span, message, "let a thread write it");
             }
             None => None,
         };
@@ -295,11 +289,8 @@ impl Lowerer<'_> {
                 }
                 let size = memory_of(ty).bytes() as usize;
                 if matches!(ty, Type::Pointer(_)) && value != 0 {
-                    return self.error(
-                        init.span,
-                        "a pointer can't be initialised here",
-                        "set it in a kernel",
-                    );
+                    let message = "a pointer can't be initialised here";
+                    return self.error(init.span, message, "set it in a kernel");
                 }
                 bytes[..size].copy_from_slice(&value.to_le_bytes()[..size]);
                 Ok(())

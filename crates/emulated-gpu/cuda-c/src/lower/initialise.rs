@@ -24,19 +24,13 @@ impl Lowerer<'_> {
         }
         if attributes.constant || attributes.device || attributes.managed {
             let help = "move it out of the function";
-            return self.error(
-                variable.span,
-                "device variables must be declared outside of functions",
-                help,
-            );
+            let message = "device variables must be declared outside of functions";
+            return self.error(variable.span, message, help);
         }
         if attributes.is_static {
             let help = "use a `__device__` variable outside of the function";
-            return self.error(
-                variable.span,
-                "static variables in a function aren't supported",
-                help,
-            );
+            let message = "static variables in a function aren't supported";
+            return self.error(variable.span, message, help);
         }
         if attributes.is_extern {
             let help = "dynamic shared memory is `extern __shared__ float name[];`";
@@ -74,11 +68,8 @@ impl Lowerer<'_> {
                 variable.name,
                 ty.ty.size()
             );
-            return self.error(
-                variable.span,
-                message,
-                "allocate global memory on the host, and pass a pointer",
-            );
+            let help = "allocate global memory on the host, and pass a pointer";
+            return self.error(variable.span, message, help);
         }
         // A constant with a known value is replaced by that value.
         if ty.is_const && ty.ty.is_integer() && !ty.is_volatile {
@@ -138,11 +129,8 @@ impl Lowerer<'_> {
         reference: bool,
     ) -> Lowered<()> {
         let Some(init) = &variable.init else {
-            return self.error(
-                variable.span,
-                "`auto` needs an initial value",
-                "write `= value` after it",
-            );
+            let message = "`auto` needs an initial value";
+            return self.error(variable.span, message, "write `= value` after it");
         };
         if reference {
             let mut place = self.place(init, "a reference")?;
@@ -189,11 +177,8 @@ impl Lowerer<'_> {
             _ => {
                 let message =
                     format!("a reference to `{}` needs a variable of that type", ty.ty.name());
-                return self.error(
-                    init.span,
-                    message,
-                    "pass a variable, or make the reference `const`",
-                );
+                let help = "pass a variable, or make the reference `const`";
+                return self.error(init.span, message, help);
             }
         }
         Ok(())
@@ -220,11 +205,8 @@ impl Lowerer<'_> {
             (ExprKind::List(elements), Type::Array(element, count)) => {
                 if elements.len() as u64 > *count {
                     let message = format!("{} values for an array of {count}", elements.len());
-                    return self.error(
-                        init.span,
-                        message,
-                        "delete the extra values, or make it longer",
-                    );
+                    let help = "delete the extra values, or make it longer";
+                    return self.error(init.span, message, help);
                 }
                 if (elements.len() as u64) < *count {
                     self.clear(&place.ty, place.address);
@@ -272,11 +254,8 @@ impl Lowerer<'_> {
             },
             (ExprKind::String(bytes), Type::Array(element, count)) if element.ty.size() == 1 => {
                 if bytes.len() as u64 > *count {
-                    return self.error(
-                        init.span,
-                        "the text is longer than the array",
-                        "make the array longer",
-                    );
+                    let message = "the text is longer than the array";
+                    return self.error(init.span, message, "make the array longer");
                 }
                 self.clear(&place.ty, place.address);
                 for (index, byte) in bytes.iter().enumerate() {

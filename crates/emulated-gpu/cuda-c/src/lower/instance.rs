@@ -83,13 +83,17 @@ impl Lowerer<'_> {
     }
 
     /// Warns about kernel templates without instances.
-    pub(super) fn check_instances(&mut self, made: &[Instance]) {
+    pub(super) fn check_instances(&mut self, instances: &[Instance]) {
         let mut unused: Vec<Rc<Function>> = self
             .functions
             .values()
             .flatten()
-            .filter(|one| one.attributes.global && !one.template.is_empty() && one.body.is_some())
-            .filter(|one| made.iter().all(|instance| instance.name != one.name))
+            .filter(|function| {
+                function.attributes.global
+                    && !function.template.is_empty()
+                    && function.body.is_some()
+            })
+            .filter(|function| instances.iter().all(|instance| instance.name != function.name))
             .cloned()
             .collect();
         unused.sort_by_key(|one| one.span);

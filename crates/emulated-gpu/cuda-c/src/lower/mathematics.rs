@@ -31,7 +31,8 @@ impl Lowerer<'_> {
         use BinaryOp::{FMax, FMin, MaxS, MaxU, MinS, MinU};
         let Some((count, wanted)) = simple_function(name) else { return Ok(None) };
         self.check_argument_count(name, arguments, count, span)?;
-        let typed = arguments.iter().map(|one| self.rvalue(one)).collect::<Lowered<Vec<_>>>()?;
+        let typed =
+            arguments.iter().map(|argument| self.rvalue(argument)).collect::<Lowered<Vec<_>>>()?;
         let mut common = wanted;
         for (one, argument) in typed.iter().zip(arguments) {
             let Some(scalar) = one.ty.scalar() else {

@@ -100,7 +100,7 @@ impl Lowerer<'_> {
         let ty = self.plain_type(ty, span)?;
         let ty = self.completed(&ty);
         let candidates = methods_named(&ty.ty, name);
-        if candidates.iter().any(|one| !one.attributes.is_static) {
+        if candidates.iter().any(|candidate| !candidate.attributes.is_static) {
             let message = format!("`{name}` is a member function of `{}`", ty.ty.name());
             return self.error(span, message, "call it with `.`, or make it `static`");
         }
@@ -185,7 +185,8 @@ impl Lowerer<'_> {
 
     /// Whether a constructor can be called without arguments.
     pub(super) fn has_default_constructor(ty: &Type) -> bool {
-        let plain = |one: &Rc<Function>| one.parameters.iter().all(|one| one.default.is_some());
+        let plain =
+            |one: &Rc<Function>| one.parameters.iter().all(|parameter| parameter.default.is_some());
         declaration(ty).is_some_and(|own| own.constructors.iter().any(plain))
     }
 
@@ -201,7 +202,7 @@ impl Lowerer<'_> {
         self.default_members(place)?;
         if arguments.is_empty()
             && own.has_default
-            && own.constructors.iter().all(|one| !one.parameters.is_empty())
+            && own.constructors.iter().all(|constructor| !constructor.parameters.is_empty())
         {
             return Ok(());
         }
@@ -213,10 +214,10 @@ impl Lowerer<'_> {
     pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
         let Some(own) = declaration(to) else { return false };
         from != to
-            && own.constructors.iter().any(|one| {
-                !one.attributes.is_explicit
-                    && one.parameters.len() == 1
-                    && self.accepts(one, from, to)
+            && own.constructors.iter().any(|constructor| {
+                !constructor.attributes.is_explicit
+                    && constructor.parameters.len() == 1
+                    && self.accepts(constructor, from, to)
             })
     }
 

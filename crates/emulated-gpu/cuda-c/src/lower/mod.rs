@@ -134,7 +134,7 @@ impl Frame {
 pub(crate) struct Lowerer<'a> {
     pub(crate) module: Module,
     problems: &'a mut Problems,
-    options: &'a crate::Options<'a>,
+    options: &'a crate::CompileOptions<'a>,
     library: u32,
     functions: HashMap<Rc<str>, Vec<Rc<Function>>>,
     templates: HashMap<Rc<str>, Vec<Rc<StructTemplate>>>,
@@ -180,7 +180,7 @@ pub(crate) struct Lowerer<'a> {
 pub(crate) fn lower(
     items: Vec<Item>,
     library: u32,
-    options: &crate::Options<'_>,
+    options: &crate::CompileOptions<'_>,
     problems: &mut Problems,
 ) -> (Module, Vec<String>) {
     let span = Span::default();
@@ -251,8 +251,8 @@ pub(crate) fn lower(
     }
     let mut names = Vec::new();
     for instance in &instances {
-        let made = lowerer.instance(instance);
-        if let (true, Ok(Some(name))) = (instance.by_host, made) {
+        let lowered = lowerer.instance(instance);
+        if let (true, Ok(Some(name))) = (instance.by_host, lowered) {
             names.push(name);
         }
     }
@@ -309,11 +309,8 @@ impl Lowerer<'_> {
         inner: impl FnOnce(&mut Self) -> Lowered<T>,
     ) -> Lowered<T> {
         if self.depth >= MAX_NESTING {
-            return self.error(
-                span,
-                "this is nested too deeply",
-                "split it, or call fewer functions in each other",
-            );
+            let message = "this is nested too deeply";
+            return self.error(span, message, "split it, or call fewer functions in each other");
         }
         let function = &self.builder.function;
         let values = function.values.len() + function.blocks.len();

@@ -48,11 +48,8 @@ impl Lowerer<'_> {
             Unary::Minus if scalar.is_floating() => self.builder.unary(UnaryOp::FNeg, value),
             Unary::Minus => self.builder.unary(UnaryOp::Neg, value),
             _ if scalar.is_floating() => {
-                return self.error(
-                    span,
-                    "`~` is for integers",
-                    "use __float_as_uint for a float's bits",
-                );
+                let message = "`~` is for integers";
+                return self.error(span, message, "use __float_as_uint for a float's bits");
             }
             _ => self.builder.unary(UnaryOp::Not, value),
         };
@@ -295,11 +292,8 @@ impl Lowerer<'_> {
             (operator, ..) if operator.compares() => {
                 let pointer = |typed: &Typed| self.is_pointer(&typed.ty) || self.is_zero(typed);
                 if !pointer(&a) || !pointer(&b) {
-                    return self.error(
-                        span,
-                        "a pointer is compared with a number",
-                        "compare it with nullptr",
-                    );
+                    let message = "a pointer is compared with a number";
+                    return self.error(span, message, "compare it with nullptr");
                 }
                 let value = |typed: &Typed, lowerer: &mut Self| {
                     if lowerer.is_pointer(&typed.ty) {

@@ -81,7 +81,7 @@ impl Lowerer<'_> {
         };
         let taken = |name: &str| {
             self.out_of_line.iter().any(|one| &*one.name == name)
-                || self.module.functions.iter().any(|one| one.name == name)
+                || self.module.functions.iter().any(|function| function.name == name)
                 || self.used_names.contains(name)
         };
         if taken(&name) {

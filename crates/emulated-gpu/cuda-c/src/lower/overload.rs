@@ -73,16 +73,17 @@ impl Lowerer<'_> {
     ) -> Lowered<Vec<(u32, SelectedFunction)>> {
         let mut best: Vec<(u32, SelectedFunction)> = Vec::new();
         let base = own.map(|own| self.names_of(&own.ty)).unwrap_or_default();
-        for function in candidates.iter().filter(|one| one.specialises.is_none()) {
-            let needed = function.parameters.iter().filter(|one| one.default.is_none()).count();
+        for function in candidates.iter().filter(|candidate| candidate.specialises.is_none()) {
+            let needed =
+                function.parameters.iter().filter(|parameter| parameter.default.is_none()).count();
             if given.len() < needed || given.len() > function.parameters.len() {
                 continue;
             }
             if function.body.is_none() && candidates.iter().any(|other| other.body.is_some()) {
                 continue;
             }
-            let found = self.deduce(function, explicit, given, base.clone(), span)?;
-            let Some(template) = found else { continue };
+            let bindings = self.deduce(function, explicit, given, base.clone(), span)?;
+            let Some(template) = bindings else { continue };
             let chosen = SelectedFunction { function: function.clone(), template };
             if let Some(cost) = self.total_cost(&chosen, given)? {
                 // Of two functions with the same conversions, one that isn't a template is
@@ -141,7 +142,9 @@ impl Lowerer<'_> {
             return self.error(span, message, "cast the arguments, or write such a function");
         };
         let needed = one.parameters.len();
-        if given.len() != needed && one.parameters.iter().all(|one| one.default.is_none()) {
+        if given.len() != needed
+            && one.parameters.iter().all(|parameter| parameter.default.is_none())
+        {
             let plural = if needed == 1 { "" } else { "s" };
             let message =
                 format!("`{name}` has {needed} parameter{plural}, and {} are given", given.len());
@@ -197,35 +200,35 @@ impl Lowerer<'_> {
         base: Bindings,
         span: Span,
     ) -> Lowered<Option<Bindings>> {
-        let mut found = base;
+        let mut bindings = base;
         if explicit.len() > function.template.len() {
             return Ok(None);
         }
         // A parameter of the template hides a name of the struct around it.
         for parameter in &function.template {
-            found.remove(&parameter.name);
+            bindings.remove(&parameter.name);
         }
         for (parameter, argument) in function.template.iter().zip(explicit) {
             let symbol = self.template_argument(parameter, argument, span)?;
-            found.insert(parameter.name.clone(), symbol);
+            bindings.insert(parameter.name.clone(), symbol);
         }
         for (parameter, operand) in function.parameters.iter().zip(given) {
             let reference = matches!(parameter.ty, TypeExpr::Reference(_));
             let ty = if reference { type_of(operand) } else { decayed(operand) };
-            self.match_type(&parameter.ty, &ty.into(), &function.template, &mut found);
+            self.match_type(&parameter.ty, &ty.into(), &function.template, &mut bindings);
         }
         for parameter in &function.template {
-            if found.contains_key(&parameter.name) {
+            if bindings.contains_key(&parameter.name) {
                 continue;
             }
             let Some(default) = &parameter.default else { return Ok(None) };
             // A default may refer to earlier parameters.
-            let symbol = self.in_outer_scope(found.clone(), |lowerer| {
+            let symbol = self.in_outer_scope(bindings.clone(), |lowerer| {
                 lowerer.template_argument(parameter, default, span)
             })?;
-            found.insert(parameter.name.clone(), symbol);
+            bindings.insert(parameter.name.clone(), symbol);
         }
-        Ok(Some(found))
+        Ok(Some(bindings))
     }
 
     /// Evaluates a template argument.

@@ -98,11 +98,8 @@ impl Lowerer<'_> {
             match &pointer.ty {
                 Type::Pointer(to) => (pointer.value, self.completed(to), true),
                 Type::Struct(_) => {
-                    return self.error(
-                        base.span,
-                        "this is a struct, and `->` is for pointers",
-                        "write `.`",
-                    );
+                    let message = "this is a struct, and `->` is for pointers";
+                    return self.error(base.span, message, "write `.`");
                 }
                 other => {
                     let message = format!("`->` is for pointers, and this is `{}`", other.name());

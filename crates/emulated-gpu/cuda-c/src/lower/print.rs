@@ -14,11 +14,8 @@ impl Lowerer<'_> {
         };
         let ExprKind::String(text) = &format.kind else {
             let help = "write `printf(\"%s\", …)`";
-            return self.error(
-                format.span,
-                "the format of `printf` has to be a text in quotes",
-                help,
-            );
+            let message = "the format of `printf` has to be a text in quotes";
+            return self.error(format.span, message, help);
         };
         let wanted = conversions(text);
         if wanted.len() != rest.len() {
@@ -130,7 +127,7 @@ impl Lowerer<'_> {
 
 /// The conversions in a format string: the letter of each, and whether it has an `l`.
 fn conversions(text: &[u8]) -> Vec<(char, bool)> {
-    let mut found = Vec::new();
+    let mut values = Vec::new();
     let mut bytes = text.iter().copied().peekable();
     while let Some(byte) = bytes.next() {
         if byte != b'%' {
@@ -141,14 +138,14 @@ fn conversions(text: &[u8]) -> Vec<(char, bool)> {
             match next {
                 b'%' => break,
                 b'l' | b'z' | b'j' => long = true,
-                b'*' => found.push(('d', false)),
+                b'*' => values.push(('d', false)),
                 letter if letter.is_ascii_alphabetic() && letter != b'h' => {
-                    found.push((letter as char, long));
+                    values.push((letter as char, long));
                     break;
                 }
                 _ => {}
             }
         }
     }
-    found
+    values
 }

@@ -135,11 +135,11 @@ impl Lowerer<'_> {
             let template =
                 Template { text, results: vec![Ty::I32, Ty::Pred], effect: Effect::Acts };
             let op = Op::Template(template.into());
-            let found = self.builder.op(op, Ty::I32, vec![value, mask]);
-            let same = self.builder.op(Op::Output(1), Ty::Pred, vec![found]);
+            let matching = self.builder.op(op, Ty::I32, vec![value, mask]);
+            let same = self.builder.op(Op::Output(1), Ty::Pred, vec![matching]);
             let same = self.builder.convert(Convert::FromBool, Ty::I32, same);
             self.store(&to, pointer.value, same);
-            return Ok(Typed { ty: Type::Scalar(Scalar::UnsignedInt), value: found });
+            return Ok(Typed { ty: Type::Scalar(Scalar::UnsignedInt), value: matching });
         }
         let text = format!("match.any.sync.b{bits} {{0}}, {{1}}, {{2}};");
         let value = self.instruction(&text, Ty::I32, vec![value, mask], Effect::Acts);

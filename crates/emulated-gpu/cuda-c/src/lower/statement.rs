@@ -131,11 +131,8 @@ impl Lowerer<'_> {
 
     fn break_or_continue(&mut self, to: Option<BlockId>, span: Span, word: &str) -> Lowered<()> {
         let Some(to) = to else {
-            return self.error(
-                span,
-                format!("`{word}` outside of a loop"),
-                "use `return`, or an `if`",
-            );
+            let message = format!("`{word}` outside of a loop");
+            return self.error(span, message, "use `return`, or an `if`");
         };
         self.builder.jump(to);
         self.builder.at = self.builder.new_block();

@@ -147,7 +147,7 @@ impl Lowerer<'_> {
         fitting.sort_by_key(|(template, _)| template.parameters.len());
         match fitting.as_slice() {
             [] => {
-                let names = general.parameters.iter().map(|one| one.name.clone());
+                let names = general.parameters.iter().map(|parameter| parameter.name.clone());
                 Ok((general.clone(), names.zip(given.iter().map(Symbol::from_argument)).collect()))
             }
             [(a, _), (b, _), ..] if a.parameters.len() == b.parameters.len() => {
@@ -166,15 +166,15 @@ impl Lowerer<'_> {
         given: &[TemplateValue],
         span: Span,
     ) -> Lowered<Option<Bindings>> {
-        let mut found = Bindings::default();
+        let mut bindings = Bindings::default();
         for (pattern, value) in patterns.iter().zip(given) {
-            self.match_argument(pattern, value, &template.parameters, &mut found);
+            self.match_argument(pattern, value, &template.parameters, &mut bindings);
         }
-        if template.parameters.iter().any(|one| !found.contains_key(&one.name)) {
+        if template.parameters.iter().any(|parameter| !bindings.contains_key(&parameter.name)) {
             return Ok(None);
         }
         // The patterns must equal the arguments when the deduced parameters are inserted.
-        let same = self.in_outer_scope(found.clone(), |lowerer| {
+        let same = self.in_outer_scope(bindings.clone(), |lowerer| {
             for (pattern, value) in patterns.iter().zip(given) {
                 let same = match (pattern, value) {
                     (TemplateArgument::Type(ty), TemplateValue::Type(own)) => {
@@ -196,7 +196,7 @@ impl Lowerer<'_> {
             }
             Ok(patterns.len() == given.len())
         })?;
-        Ok(same.then_some(found))
+        Ok(same.then_some(bindings))
     }
 
     /// The type `T::name`.

@@ -60,11 +60,8 @@ impl Lowerer<'_> {
     pub(super) fn plain_type(&mut self, ty: &TypeExpr, span: Span) -> Lowered<QualifiedType> {
         let (ty, reference) = self.resolve(ty, span)?;
         if reference {
-            return self.error(
-                span,
-                "a reference isn't allowed here",
-                "write a pointer, or the type itself",
-            );
+            let message = "a reference isn't allowed here";
+            return self.error(span, message, "write a pointer, or the type itself");
         }
         Ok(ty)
     }
@@ -240,11 +237,8 @@ impl Lowerer<'_> {
             let ty = self.plain_type(ty, *span)?;
             let ty = self.completed(&ty);
             if ty.ty.size() == 0 {
-                return self.error(
-                    *span,
-                    format!("the member `{name}` has no size"),
-                    "a struct can only contain a pointer to itself",
-                );
+                let message = format!("the member `{name}` has no size");
+                return self.error(*span, message, "a struct can only contain a pointer to itself");
             }
             if fields.iter().any(|field| field.name == *name) {
                 return self.error(*span, format!("there are two members `{name}`"), "rename one");

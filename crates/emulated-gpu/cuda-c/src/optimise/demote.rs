@@ -52,9 +52,10 @@ pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
         if !block.params.iter().chain(&block.insts).any(|value| stores.contains_key(value)) {
             continue;
         }
-        let of = |value: &Value| stores.get(value).into_iter().flatten().copied();
-        let first = block.params.iter().rev().flat_map(of);
-        let rest = block.insts.iter().flat_map(|value| [*value].into_iter().chain(of(value)));
+        let stores_of = |value: &Value| stores.get(value).into_iter().flatten().copied();
+        let first = block.params.iter().rev().flat_map(stores_of);
+        let rest =
+            block.insts.iter().flat_map(|value| [*value].into_iter().chain(stores_of(value)));
         let insts = first.chain(rest).collect();
         function.block_mut(id).insts = insts;
     }

@@ -69,7 +69,7 @@ fn spend_budget(budget: &mut usize, count: usize) -> bool {
 }
 
 /// Runs all passes over all functions.
-pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
+pub(crate) fn optimise(module: &mut Module, options: &crate::CompileOptions<'_>) {
     let mut budget = Budget { visits: 0, copies: Budget::MAX_COPIES };
     let mut visits = Budget::MAX_VISITS;
     for function in &mut module.functions {
@@ -85,7 +85,7 @@ pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
 fn drop_uncalled(module: &mut Module) {
     let names: HashMap<&str, usize> =
         module.functions.iter().enumerate().map(|(at, one)| (&*one.name, at)).collect();
-    let mut kept: Vec<bool> = module.functions.iter().map(|one| one.is_kernel).collect();
+    let mut kept: Vec<bool> = module.functions.iter().map(|function| function.is_kernel).collect();
     let mut open: Vec<usize> = (0..kept.len()).filter(|at| kept[*at]).collect();
     while let Some(at) = open.pop() {
         let function = &module.functions[at];
@@ -102,7 +102,11 @@ fn drop_uncalled(module: &mut Module) {
     module.functions.retain(|_| kept.next().unwrap_or(true));
 }
 
-fn optimise_function(function: &mut Function, budget: &mut Budget, options: &crate::Options<'_>) {
+fn optimise_function(
+    function: &mut Function,
+    budget: &mut Budget,
+    options: &crate::CompileOptions<'_>,
+) {
     clean::run(function);
     promote::run(function);
     clean_up(function);

@@ -84,8 +84,8 @@ pub(super) fn run(function: &mut Function) -> bool {
             }
             if inst.op.effect() == Effect::None {
                 let hash = hash(&inst);
-                let found = table.get(hash, (&dominators, id)).copied();
-                if let Some(same) = found.filter(|same| same_result(&inst, function.inst(*same))) {
+                let equal = table.get(hash, (&dominators, id)).copied();
+                if let Some(same) = equal.filter(|same| same_result(&inst, function.inst(*same))) {
                     *function.inst_mut(value) = inst;
                     replaced.set(value, same);
                     changed = true;

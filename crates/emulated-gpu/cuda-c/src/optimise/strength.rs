@@ -57,7 +57,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
         return;
     }
     // The addresses of accesses that happen in every iteration, without constant offsets.
-    let mut found: Vec<Value> = Vec::new();
+    let mut addresses: Vec<Value> = Vec::new();
     let mut seen: HashSet<Value> = HashSet::default();
     for &id in graph.order.iter().filter(|id| own.blocks.contains(id)) {
         if !dominators.dominates(id, latch) {
@@ -72,13 +72,13 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
             let base = reduction.without_constant(address);
             let is_counter = reduction.counters.contains_key(&base);
             if !is_counter && reduction.is_in_loop(base) && seen.insert(base) {
-                found.push(base);
+                addresses.push(base);
             }
         }
     }
     let mut replaced = super::rewrite::Replacements::new(reduction.function);
     let mut any = false;
-    for base in found {
+    for base in addresses {
         let Some(stride) = reduction.stride(base, 0) else { continue };
         if reduction.function.constant_of(stride) == Some(0) {
             continue;
@@ -175,9 +175,9 @@ impl LoopReduction<'_> {
             return None;
         }
         let inst = self.function.inst(value).clone();
-        let found = self.stride_of(&inst, depth + 1);
-        self.strides.insert(value, found);
-        found
+        let stride = self.stride_of(&inst, depth + 1);
+        self.strides.insert(value, stride);
+        stride
     }
 
     fn stride_of(&mut self, inst: &crate::ir::Inst, depth: u32) -> Option<Value> {
@@ -235,14 +235,14 @@ impl LoopReduction<'_> {
             return *known;
         }
         let inst = self.function.inst(value).clone();
-        let found = match inst.op {
+        let stride = match inst.op {
             Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl, true) => {
                 inst.args.iter().all(|arg| self.exact(*arg, depth + 1))
             }
             _ => false,
         };
-        self.exact.insert(value, found);
-        found
+        self.exact.insert(value, stride);
+        stride
     }
 
     fn signed_counter(&self, counter: Value) -> bool {

@@ -67,10 +67,10 @@ impl Parser<'_> {
             }
             let around = self.lengths(ty)?;
             let after = std::mem::replace(&mut self.position, inner);
-            let found = self.declarator(&around)?;
+            let declarator = self.declarator(&around)?;
             self.expect(")", "after the name")?;
             self.position = after;
-            return Ok(found);
+            return Ok(declarator);
         }
         if self.is("[") && matches!(base, TypeExpr::Auto) {
             let problem = Problem::new(self.span(), "structured bindings aren't supported");

@@ -154,11 +154,11 @@ impl Parser<'_> {
     }
 
     fn accept(&mut self, text: &str) -> bool {
-        let found = self.is(text);
-        if found {
+        let matches = self.is(text);
+        if matches {
             self.bump();
         }
-        found
+        matches
     }
 
     fn ended(&self) -> bool {

@@ -60,7 +60,7 @@ impl Preprocessor<'_> {
         let Some(name) = header_name(&written[1..]) else { return false };
         let from = &self.sources.get(first.span.file).name;
         is_built_in(&name)
-            || self.resolver.is_some_and(|found| found.resolve(&name, from).is_some())
+            || self.resolver.is_some_and(|resolver| resolver.resolve(&name, from).is_some())
     }
 }
 

@@ -49,7 +49,9 @@ impl Preprocessor<'_> {
             return self.stop(problem.help("write `#pragma once` at the top of each"));
         }
         let from = self.sources.get(span.file).name.clone();
-        if let Some((path, text)) = self.resolver.and_then(|found| found.resolve(&name, &from)) {
+        if let Some((path, text)) =
+            self.resolver.and_then(|resolver| resolver.resolve(&name, &from))
+        {
             if self.once.contains(&path) {
                 return;
             }

@@ -26,25 +26,25 @@ fn infer_spaces(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
                 if function.inst(param).ty != Ty::I64 {
                     continue;
                 }
-                let mut found = None;
+                let mut space = None;
                 for &pred in graph.preds(id) {
                     for target in function.block(pred).end.targets() {
                         if target.block == id {
-                            found = common_space(
-                                found,
+                            space = common_space(
+                                space,
                                 argument_space(function, &spaces, target.args[index]),
                             );
                         }
                     }
                 }
-                changed |= set(&mut spaces, param, found);
+                changed |= set(&mut spaces, param, space);
             }
             for &value in &block.insts {
                 let inst = function.inst(value);
                 if inst.ty != Ty::I64 {
                     continue;
                 }
-                let found = match &inst.op {
+                let space = match &inst.op {
                     Op::Slot(_) => Some(Space::Local),
                     Op::Global(number) => Some(globals[*number as usize].space),
                     Op::ParamAddress(_) => Some(Space::Param),
@@ -61,7 +61,7 @@ fn infer_spaces(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
                     ),
                     _ => Some(Space::Generic),
                 };
-                changed |= set(&mut spaces, value, found);
+                changed |= set(&mut spaces, value, space);
             }
         }
     }
@@ -83,9 +83,9 @@ fn common_space(a: Option<Space>, b: Option<Space>) -> Option<Space> {
     }
 }
 
-fn set(spaces: &mut [Option<Space>], value: Value, found: Option<Space>) -> bool {
-    let changed = spaces[value.0 as usize] != found;
-    spaces[value.0 as usize] = found;
+fn set(spaces: &mut [Option<Space>], value: Value, space: Option<Space>) -> bool {
+    let changed = spaces[value.0 as usize] != space;
+    spaces[value.0 as usize] = space;
     changed
 }
 
@@ -114,9 +114,9 @@ impl Converter {
         }
         let span = function.inst(value).span;
         let op = Op::ToSpace(Space::Global);
-        let made = function.value(Inst { op, ty: Ty::I64, args: vec![value], span });
-        self.global.insert(value, made);
-        made
+        let converted = function.value(Inst { op, ty: Ty::I64, args: vec![value], span });
+        self.global.insert(value, converted);
+        converted
     }
 
     /// The address as a generic one.
@@ -127,9 +127,9 @@ impl Converter {
         }
         let span = function.inst(value).span;
         let op = Op::ToGeneric(space);
-        let made = function.value(Inst { op, ty: Ty::I64, args: vec![value], span });
-        place.push(made);
-        made
+        let converted = function.value(Inst { op, ty: Ty::I64, args: vec![value], span });
+        place.push(converted);
+        converted
     }
 
     fn rewrite(&mut self, function: &mut Function) {

@@ -36,7 +36,12 @@ impl Files {
         Some(*number)
     }
 
-    pub(super) fn write(&self, text: &mut String, sources: &Sources, options: &crate::Options<'_>) {
+    pub(super) fn write(
+        &self,
+        text: &mut String,
+        sources: &Sources,
+        options: &crate::CompileOptions<'_>,
+    ) {
         if !options.lines {
             return;
         }
@@ -154,7 +159,7 @@ pub(super) fn kernel(
     (allocation, offsets): (Allocation, Offsets),
     files: &mut Files,
     sources: &Sources,
-    options: &crate::Options<'_>,
+    options: &crate::CompileOptions<'_>,
     variables: &mut Vec<crate::Variable>,
 ) {
     let mut writer = Writer {
@@ -234,7 +239,7 @@ fn write_head(
     function: &Function,
     files: &mut Files,
     sources: &Sources,
-    options: &crate::Options<'_>,
+    options: &crate::CompileOptions<'_>,
 ) {
     if function.is_kernel {
         let _ = writeln!(text, "\t// .globl\t{}", function.name);
@@ -296,7 +301,7 @@ fn write_body(
     index: usize,
     files: &mut Files,
     sources: &Sources,
-    options: &crate::Options<'_>,
+    options: &crate::CompileOptions<'_>,
 ) {
     let function = writer.function;
     let needed = addresses(function);
@@ -406,7 +411,7 @@ fn write_terminator(
 
 /// Blocks that need a label, because control doesn't only fall through to them.
 fn jump_targets(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
-    let mut found = HashSet::default();
+    let mut targets = HashSet::default();
     for (place, &id) in allocation.order.iter().enumerate() {
         let next = allocation.order.get(place + 1).copied();
         let end = &function.block(id).end;
@@ -414,15 +419,15 @@ fn jump_targets(function: &Function, allocation: &Allocation) -> HashSet<BlockId
             let between = matches!(end, Terminator::Branch { .. })
                 && allocation.edge_copies.contains_key(&(id, index == 0));
             if next != Some(target.block) || between {
-                found.insert(target.block);
+                targets.insert(target.block);
             }
         }
         // A branch with two equal targets becomes an explicit jump, so its target needs a label.
         if let Terminator::Branch { yes, no, .. } = end
             && yes.block == no.block
         {
-            found.insert(yes.block);
+            targets.insert(yes.block);
         }
     }
-    found
+    targets
 }

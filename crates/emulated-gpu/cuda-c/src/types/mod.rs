@@ -213,8 +213,8 @@ impl Struct {
     pub(crate) fn member(&self, name: &str) -> Option<Field> {
         let inner = |field: &Field| match &field.ty.ty {
             Type::Struct(inner) if crate::syntax::is_unnamed(&field.name) => {
-                let found = inner.member(name)?;
-                Some(Field { offset: field.offset + found.offset, ..found })
+                let member = inner.member(name)?;
+                Some(Field { offset: field.offset + member.offset, ..member })
             }
             _ => None,
         };

@@ -317,7 +317,7 @@ fn halves_without_instructions() {
             x[0] = __half2float(__hadd(a, b)) * 100; x[1] = __half2float(__hmul(a, b)) * 1000; x[2] = __half2float(a * b - b) * 1000;
             x[3] = __high2float(c) * 100 + __hlt(b, a) + __half2int_rz(a) * 10; }";
     for arch in [50, 52, 53, 80] {
-        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let options = cuda_c::CompileOptions { arch, ..cuda_c::CompileOptions::default() };
         let text = compile_with(source, &options);
         assert_eq!(text.contains("add.f16"), arch >= 53, "{text}");
         let (found, _) = run(&text, "k", ([1; 3], [1; 3]), &[words(&[0; 4])]);
@@ -333,13 +333,13 @@ fn halves_without_instructions() {
     // Atomic sums of halves need newer architectures.
     let atomic = "#include <cuda_fp16.h>
         extern \"C\" __global__ void k(half *x, half2 *y) { atomicAdd(y, y[1]); atomicAdd(x, x[1]); }";
-    let options = cuda_c::Options { arch: 60, ..cuda_c::Options::default() };
+    let options = cuda_c::CompileOptions { arch: 60, ..cuda_c::CompileOptions::default() };
     let errors = cuda_c::compile(atomic, &options).unwrap_err();
     assert!(errors[0].to_string().contains("`atomicAdd` of `__half` needs sm_70"), "{}", errors[0]);
     for (arch, wanted) in [(70, "atom.global.add.noftz.f16x2"), (90, "atom.add.noftz.bf16")] {
         let source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>
             extern \"C\" __global__ void k(half2 *x, __nv_bfloat16 *y) { atomicAdd(x, x[1]); atomicAdd(y, y[1]); }";
-        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let options = cuda_c::CompileOptions { arch, ..cuda_c::CompileOptions::default() };
         let text = compile_with(source, &options);
         let plain = wanted.replace(".global", "");
         assert!(text.contains(wanted) || text.contains(&plain), "{wanted}\n{text}");

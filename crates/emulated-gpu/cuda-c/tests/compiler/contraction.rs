@@ -30,7 +30,7 @@ fn arithmetic(body: &str) -> Vec<String> {
             let name = line.split('.').next().unwrap_or_default();
             let operands: Vec<&str> = registers[1..]
                 .iter()
-                .map(|one| if one.starts_with('%') { "_" } else { one.as_str() })
+                .map(|register| if register.starts_with('%') { "_" } else { register.as_str() })
                 .collect();
             found.push(format!("{name} {}", operands.join(" ")));
         }

@@ -24,7 +24,7 @@ use std::process::{Command, Stdio};
 
 use half::{bf16, f16};
 
-use cuda_c::Options;
+use cuda_c::CompileOptions;
 use emulated_gpu_test_support::nvrtc::Nvrtc;
 
 use crate::kernel::{Argument, compile, compile_with, drawn, load, run_with};
@@ -144,7 +144,7 @@ fn launches(source: &str) -> Vec<Launch> {
 
 /// The kernel with this name, or the only one with this part in its name.
 fn find_kernel(ptx: &str, part: &str) -> String {
-    let emulator = ptx_emulator::Emulator::new(ptx_emulator::Options::default());
+    let emulator = ptx_emulator::Emulator::new(ptx_emulator::RunOptions::default());
     let loaded = load(&emulator, part, ptx);
     let names = loaded.kernels();
     let exact = names.iter().find(|name| *name == part);
@@ -212,7 +212,7 @@ fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str) -> String {
 /// Checks a file that NVRTC accepts and this compiler must reject, with a message that contains
 /// `words`.
 fn check_refused(source: &str, words: &str) {
-    let errors = cuda_c::compile(source, &Options::default()).expect_err(words);
+    let errors = cuda_c::compile(source, &CompileOptions::default()).expect_err(words);
     assert!(errors[0].to_string().contains(words), "{}", errors[0]);
     if let Some(nvrtc) = nvrtc() {
         compile_with_nvrtc(nvrtc, source);
@@ -233,7 +233,8 @@ fn kernels_of_the_corpus() {
         }
         assemble(&path, &compile(&source));
         // Each compiler may contract a different product with a subtraction.
-        let own = compile_with(&source, &Options { fmad: false, ..Options::default() });
+        let own =
+            compile_with(&source, &CompileOptions { fmad: false, ..CompileOptions::default() });
         let nvidias = nvrtc().map(|nvrtc| compile_with_nvrtc(nvrtc, &source));
         for launch in launches(&source) {
             let kernel = find_kernel(&own, &launch.kernel);

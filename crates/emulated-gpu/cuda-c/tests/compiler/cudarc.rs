@@ -135,11 +135,11 @@ fn kernels_of_cudarc() {
     for source in sources {
         // One of the sources must not compile.
         if source.trim_end().ends_with('(') {
-            assert!(cuda_c::compile(&source, &cuda_c::Options::default()).is_err());
+            assert!(cuda_c::compile(&source, &cuda_c::CompileOptions::default()).is_err());
             continue;
         }
         let own = compile(&source);
-        let emulator = ptx_emulator::Emulator::new(ptx_emulator::Options::default());
+        let emulator = ptx_emulator::Emulator::new(ptx_emulator::RunOptions::default());
         compiled += load(&emulator, "kernel", &own).kernels().len();
         for kernel in source.split("__global__ void ").skip(1) {
             let name = kernel.split('(').next().unwrap().trim();

@@ -163,7 +163,7 @@ fn matrix_products_need_an_architecture_that_has_them() {
                 : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(a.__x), \"r\"(b.__x));
             out[threadIdx.x] = d[0] + d[1] + d[2] + d[3];
         }";
-    let own = compile_with(source, &cuda_c::Options { arch: 89, ..Default::default() });
+    let own = compile_with(source, &cuda_c::CompileOptions { arch: 89, ..Default::default() });
     let (memory, _) = run_with(&own, "k", ([1, 1, 1], [32, 1, 1], 0), &[words(&[0; 32])]);
     // 32 products of 1.5 with 0, 1, 2 and 3, four times.
     assert_eq!(as_words(&memory[0]), [(4.0f32 * 8.0 * 1.5 * 6.0).to_bits(); 32]);

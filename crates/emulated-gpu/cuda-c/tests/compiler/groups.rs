@@ -124,7 +124,7 @@ fn grid_synchronisation() {
          }}"
     );
     let text = compile(&source);
-    let emulator = Emulator::new(ptx_emulator::Options::default());
+    let emulator = Emulator::new(ptx_emulator::RunOptions::default());
     let kernel = load(&emulator, "k", &text).kernel("k").unwrap();
     let address = emulator.memory().allocate(512, 256).unwrap();
     let mut parameters = address.to_le_bytes().to_vec();
@@ -150,12 +150,12 @@ fn grid_synchronisation() {
 /// The instructions have as many registers as the PTX ISA specifies.
 #[test]
 fn matrix_fragments() {
-    let kernel = |shape: &str, element: &str, sum: &str, layouts: (&str, &str)| {
+    let kernel = |shape: &str, element: &str, sum: &str, [a, b]: [&str; 2]| {
         format!(
             "#include <mma.h>\nusing namespace nvcuda;
              __global__ void k(const {element} *a, const {element} *b, {sum} *c) {{
-                 wmma::fragment<wmma::matrix_a, {shape}, {element}, wmma::{}> fa;
-                 wmma::fragment<wmma::matrix_b, {shape}, {element}, wmma::{}> fb;
+                 wmma::fragment<wmma::matrix_a, {shape}, {element}, wmma::{a}_major> fa;
+                 wmma::fragment<wmma::matrix_b, {shape}, {element}, wmma::{b}_major> fb;
                  wmma::fragment<wmma::accumulator, {shape}, {sum}> fc;
                  wmma::fill_fragment(fc, ({sum})0.0f);
                  wmma::load_matrix_sync(fa, a, 16);
@@ -163,62 +163,27 @@ fn matrix_fragments() {
                  wmma::mma_sync(fc, fa, fb, fc);
                  for (int i = 0; i < fc.num_elements; ++i) fc.x[i] = fc.x[i] + fc.x[i];
                  wmma::store_matrix_sync(c, fc, 16, wmma::mem_row_major);
-             }}",
-            layouts.0, layouts.1
+             }}"
         )
     };
     let registers = |line: &str| -> Vec<usize> {
         let groups = line.split('{').skip(1);
         groups.map(|group| group.split('}').next().unwrap_or("").split(',').count()).collect()
     };
-    let (row, column) = ("row_major", "col_major");
-    for (shape, element, sum, layouts, wanted, counts) in [
-        ("16, 16, 16", "half", "float", (row, column), "row.col.m16n16k16.f32.f32", [8, 8, 8, 8]),
-        ("8, 32, 16", "half", "half", (column, row), "col.row.m8n32k16.f16.f16", [4, 8, 8, 4]),
-        ("32, 8, 16", "half", "float", (row, row), "row.row.m32n8k16.f32.f32", [8, 8, 8, 8]),
-        (
-            "32, 8, 16",
-            "__nv_bfloat16",
-            "float",
-            (row, column),
-            "row.col.m32n8k16.f32.bf16.bf16.f32",
-            [8, 8, 2, 8],
-        ),
-        (
-            "8, 32, 16",
-            "__nv_bfloat16",
-            "float",
-            (row, column),
-            "row.col.m8n32k16.f32.bf16.bf16.f32",
-            [8, 2, 8, 8],
-        ),
-        (
-            "16, 16, 16",
-            "signed char",
-            "int",
-            (row, column),
-            "row.col.m16n16k16.s32.s8.s8.s32",
-            [8, 2, 2, 8],
-        ),
-        (
-            "8, 32, 16",
-            "unsigned char",
-            "int",
-            (column, column),
-            "col.col.m8n32k16.s32.u8.u8.s32",
-            [8, 1, 4, 8],
-        ),
-        (
-            "32, 8, 16",
-            "signed char",
-            "int",
-            (column, row),
-            "col.row.m32n8k16.s32.s8.s8.s32",
-            [8, 4, 1, 8],
-        ),
+    let bf16 = "f32.bf16.bf16.f32";
+    for ([m, n, k], element, sum, layouts, types, counts) in [
+        ([16, 16, 16], "half", "float", ["row", "col"], "f32.f32", [8, 8, 8, 8]),
+        ([8, 32, 16], "half", "half", ["col", "row"], "f16.f16", [4, 8, 8, 4]),
+        ([32, 8, 16], "half", "float", ["row", "row"], "f32.f32", [8, 8, 8, 8]),
+        ([32, 8, 16], "__nv_bfloat16", "float", ["row", "col"], bf16, [8, 8, 2, 8]),
+        ([8, 32, 16], "__nv_bfloat16", "float", ["row", "col"], bf16, [8, 2, 8, 8]),
+        ([16, 16, 16], "signed char", "int", ["row", "col"], "s32.s8.s8.s32", [8, 2, 2, 8]),
+        ([8, 32, 16], "unsigned char", "int", ["col", "col"], "s32.u8.u8.s32", [8, 1, 4, 8]),
+        ([32, 8, 16], "signed char", "int", ["col", "row"], "s32.s8.s8.s32", [8, 4, 1, 8]),
     ] {
-        let text = compile(&kernel(shape, element, sum, layouts));
-        let start = format!("wmma.mma.sync.aligned.{wanted}");
+        let text = compile(&kernel(&format!("{m}, {n}, {k}"), element, sum, layouts));
+        let layouts = layouts.join(".");
+        let start = format!("wmma.mma.sync.aligned.{layouts}.m{m}n{n}k{k}.{types}");
         let line = text.lines().find(|line| line.contains(&start));
         let line = line.unwrap_or_else(|| panic!("no {start}\n{text}"));
         assert_eq!(registers(line), counts, "{line}");

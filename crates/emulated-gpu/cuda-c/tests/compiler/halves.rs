@@ -209,7 +209,7 @@ fn constants_as_operands() {
             __nv_bfloat16 z = {}; o[0] = __hfma(a[0], a[1], z);
         }";
     for arch in [80, 90] {
-        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let options = cuda_c::CompileOptions { arch, ..cuda_c::CompileOptions::default() };
         crate::kernel::compile_with(zeros, &options);
     }
 }

@@ -309,7 +309,7 @@ fn vectors_are_read_with_one_load() {
 fn contraction_can_be_switched_off() {
     let source = "extern \"C\" __global__ void k(float *x) { x[0] = x[0] * x[1] + x[2]; }";
     assert!(compile(source).contains("fma.rn.f32"));
-    let options = cuda_c::Options { fmad: false, ..cuda_c::Options::default() };
+    let options = cuda_c::CompileOptions { fmad: false, ..cuda_c::CompileOptions::default() };
     let text = crate::kernel::compile_with(source, &options);
     assert!(text.contains("mul.rn.f32") && text.contains("add.rn.f32"), "{text}");
 }
@@ -317,7 +317,7 @@ fn contraction_can_be_switched_off() {
 #[test]
 fn names_are_mangled_as_in_cpp() {
     let source = "struct S { int a; };\n__global__ void f(const float *a, float *b, unsigned n, const float *c, S s, float *d) {}\n__global__ void g() {}";
-    let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
+    let ptx = cuda_c::compile(source, &cuda_c::CompileOptions::default()).unwrap();
     assert_eq!(ptx.kernels, ["_Z1fPKfPfjS0_1SS1_", "_Z1gv"]);
 }
 
@@ -347,7 +347,7 @@ fn kernels_are_instances_of_templates() {
         ("table", "table"),
     ];
     let names = expected.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let options = cuda_c::Options { names, ..cuda_c::Options::default() };
+    let options = cuda_c::CompileOptions { names, ..cuda_c::CompileOptions::default() };
     let ptx = cuda_c::compile(source, &options).unwrap_or_else(|errors| panic!("{}", errors[0]));
     for (found, (name, expected)) in ptx.names.iter().zip(expected) {
         assert_eq!(found, expected, "{name}");

@@ -3,16 +3,16 @@
 
 use std::fmt::Write as _;
 
-use cuda_c::{Options, Resolver};
+use cuda_c::{CompileOptions, Resolver};
 
 use crate::kernel::{as_words, compile, run, words};
 
 /// The first error of a source that doesn't compile.
 fn first_error(source: &str) -> String {
-    first_error_with(source, &Options::default())
+    first_error_with(source, &CompileOptions::default())
 }
 
-fn first_error_with(source: &str, options: &Options<'_>) -> String {
+fn first_error_with(source: &str, options: &CompileOptions<'_>) -> String {
     let found = cuda_c::compile(source, options).expect_err("it compiles");
     found[0].message.clone()
 }
@@ -50,7 +50,7 @@ fn includes_are_limited() {
         ("long.h", long),
         ("many.h", "int a;".repeat(1000)),
     ]);
-    let options = Options { resolver: Some(&files), ..Options::default() };
+    let options = CompileOptions { resolver: Some(&files), ..CompileOptions::default() };
     let included = |name: &str, count: usize| {
         first_error_with(&format!("#include \"{name}\"\n").repeat(count), &options)
     };
@@ -74,9 +74,9 @@ fn macros_are_limited() {
         };
         format!("#define S(a) #a\n{}", repeated(60, define))
     };
-    let made = "`#` and `##` make tokens of more than 16777216 bytes";
-    assert_eq!(first_error(&format!("{}int L59(x);", doubled("a##a"))), made);
-    assert_eq!(first_error(&format!("{}const char *s = L59(x);", doubled("S(a) S(a)"))), made);
+    let message = "`#` and `##` make tokens of more than 16777216 bytes";
+    assert_eq!(first_error(&format!("{}int L59(x);", doubled("a##a"))), message);
+    assert_eq!(first_error(&format!("{}const char *s = L59(x);", doubled("S(a) S(a)"))), message);
     let deep = "macros use each other too deeply and too often";
     assert_eq!(first_error(&format!("{}int L59(x);", doubled("a a"))), deep);
     let wide = format!("#define W {}\n{}", "x ".repeat(1000), "W ".repeat(2000));
@@ -86,10 +86,8 @@ fn macros_are_limited() {
         format!("#define F(a) a\n{}", kernel(&format!("x[0] = {open}n{close};")))
     };
     compile(&nested(100));
-    assert_eq!(
-        first_error(&nested(300)),
-        "macros in arguments of macros are nested more than 200 deep"
-    );
+    let expected = "macros in arguments of macros are nested more than 200 deep";
+    assert_eq!(first_error(&nested(300)), expected);
     let chain =
         |i: usize| format!("#define M{}(a) M{i}(a{})\n", i + 1, if i < 8 { "+a" } else { "" });
     let chain = format!("#define M0(a) a\n{}{}", repeated(3000, chain), kernel("x[0] = M3000(n);"));
@@ -116,19 +114,15 @@ fn sizes_do_not_overflow() {
     assert_eq!(first_error(&copied), format!("`S15` {many}"));
     let union = "union U { char a[1 << 30]; int b; }; __global__ void k(U *p) { p[0] = p[1]; }";
     assert_eq!(first_error(union), format!("`U` {many}"));
-    assert_eq!(
-        first_error(&kernel("int a[120000] = {}; x[0] = a[n];")),
-        format!("`int [120000]` {many}")
-    );
+    let expected = format!("`int [120000]` {many}");
+    assert_eq!(first_error(&kernel("int a[120000] = {}; x[0] = a[n];")), expected);
     let large = "__device__ char a[1l << 36] = {1}; __global__ void k(char *x) { x[0] = a[0]; }";
     assert!(first_error(large).contains("at most 16777216 can have them"));
     let temporary = "struct S { double a[80000]; }; __device__ S make(); __device__ S make() { S *p = 0; return *p; }
         __global__ void k(char *x) { x[0] = make().a[0] > 0; }";
     assert!(first_error(temporary).contains("a thread has 512 KiB of local memory"));
-    assert_eq!(
-        first_error(&kernel("x[0] = sizeof(int[1l << 40]);")),
-        "this array is larger than any memory"
-    );
+    let expected = "this array is larger than any memory";
+    assert_eq!(first_error(&kernel("x[0] = sizeof(int[1l << 40]);")), expected);
 }
 
 /// Every case and every `if` has its effect.
@@ -226,10 +220,8 @@ fn sources_and_kernels_have_size_limits() {
     assert_eq!(first_error(&source), "the kernel becomes larger than 400000 instructions here");
     let kernels =
         repeated(100, |i| format!("__global__ void k{i}(int *x) {{ x[0] = f13(x[{i}]); }}\n"));
-    assert_eq!(
-        first_error(&(doubled(13) + &kernels)),
-        "the source becomes larger than 1500000 instructions here"
-    );
+    let expected = "the source becomes larger than 1500000 instructions here";
+    assert_eq!(first_error(&(doubled(13) + &kernels)), expected);
     // The loops in 4,096 copies of a function are unrolled until the budget is spent.
     let loops = doubled(12).replace(
         "return x * x + 1;",
@@ -250,7 +242,7 @@ fn sources_and_kernels_have_size_limits() {
 fn messages_shorten_long_lines_and_names() {
     let source =
         kernel(&format!("/*{}*/ {} y = 1;", "é".repeat(10_000), "x[0] = n; ".repeat(5000)));
-    let found = cuda_c::compile(&source, &Options::default()).unwrap_err();
+    let found = cuda_c::compile(&source, &CompileOptions::default()).unwrap_err();
     let shown = found[0].to_string();
     assert_eq!(found[0].column, source[..source.find("y = 1").unwrap()].chars().count() + 1);
     assert!(

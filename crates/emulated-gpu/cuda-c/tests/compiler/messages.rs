@@ -1,6 +1,6 @@
 //! Programs with the messages that they must produce, and random input.
 
-use cuda_c::{ARCHITECTURES, Options, Severity, compile};
+use cuda_c::{ARCHITECTURES, CompileOptions, Severity, compile};
 
 /// Sources, each with the first message that it must produce.
 const DIAGNOSED: &str = include_str!("diagnosed.txt");
@@ -37,7 +37,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn messages_name_the_mistake() {
     for Case { source, message, severity, .. } in cases() {
-        let diagnostics = match compile(&source, &Options::default()) {
+        let diagnostics = match compile(&source, &CompileOptions::default()) {
             Ok(ptx) if severity == Severity::Warning => ptx.warnings,
             Err(diagnostics) if severity == Severity::Error => diagnostics,
             Ok(ptx) => panic!("this compiles:\n{source}\n{}", ptx.text),
@@ -48,7 +48,7 @@ fn messages_name_the_mistake() {
         let mut others = diagnostics.iter().skip(1);
         // Errors come first.
         assert!(
-            severity == Severity::Error || others.all(|one| one.severity == severity),
+            severity == Severity::Error || others.all(|other| other.severity == severity),
             "{source}"
         );
         let line = source.lines().nth(first.line - 1).unwrap_or_default();
@@ -85,7 +85,7 @@ fn correct_kernels_give_no_warnings() {
             __syncthreads();
             if (i < n) y[i] += t[threadIdx.x][threadIdx.y];
         }";
-    let ptx = compile(source, &Options::default()).unwrap();
+    let ptx = compile(source, &CompileOptions::default()).unwrap();
     assert!(ptx.warnings.is_empty(), "{}", ptx.warnings[0]);
 }
 
@@ -93,7 +93,7 @@ fn correct_kernels_give_no_warnings() {
 fn messages_show_the_line() {
     let source =
         "__global__ void k(float *x, size_t n)\n{\n    if (thread < n)\n        x[0] = 1;\n}\n";
-    let shown = compile(source, &Options::default()).unwrap_err()[0].to_string();
+    let shown = compile(source, &CompileOptions::default()).unwrap_err()[0].to_string();
     let expected = "error: there is no variable `thread`\n --> kernel.cu:3:9\n  |\n3 |     if (thread < n)\n  |         ^^^^^^\n  |\n  \
                     = help: did you mean `threadIdx`?\n";
     assert_eq!(shown, expected);
@@ -130,7 +130,7 @@ fn random_texts_do_not_crash_the_compiler() {
                 text.replace_range(at..end, pieces[next(pieces.len())]);
             }
         }
-        let _ = compile(&text, &Options::default());
+        let _ = compile(&text, &CompileOptions::default());
     }
 }
 
@@ -155,7 +155,7 @@ fn endless_nesting_is_rejected() {
          #define E F F F F F F F F\n#define F G G G G G G G G\n#define G H H H H H H H H\n#define H x x x x\nA"
             .to_owned(),
     ] {
-        assert!(compile(&source, &Options::default()).is_err());
+        assert!(compile(&source, &CompileOptions::default()).is_err());
     }
 }
 
@@ -171,7 +171,7 @@ fn requested_names_are_checked() {
         ("k<", "expected"),
         ("\"", "this string has no end"),
     ] {
-        let options = Options { names: vec![name.into()], ..Options::default() };
+        let options = CompileOptions { names: vec![name.into()], ..CompileOptions::default() };
         let errors = compile(source, &options).unwrap_err();
         assert!(errors[0].message.contains(expected), "{name}: {}", errors[0]);
         assert_eq!(errors[0].file, "name expression 1");
@@ -182,14 +182,14 @@ fn requested_names_are_checked() {
 #[test]
 fn unknown_architectures_are_errors() {
     for arch in [0, 20, 49, 79, 91, 429_496_730, u32::MAX] {
-        let options = Options { arch, ..Options::default() };
+        let options = CompileOptions { arch, ..CompileOptions::default() };
         let refused = compile("__global__ void nothing() {}", &options).unwrap_err();
         assert_eq!(refused[0].message, format!("there is no architecture sm_{arch}"));
         assert!(refused[0].to_string().contains("compile for one of 50, 52, "), "{}", refused[0]);
     }
     for arch in ARCHITECTURES {
-        let options = Options { arch, ..Options::default() };
-        let made = compile("__global__ void nothing() {}", &options).unwrap();
-        assert!(made.text.contains(&format!(".target sm_{arch}\n")), "{}", made.text);
+        let options = CompileOptions { arch, ..CompileOptions::default() };
+        let compiled = compile("__global__ void nothing() {}", &options).unwrap();
+        assert!(compiled.text.contains(&format!(".target sm_{arch}\n")), "{}", compiled.text);
     }
 }

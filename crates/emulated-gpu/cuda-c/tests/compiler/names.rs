@@ -90,7 +90,7 @@ fn names_that_are_invalid_in_ptx_are_errors() {
         "__global__ void größe(int *p) { *p = 1; }",
         "__device__ int größe; __global__ void k(int *p) { *p = größe; }",
     ] {
-        let found = cuda_c::compile(source, &cuda_c::Options::default()).unwrap_err();
+        let found = cuda_c::compile(source, &cuda_c::CompileOptions::default()).unwrap_err();
         let expected = "has a letter that PTX doesn't allow in names";
         assert!(found[0].message.contains(expected), "{}", found[0]);
     }

@@ -182,7 +182,8 @@ fn library_functions_are_found_everywhere() {
             int j0 = threadIdx.x, y1 = j0 + 8;
             out[j0] = GROWN(0.0f) + root((float)y1);
         }";
-    let options = cuda_c::Options { resolver: Some(&Header), ..cuda_c::Options::default() };
+    let options =
+        cuda_c::CompileOptions { resolver: Some(&Header), ..cuda_c::CompileOptions::default() };
     let own = crate::kernel::compile_with(source, &options);
     let one = ([1, 1, 1], [1, 1, 1]);
     let (memory, _) = crate::kernel::run(&own, "k", one, &[floats(&[0.0])]);
@@ -201,7 +202,7 @@ fn endless_constant_expressions_are_errors() {
             source.push_str(&format!("    __shared__ int a{number}[f({number})];\n"));
         }
         source.push_str("}\n");
-        let errors = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap_err();
+        let errors = cuda_c::compile(&source, &cuda_c::CompileOptions::default()).unwrap_err();
         let named = |one: &cuda_c::Diagnostic| {
             one.message.contains("has to be known")
                 || one.message == "constant expressions take more than 2000000 steps"

@@ -1,6 +1,6 @@
 //! Struct templates, member functions and namespaces.
 
-use cuda_c::{Options, Severity, compile};
+use cuda_c::{CompileOptions, Severity, compile};
 
 use crate::kernel::compile as text_of;
 use crate::language::check;
@@ -173,11 +173,11 @@ fn functions_that_may_end_without_a_value_give_a_warning() {
         let source = format!(
             "__device__ int f(int a) {{ {body} }} __global__ void k(int *x) {{ x[0] = f(x[1]); }}"
         );
-        let ptx =
-            compile(&source, &Options::default()).unwrap_or_else(|all| panic!("{source}: {all:?}"));
+        let ptx = compile(&source, &CompileOptions::default())
+            .unwrap_or_else(|all| panic!("{source}: {all:?}"));
         let warnings = ptx.warnings;
-        assert!(warnings.iter().all(|one| one.severity == Severity::Warning));
-        warnings.iter().any(|one| one.message.contains("may end without returning a value"))
+        assert!(warnings.iter().all(|warning| warning.severity == Severity::Warning));
+        warnings.iter().any(|warning| warning.message.contains("may end without returning a value"))
     };
     for body in [
         "if (a) return 1;",

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptx_emulator::{Emulator, Memory, Options};
+use ptx_emulator::{Emulator, Memory, RunOptions};
 
 use crate::device::kernel_counts::KernelCounts;
 use crate::device::settings::Settings;
@@ -27,7 +27,7 @@ impl Hardware {
     /// Creates the hardware that the settings describe.
     pub(crate) fn new(settings: Settings) -> Self {
         let memory = settings.memory_of_each();
-        let emulator = Emulator::new(Options {
+        let emulator = Emulator::new(RunOptions {
             threads: settings.threads,
             deterministic: settings.deterministic,
             seed: settings.seed,
@@ -36,7 +36,7 @@ impl Hardware {
             memory: Some(memory),
             reserve_addresses: true,
             capability: Some(settings.capability),
-            ..Options::default()
+            ..RunOptions::default()
         });
         emulator.set_statistics(settings.statistics.is_some());
         Self {

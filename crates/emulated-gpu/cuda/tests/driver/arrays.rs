@@ -123,9 +123,9 @@ fn arrays_use_device_memory_until_destroyed() {
     in_child!(&[]);
     let context = context();
     let before = free_memory();
-    let made = array([1024, 1024, 0], 1, 0);
+    let created = array([1024, 1024, 0], 1, 0);
     assert_eq!(before - free_memory(), 4 << 20);
-    let handle = texture(array_resource(made), false);
+    let handle = texture(array_resource(created), false);
     // Destroying the array waits for pending work.
     let (stream, done) = (stream(1), event());
     let gate = gate(stream);
@@ -134,11 +134,11 @@ fn arrays_use_device_memory_until_destroyed() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         gate.open();
     });
-    ok!(cuArrayDestroy(made => usize));
+    ok!(cuArrayDestroy(created => usize));
     assert_eq!(cu!(cuEventQuery(done => usize)), 0);
     opener.join().unwrap();
     assert_eq!(free_memory(), before);
-    returns!(code::INVALID_HANDLE, cuArrayDestroy(made => usize));
+    returns!(code::INVALID_HANDLE, cuArrayDestroy(created => usize));
     // A kernel that still reads the array faults, and doesn't read other memory.
     let module = module(
         &NAMED

@@ -222,8 +222,7 @@ fn the_legacy_stream_can_not_take_part_in_a_capture() {
     let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
     let block = allocate(4);
-    let null = cu!(cuStreamBeginCapture_v2(0 => usize, RELAXED => u32));
-    assert_eq!(null, code::CAPTURE_UNSUPPORTED);
+    returns!(code::CAPTURE_UNSUPPORTED, cuStreamBeginCapture_v2(0 => usize, RELAXED => u32));
     returns!(code::INVALID_VALUE, cuStreamBeginCapture_v2(other => usize, 7 => u32));
     assert_eq!(end(other).0, code::ILLEGAL_STATE);
     begin(other, RELAXED);
@@ -255,10 +254,8 @@ fn captures_can_not_be_mixed() {
     begin(first, RELAXED);
     ok!(cuEventRecord(inside => usize, first => usize));
     returns!(code::CAPTURE_MERGE, cuStreamWaitEvent(second => usize, inside => usize, 0 => u32));
-    assert_eq!(
-        (end(first).0, end(second).0),
-        (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED)
-    );
+    let expected = (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED);
+    assert_eq!((end(first).0, end(second).0), expected);
     // Only the thread that began the capture may end it.
     begin(first, THREAD_LOCAL);
     let in_other_thread = std::thread::spawn(move || end(first).0);

@@ -1,5 +1,7 @@
 //! Conditional nodes: with defaults, set by kernels, nested, and as loops.
 
+use emulated_gpu_test_support::ptx::entry;
+
 use crate::capture::{instantiate, nodes};
 use crate::support::{
     allocate, code, context, cu, function, gate, is_child, launch, module, ok, output, own_context,
@@ -13,44 +15,27 @@ pub(crate) const CONDITIONAL: u32 = 13;
 
 /// `set` sets a condition to a number. `take` sets it to the number at an address. `down` decrements the number at an
 /// address, and sets the condition to it. `add` adds to the number at an address.
-pub(crate) const KERNELS: &str = "
-.version 7.0
-.target sm_80
-.address_size 64
-.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
-.visible .entry set(.param .u64 condition, .param .u64 value)
-{
-    .reg .b64 %c, %w; .reg .b32 %v;
-    ld.param.u64 %c, [condition]; ld.param.u64 %w, [value]; cvt.u32.u64 %v, %w;
-    { .param .b64 a; .param .b32 b; st.param.b64 [a+0], %c; st.param.b32 [b+0], %v;
-      call.uni cudaGraphSetConditional, (a, b); }
-    ret;
+pub(crate) fn kernels() -> String {
+    let header = ".version 7.0\n.target sm_80\n.address_size 64\n\
+        .extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);\n";
+    let setter = |name: &str, compute: &str| {
+        let body = format!(
+            ".reg .b32 %v; {compute}
+             {{ .param .b64 a; .param .b32 b; st.param.b64 [a+0], %p0; st.param.b32 [b+0], %v;
+               call.uni cudaGraphSetConditional, (a, b); }}
+             ret;"
+        );
+        entry(name, 2, &body)
+    };
+    let down = "ld.global.u32 %v, [%p1]; sub.u32 %v, %v, 1; st.global.u32 [%p1], %v;";
+    let add = ".reg .b32 %v, %n; cvt.u32.u64 %n, %p1; ld.global.u32 %v, [%p0];
+        add.u32 %v, %v, %n; st.global.u32 [%p0], %v; ret;";
+    header.to_owned()
+        + &setter("set", "cvt.u32.u64 %v, %p1;")
+        + &setter("take", "ld.global.u32 %v, [%p1];")
+        + &setter("down", down)
+        + &entry("add", 2, add)
 }
-.visible .entry take(.param .u64 condition, .param .u64 word)
-{
-    .reg .b64 %c, %w; .reg .b32 %v;
-    ld.param.u64 %c, [condition]; ld.param.u64 %w, [word]; ld.global.u32 %v, [%w];
-    { .param .b64 a; .param .b32 b; st.param.b64 [a+0], %c; st.param.b32 [b+0], %v;
-      call.uni cudaGraphSetConditional, (a, b); }
-    ret;
-}
-.visible .entry down(.param .u64 condition, .param .u64 word)
-{
-    .reg .b64 %c, %w; .reg .b32 %v;
-    ld.param.u64 %c, [condition]; ld.param.u64 %w, [word]; ld.global.u32 %v, [%w];
-    sub.u32 %v, %v, 1; st.global.u32 [%w], %v;
-    { .param .b64 a; .param .b32 b; st.param.b64 [a+0], %c; st.param.b32 [b+0], %v;
-      call.uni cudaGraphSetConditional, (a, b); }
-    ret;
-}
-.visible .entry add(.param .u64 word, .param .u64 amount)
-{
-    .reg .b64 %w, %a; .reg .b32 %v, %n;
-    ld.param.u64 %w, [word]; ld.param.u64 %a, [amount]; cvt.u32.u64 %n, %a;
-    ld.global.u32 %v, [%w]; add.u32 %v, %v, %n; st.global.u32 [%w], %v;
-    ret;
-}
-";
 
 /// `CUgraphNodeParams`
 #[repr(C)]
@@ -131,7 +116,7 @@ fn write(address: u64, value: u32) {
 #[test]
 fn a_kernel_chooses_a_body() {
     let _context = own_context();
-    let (module, stream) = (module(KERNELS), stream(1));
+    let (module, stream) = (module(&kernels()), stream(1));
     let (take, adds) = (function(module, "take"), function(module, "add"));
     // A kind of node, its number of bodies, and the expected sums for a condition of 0, 1, 2, 3 and
     // 99.
@@ -168,7 +153,7 @@ fn a_kernel_chooses_a_body() {
 #[test]
 fn loops_can_be_nested() {
     let _context = own_context();
-    let (module, stream) = (module(KERNELS), stream(1));
+    let (module, stream) = (module(&kernels()), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let [outer_word, inner_word, sum] = [(); 3].map(|()| allocate(4));
     let graph = graph();
@@ -207,7 +192,7 @@ fn words_node(graph: usize, target: u64, value: u32) -> usize {
 #[test]
 fn a_body_can_be_captured() {
     let _context = own_context();
-    let (module, stream, other) = (module(KERNELS), stream(1), stream(1));
+    let (module, stream, other) = (module(&kernels()), stream(1), stream(1));
     let (take, down) = (function(module, "take"), function(module, "down"));
     let (word, sum) = (allocate(4), allocate(4));
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
@@ -250,7 +235,7 @@ fn a_body_can_be_captured() {
 #[test]
 fn launches_of_one_graph_follow_each_other_in_all_streams() {
     let _context = own_context();
-    let (module, first, second) = (module(KERNELS), stream(1), stream(1));
+    let (module, first, second) = (module(&kernels()), stream(1), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let (word, sum, graph) = (allocate(4), allocate(4), graph());
     let condition = condition(graph, Some(1));
@@ -274,7 +259,7 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
 #[test]
 fn an_update_takes_the_other_graphs_condition() {
     let _context = own_context();
-    let (module, stream) = (module(KERNELS), stream(1));
+    let (module, stream) = (module(&kernels()), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let (word, sum) = (allocate(4), allocate(4));
     let make = |kind: u32, size: u32, default: u32, amount: u64| {
@@ -334,7 +319,7 @@ fn an_endless_loop_is_stopped() {
         return;
     }
     context();
-    let (module, stream, graph) = (module(KERNELS), stream(1), graph());
+    let (module, stream, graph) = (module(&kernels()), stream(1), graph());
     let (_, body) = decide(graph, &[], (condition(graph, Some(1)), WHILE, 1)).unwrap();
     if case == "kernel" {
         kernel(body[0], &[], function(module, "add"), &[allocate(4), 1]);

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use crate::capture::instantiate;
 use crate::conditional_nodes::{
-    AnyNode, CONDITIONAL, IF, KERNELS, SWITCH, WHILE, add, condition, decide, graph, kernel, run,
+    AnyNode, CONDITIONAL, IF, SWITCH, WHILE, add, condition, decide, graph, kernel, kernels, run,
 };
 use crate::graph_attributes;
 use crate::support::{
@@ -98,7 +98,7 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
 fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
     let _context = own_context();
     let stream = stream(1);
-    let (module, word, graph) = (module(KERNELS), allocate(4), graph());
+    let (module, word, graph) = (module(&kernels()), allocate(4), graph());
     let (_, body) = decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap();
     kernel(body[0], &[], function(module, "add"), &[word, 1]);
     let (mut clone, mut node, outer) = (0usize, 0usize, crate::conditional_nodes::graph());
@@ -129,9 +129,9 @@ fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
 fn a_body_may_only_contain_device_work() {
     unsafe extern "C" fn do_nothing(_: *mut std::ffi::c_void) {}
     let other = context();
-    let foreign = function(module(KERNELS), "add");
+    let foreign = function(module(&kernels()), "add");
     let context = context();
-    let (module, stream, word, host) = (module(KERNELS), stream(1), allocate(64), [0u32; 16]);
+    let (module, stream, word, host) = (module(&kernels()), stream(1), allocate(64), [0u32; 16]);
     let body_of =
         |graph: usize| decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap().1[0];
     let captured = |body: usize, work: &dyn Fn()| {
@@ -254,7 +254,7 @@ fn a_kernel_can_only_set_valid_conditions_of_its_context() {
             handle
         }
     };
-    let set = function(module(KERNELS), "set");
+    let set = function(module(&kernels()), "set");
     assert_eq!(launch(set, (1, 1), 0, &[handle, 1]), 0);
     returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
@@ -263,7 +263,7 @@ fn a_kernel_can_only_set_valid_conditions_of_its_context() {
 fn the_dot_graph_shows_the_bodies() {
     let _context = own_context();
     let graph = graph();
-    let (module, word) = (module(KERNELS), allocate(4));
+    let (module, word) = (module(&kernels()), allocate(4));
     let (_, bodies) = decide(graph, &[], (condition(graph, None), SWITCH, 2)).unwrap();
     kernel(bodies[1], &[], function(module, "add"), &[word, 1]);
     let file = std::env::temp_dir().join(format!("emulated-gpu-{}.dot", std::process::id()));
@@ -281,7 +281,7 @@ fn the_dot_graph_shows_the_bodies() {
 fn node_parameters_can_be_read_back() {
     let context = context();
     let (graph, word) = (graph(), allocate(4));
-    let adds = function(module(KERNELS), "add");
+    let adds = function(module(&kernels()), "add");
     let condition = condition(graph, None);
     let params = |node: usize| {
         let mut any = AnyNode { reserved_end: 9, ..AnyNode::default() };

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use crate::support::{code, context, cu, in_child, ok};
+use crate::support::{code, cu, in_child, ok, own_context, returns};
 
 const ON_EXCEPTION: u32 = 1;
 const TRIGGER_HOST: u32 = 2;
@@ -48,7 +48,7 @@ fn text(attribute: u32) -> String {
 fn core_dump_attributes_are_stored() {
     // The attributes concern the whole process.
     in_child!(&[]);
-    let context = context();
+    let _context = own_context();
     assert_eq!([ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT].map(flag), [[0; 2], [1; 2], [0; 2]]);
     assert!(text(FILE).starts_with("core.cuda."));
     assert!(text(PIPE).ends_with(&format!(".{}", std::process::id())));
@@ -89,9 +89,7 @@ fn core_dump_attributes_are_stored() {
         assert_eq!(size, expected);
     }
     let (mut short, mut size) = ([0u8; 4], 4usize);
-    let code = cu!(cuCoredumpGetAttribute(
+    returns!(code::INVALID_VALUE, cuCoredumpGetAttribute(
         FILE => u32, short.as_mut_ptr() => *mut u8, &raw mut size => *mut usize
     ));
-    assert_eq!(code, code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -120,8 +120,7 @@ fn memory_is_on_the_device_of_its_context() {
     let memory = allocate(40 << 20);
     assert_eq!((device_of(memory), before - free_memory()), (1, 40 << 20));
     let mut more = 0u64;
-    let rejected = cu!(cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
-    assert_eq!(rejected, code::OUT_OF_MEMORY);
+    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
     // Another device has separate memory.
     enter(contexts[2]);
     assert_eq!(free_memory(), before);

@@ -60,10 +60,8 @@ fn kernels_in_graphs_have_attributes() {
         assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(node, id)), [Ok(1), Ok(3)]);
     }
     assert_eq!(set(first, CLUSTER, [2, 1, 1]), code::NOT_SUPPORTED);
-    assert_eq!(
-        (set(first, 3, [0; 3]), get(first, 99)),
-        (code::INVALID_VALUE, Err(code::INVALID_VALUE))
-    );
+    let expected = (code::INVALID_VALUE, Err(code::INVALID_VALUE));
+    assert_eq!((set(first, 3, [0; 3]), get(first, 99)), expected);
     // Other nodes don't have these attributes.
     let (mut empty, none) = (0usize, std::ptr::null::<usize>());
     ok!(cuGraphAddEmptyNode(

@@ -205,50 +205,48 @@ fn user_objects_are_destroyed_with_the_last_graph() {
     ok!(cuUserObjectRelease(object => usize, 1 => u32));
     assert_eq!(destroyed(), 11);
     let mut none = 0usize;
-    let unsynchronised = cu!(cuUserObjectCreate(
+    returns!(code::INVALID_VALUE, cuUserObjectCreate(
         &raw mut none => *mut usize, 1 => usize, destroy => Destructor, 1 => u32, 0 => u32
     ));
-    assert_eq!(unsynchronised, code::INVALID_VALUE);
 }
 
 #[test]
 fn memory_node_parameters_can_be_read_back() {
     let context = context();
     let mut graph = 0usize;
-    let (mut made, mut freed) = (0usize, 0usize);
+    let (mut allocation_node, mut free_node) = (0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     // CUDA_MEM_ALLOC_NODE_PARAMS: pinned memory (1) on device (1) 0, 400 bytes.
     let mut wanted = [0u64; 15];
     (wanted[0], wanted[1], wanted[13]) = (1, 1, 400);
     ok!(cuGraphAddMemAllocNode(
-        &raw mut made => *mut usize, graph => usize, 0 => usize, 0 => usize,
+        &raw mut allocation_node => *mut usize, graph => usize, 0 => usize, 0 => usize,
         wanted.as_mut_ptr() => *mut u64
     ));
     let address = wanted[14];
     let mut params = [9u64; 15];
-    ok!(cuGraphMemAllocNodeGetParams(made => usize, params.as_mut_ptr() => *mut u64));
+    ok!(cuGraphMemAllocNodeGetParams(allocation_node => usize, params.as_mut_ptr() => *mut u64));
     assert_eq!((params[0], params[1], params[13], params[14]), (1, 1, 400, address));
     // Fill the memory with bytes of 7.
     let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
     let fill = output!(cuGraphAddMemsetNode(
-        -> usize, graph => usize, &raw const made => *const usize, 1 => usize,
+        -> usize, graph => usize, &raw const allocation_node => *const usize, 1 => usize,
         &raw const set => *const MemsetNode, context => usize
     ));
     ok!(cuGraphAddMemFreeNode(
-        &raw mut freed => *mut usize, graph => usize, &raw const fill => *const usize, 1 => usize,
+        &raw mut free_node => *mut usize, graph => usize, &raw const fill => *const usize, 1 => usize,
         address => u64
     ));
     let mut freed_address = 0u64;
-    ok!(cuGraphMemFreeNodeGetParams(freed => usize, &raw mut freed_address => *mut u64));
+    ok!(cuGraphMemFreeNodeGetParams(free_node => usize, &raw mut freed_address => *mut u64));
     assert_eq!(freed_address, address);
     returns!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
-        made => usize, &raw mut freed_address => *mut u64
+        allocation_node => usize, &raw mut freed_address => *mut u64
     ));
     let outside_graph = crate::support::allocate(4);
-    let wrong = cu!(cuGraphAddMemFreeNode(
-        &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, outside_graph => u64
+    returns!(code::INVALID_VALUE, cuGraphAddMemFreeNode(
+        &raw mut free_node => *mut usize, graph => usize, 0 => usize, 0 => usize, outside_graph => u64
     ));
-    assert_eq!(wrong, code::INVALID_VALUE);
     let ready = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(ready => usize, 0 => usize));
     ok!(cuCtxSynchronize());
@@ -280,8 +278,7 @@ fn memory_that_a_graph_did_not_free_outlives_it() {
     ok!(cuStreamSynchronize(stream => usize));
     // The memory of a graph that was never launched was freed together with it.
     for address in [block, unused] {
-        let again = cu!(cuMemFreeAsync(address => u64, stream => usize));
-        assert_eq!(again, code::INVALID_VALUE);
+        returns!(code::INVALID_VALUE, cuMemFreeAsync(address => u64, stream => usize));
     }
 }
 

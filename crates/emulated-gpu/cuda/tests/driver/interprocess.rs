@@ -345,10 +345,8 @@ fn memory_that_can_not_be_shared_is_rejected() {
     assert_eq!((code, try_open_event(event_handle).0), (0, code::INVALID_CONTEXT));
     // A handle is only valid for its kind.
     assert_eq!((try_open(event_handle, LAZY).0, try_open_event(handle).0), (wrong, wrong));
-    assert_eq!(
-        (try_open(Handle([0; 64]), LAZY).0, try_open(Handle([0xff; 64]), LAZY).0),
-        (wrong, wrong)
-    );
+    let expected = (wrong, wrong);
+    assert_eq!((try_open(Handle([0; 64]), LAZY).0, try_open(Handle([0xff; 64]), LAZY).0), expected);
     // Changing any byte makes it invalid: the process, the file, the offset or the size.
     for at in 0..64 {
         for change in [1, 0x80, 0xff] {
@@ -358,7 +356,7 @@ fn memory_that_can_not_be_shared_is_rejected() {
         }
     }
     assert_eq!(try_share_event(self::event()).0, code::INVALID_HANDLE);
-    let mut made = 0usize;
-    returns!(wrong, cuEventCreate(&raw mut made => *mut usize, 4 => u32), "with times");
+    let mut opened = 0usize;
+    returns!(wrong, cuEventCreate(&raw mut opened => *mut usize, 4 => u32), "with times");
     ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -5,6 +5,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use emulated_gpu_test_support::ptx::entry;
+
 use crate::support::{
     INCREMENT, allocate, code, context, cu, function, gate, in_child, is_child, launch, managed,
     module, ok, output, own_context, pinned, returns, run_child, stream, word,
@@ -12,41 +14,18 @@ use crate::support::{
 
 const PAGE: usize = 4096;
 
-/// `spin` writes to p until f is set by the host; `store` and `load` access p once.
-const KERNELS: &str = r"
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .entry spin(.param .u64 p, .param .u64 f)
-{
-    .reg .pred %p<2>;
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<3>;
-    ld.param.u64 %rd1, [p];
-    ld.param.u64 %rd2, [f];
-LOOP:
-    st.global.u32 [%rd1], 0x41414141;
-    ld.volatile.global.u32 %r1, [%rd2];
-    setp.eq.u32 %p1, %r1, 0;
-    @%p1 bra LOOP;
-    ret;
+/// `spin` writes to its first parameter until the host sets the word at its second one; `store` and `load` access
+/// their parameter once.
+fn kernels() -> String {
+    let header = ".version 7.0\n.target sm_80\n.address_size 64\n".to_owned();
+    let spin = ".reg .pred %q; .reg .b32 %r;
+        LOOP: st.global.u32 [%p0], 0x41414141; ld.volatile.global.u32 %r, [%p1];
+        setp.eq.u32 %q, %r, 0; @%q bra LOOP; ret;";
+    header
+        + &entry("spin", 2, spin)
+        + &entry("store", 1, "st.global.u32 [%p0], 7; ret;")
+        + &entry("load", 1, ".reg .b32 %r; ld.global.u32 %r, [%p0]; ret;")
 }
-.visible .entry store(.param .u64 p)
-{
-    .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [p];
-    st.global.u32 [%rd1], 7;
-    ret;
-}
-.visible .entry load(.param .u64 p)
-{
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    ld.param.u64 %rd1, [p];
-    ld.global.u32 %r1, [%rd1];
-    ret;
-}
-";
 
 /// Waits for a condition, with a timeout that only a hang exceeds.
 fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
@@ -64,7 +43,7 @@ fn freeing_waits_for_kernels_launched_meanwhile() {
         return;
     }
     let context = context();
-    let spin = function(module(KERNELS), "spin");
+    let spin = function(module(&kernels()), "spin");
     // Freeing waits for these two streams in the order in which they were created.
     let (passed, waited) = (stream(1), stream(1));
     // The block is larger than the allocator's cache, so the memory would return to the host
@@ -133,7 +112,7 @@ fn a_context_being_destroyed_accepts_no_work() {
 #[test]
 fn unregistering_waits_for_the_kernels_that_use_the_memory() {
     let context = context();
-    let spin = function(module(KERNELS), "spin");
+    let spin = function(module(&kernels()), "spin");
     let (passed, waited) = (stream(1), stream(1));
     let (flag, registered) = (pinned(4), Box::leak(vec![0u32; PAGE].into_boxed_slice()));
     let address = registered.as_ptr() as usize;
@@ -209,7 +188,7 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
         return;
     }
     context();
-    let (module, stream, memory) = (module(KERNELS), stream(1), allocate(8));
+    let (module, stream, memory) = (module(&kernels()), stream(1), allocate(8));
     let (store, load) = (function(module, "store"), function(module, "load"));
     let (rights, flags) =
         if case.starts_with("unmapped") { (BOTH, 0) } else { (libc::PROT_READ, 8) };

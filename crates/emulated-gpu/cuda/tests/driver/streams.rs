@@ -136,8 +136,8 @@ fn events_have_times() {
     let (code, back) = elapsed(end, start);
     assert!(code == 0 && back == -time, "{back} {time}");
     assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "created without timing");
-    let mut made = 0usize;
-    returns!(code::INVALID_VALUE, cuEventCreate(&raw mut made => *mut usize, 8 => u32));
+    let mut created = 0usize;
+    returns!(code::INVALID_VALUE, cuEventCreate(&raw mut created => *mut usize, 8 => u32));
     // There is nothing to wait for if an event was never recorded.
     let fresh = event();
     ok!(cuEventQuery(fresh => usize));

@@ -180,7 +180,7 @@ fn references_are_bound_by_name() {
 #[test]
 fn descriptions_can_be_read_back() {
     let _context = own_context();
-    let made = array([6, 5, 4], 2, SURFACE);
+    let drawn_array = array([6, 5, 4], 2, SURFACE);
     let (none, no_format) = (0, sys::CUarray_format::CU_AD_FORMAT_HALF);
     let mut read = sys::CUDA_ARRAY3D_DESCRIPTOR {
         Width: none,
@@ -191,25 +191,23 @@ fn descriptions_can_be_read_back() {
         Flags: 0,
     };
     ok!(cuArray3DGetDescriptor_v2(
-        &raw mut read => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, made => usize
+        &raw mut read => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, drawn_array => usize
     ));
     assert_eq!((read.Width, read.Height, read.Depth), (6, 5, 4));
     assert_eq!((read.NumChannels, read.Flags, read.Format), (2, SURFACE, FLOAT));
-    let resource = array_resource(made);
+    let resource = array_resource(drawn_array);
     let mut parameters = sampling(true, 2);
     parameters.borderColor = [1.0, 2.0, 3.0, 4.0];
     let (code, handle) = try_texture(resource, parameters);
     assert_eq!(code, 0);
     let mut back = sampling(false, 0);
     ok!(cuTexObjectGetTextureDesc(&raw mut back => *mut sys::CUDA_TEXTURE_DESC, handle => u64));
-    assert_eq!(
-        (back.borderColor, back.flags, back.filterMode),
-        (parameters.borderColor, 2, parameters.filterMode)
-    );
+    let expected = (parameters.borderColor, 2, parameters.filterMode);
+    assert_eq!((back.borderColor, back.flags, back.filterMode), expected);
     let mut resource = memory_resource(0, 0);
     ok!(cuTexObjectGetResourceDesc(&raw mut resource => *mut sys::CUDA_RESOURCE_DESC, handle => u64));
     // SAFETY: the resource is an array.
-    assert_eq!(unsafe { resource.res.array.hArray } as usize, made);
+    assert_eq!(unsafe { resource.res.array.hArray } as usize, drawn_array);
     let mut view = [0u8; 128];
     returns!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(
         view.as_mut_ptr() => *mut u8, handle => u64

@@ -87,9 +87,11 @@ impl Api {
         let words: Vec<ArgumentKind> = words.map(ArgumentKind::read).collect();
         assert!(words.len() <= MAX_ARGUMENTS, "{line}");
         // SAFETY: all functions only take integers and addresses.
-        let found =
-            self.libraries.iter().find_map(|own| unsafe { own.get::<CFunction>(&name) }.ok());
-        let entry = *found.unwrap_or_else(|| panic!("no library exports {name}"));
+        let symbols = self
+            .libraries
+            .iter()
+            .find_map(|library| unsafe { library.get::<CFunction>(&name) }.ok());
+        let entry = *symbols.unwrap_or_else(|| panic!("no library exports {name}"));
         Function { name, entry, arguments: words }
     }
 
@@ -103,11 +105,11 @@ impl Api {
     ) -> u32 {
         arena.clear();
         let mut arguments = [0; MAX_ARGUMENTS];
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for (argument, word) in arguments.iter_mut().zip(&function.arguments) {
             *argument = word.value(&mut bytes, objects, arena);
             match *word {
-                ArgumentKind::New(kind) => made.push((kind, *argument)),
+                ArgumentKind::New(kind) => created.push((kind, *argument)),
                 ArgumentKind::Last(kind) => arena.thread_objects.remove(kind, *argument),
                 _ => {}
             }
@@ -118,7 +120,7 @@ impl Api {
                 self.reserved.reserve(arguments[0], arguments[1]);
                 objects.remove(ObjectKind::Device, arguments[0]);
             }
-            for (kind, place) in made {
+            for (kind, place) in created {
                 let handle = arena.read(place);
                 let owner = if kind.is_thread_private() { &arena.thread_objects } else { objects };
                 owner.add(kind, handle);
@@ -143,8 +145,10 @@ impl Api {
     /// Calls a function by its name, with these arguments.
     fn call_by_name(&self, name: &str, arguments: &[u64]) -> u32 {
         // SAFETY: as above.
-        let found =
-            self.libraries.iter().find_map(|own| unsafe { own.get::<CFunction>(name) }.ok());
+        let found = self
+            .libraries
+            .iter()
+            .find_map(|library| unsafe { library.get::<CFunction>(name) }.ok());
         let mut all = [0; MAX_ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
         call_entry(*found.unwrap_or_else(|| panic!("no library exports {name}")), &all)

@@ -95,7 +95,7 @@ fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u
 fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let node_type = bytes.one_of(&[13, 13, 13, 13, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 8, 12, 99]);
     let graph = |bytes: &mut Bytes<'_>| handle(ObjectKind::Graph, bytes, objects);
-    let made: (ArgumentFunction, u64) = match node_type {
+    let parameters: (ArgumentFunction, u64) = match node_type {
         0 => (kernel_node, 9),
         1 => (copy_3d, 25),
         2 => (set_node, 5),
@@ -103,8 +103,8 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
         10 => (allocation_node, 15),
         _ => (|_, _, _| 0, 0),
     };
-    let at = made.0(bytes, objects, arena);
-    let mut of_type: Vec<u64> = (0..made.1).map(|index| arena.read(at + 8 * index)).collect();
+    let at = parameters.0(bytes, objects, arena);
+    let mut of_type: Vec<u64> = (0..parameters.1).map(|index| arena.read(at + 8 * index)).collect();
     match node_type {
         // The parameters of a copy begin with flags and the context.
         1 => drop(of_type.splice(0..0, [bytes.one_of(&[0, 0, 0, 1]), 0])),

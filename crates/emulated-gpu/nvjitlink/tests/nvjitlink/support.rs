@@ -63,8 +63,9 @@ impl Link {
         names: (&'static str, &'static str),
         options: &[&str],
     ) -> (Self, c_int) {
-        let options: Vec<CString> = options.iter().map(|&one| CString::new(one).unwrap()).collect();
-        let options: Vec<*const c_char> = options.iter().map(|one| one.as_ptr()).collect();
+        let options: Vec<CString> =
+            options.iter().map(|&option| CString::new(option).unwrap()).collect();
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         let mut link = Self { handle: ptr::null_mut(), names };
         type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
         let create: Create = link.function("nvJitLinkCreate");

@@ -50,7 +50,7 @@ pub(super) fn header<'a>(
         body.declare_shared(&context.registers);
     }
     if let [_, _, ..] = &function.results[..]
-        && let Some(result) = function.results.iter().find(|one| one.space == Space::Param)
+        && let Some(result) = function.results.iter().find(|result| result.space == Space::Param)
     {
         let what = "a result in .param space is the only one";
         problems.push(

@@ -6,10 +6,9 @@ use crate::syntax::{Binary, Expression, Node, Unary};
 /// The value of a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
-    Integer {
-        value: u64,
-        unsigned: bool,
-    },
+    /// An integer of 64 bits.
+    Integer { value: u64, unsigned: bool },
+    /// A floating-point number.
     Float(f64),
     /// `0f…`: the exact bits are kept, because it may be a NaN.
     Single(u32),

@@ -109,11 +109,11 @@ impl<'a> Modifiers<'a> {
 
     /// Takes the type, which has to be one of a [list](types::list).
     pub(super) fn ty(&mut self, allowed: &'static str) -> Result<Type> {
-        let found =
+        let choice =
             self.remaining.iter().find_map(|word| Some((*word, types::type_named(word.text)?)));
         let names = || types::expand_list(allowed);
         let opcode = self.opcode.text;
-        let Some((word, ty)) = found else {
+        let Some((word, ty)) = choice else {
             let meant =
                 |word: &Name<'a>| Some((word.span, word.text, closest(word.text, names())?));
             if let Some((span, text, meant)) = self.remaining.iter().find_map(meant) {

@@ -93,13 +93,9 @@ fn constant_bank(module: &Module, problems: &mut Problems) {
     for variable in module.variables.iter().filter(|variable| variable.space == Space::Const) {
         used = used.saturating_add(variable.size);
         if used > CONSTANT_BANK {
-            problems.push(
-                Problem::new(
-                    variable.span,
-                    format!("more than {CONSTANT_BANK} bytes of constants"),
-                )
-                .help("declare the largest one .global"),
-            );
+            let message = format!("more than {CONSTANT_BANK} bytes of constants");
+            let problem = Problem::new(variable.span, message);
+            problems.push(problem.help("declare the largest one .global"));
             return;
         }
     }
@@ -213,11 +209,8 @@ fn declare_registers<'a>(
             .help("declare a range as %r<8>, and assign with mov"));
         }
         if lanes > 1 && (ty == Type::Pred || u64::from(lanes) * ty.bytes() > 16) {
-            return Err(Problem::new(
-                name.span,
-                "a vector has at most 128 bits, and no predicates",
-            )
-            .help("take fewer or narrower elements"));
+            let message = "a vector has at most 128 bits, and no predicates";
+            return Err(Problem::new(name.span, message).help("take fewer or narrower elements"));
         }
         context.registers.push(own);
     }

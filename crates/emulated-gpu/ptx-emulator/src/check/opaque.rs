@@ -102,22 +102,19 @@ fn sampling(fields: &[(Name, Node)]) -> Result<Sampling> {
             let names = MODES.iter().map(|(name, _)| *name).chain(NUMBERS);
             let names = names.chain(["filter_mode", "normalized_coords"]);
             let help = closest(field.text, names).map(|name| format!("did you mean `{name}`?"));
-            return Err(Problem::new(
-                field.span,
-                format!("`{}` is not a field of a texture or a surface", field.text),
-            )
-            .maybe_help(help));
+            let message = format!("`{}` is not a field of a texture or a surface", field.text);
+            return Err(Problem::new(field.span, message).maybe_help(help));
         }
     }
     Ok(sampling)
 }
 
 fn field_word<T: Copy>(value: &Node, words: &[(&'static str, T)]) -> Result<T> {
-    let found = match value.expression {
+    let entry = match value.expression {
         Expression::Name(name) => words.iter().find(|(word, _)| *word == name),
         _ => None,
     };
-    found.map(|(_, value)| *value).ok_or_else(|| {
+    entry.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         Problem::new(value.span, "this is not a value of the field")
             .help(format!("write one of {}", names.join(", ")))

@@ -116,12 +116,12 @@ impl<'c, 'a> Check<'c, 'a> {
     /// Returns an error if a modifier was not understood, or the number of operands is wrong. `shape` names the
     /// operands: `d, a, b`.
     pub(super) fn shape(&self, shape: &'static str) -> Result<()> {
-        let count = |of: u8| shape.bytes().filter(|byte| *byte == of).count();
+        let count = |letter: u8| shape.bytes().filter(|byte| *byte == letter).count();
         let optional = count(b'{');
         let most = if shape.is_empty() { 0 } else { count(b',') + 1 };
         self.modifiers.finish()?;
-        let found = self.written.operands.len();
-        if (most - optional..=most).contains(&found) {
+        let written_count = self.written.operands.len();
+        if (most - optional..=most).contains(&written_count) {
             return Ok(());
         }
         let name = |operand: &'static str| operand.split(':').next().unwrap_or_default();
@@ -138,11 +138,8 @@ impl<'c, 'a> Check<'c, 'a> {
         } else {
             format!("write {} {names};", self.title())
         };
-        Err(Problem::new(
-            self.written.span,
-            format!("`{}` takes {wanted}, found {found}", self.title()),
-        )
-        .help(help))
+        let message = format!("`{}` takes {wanted}, found {written_count}", self.title());
+        Err(Problem::new(self.written.span, message).help(help))
     }
 
     pub(super) fn count(&self) -> usize {
@@ -300,22 +297,22 @@ impl<'c, 'a> Check<'c, 'a> {
 
     /// A register plus a constant. The sum keeps the register's width.
     fn sum(&mut self, base: Operand, offset: i64, span: Span) -> Result<Operand> {
-        let found = match base {
+        let base_type = match base {
             Operand::Register(register) => self.register_type(register),
             _ => Type::Pred,
         };
-        let ty = match found.bits() {
+        let ty = match base_type.bits() {
             16 => Type::U16,
             32 => Type::U32,
             64 => Type::U64,
             _ => Type::Pred,
         };
-        if ty == Type::Pred || types::is_float(found) {
+        if ty == Type::Pred || types::is_float(base_type) {
             return Err(Problem::new(span, "a constant is added to integer registers only")
-                .label(format!("declared .{}", found.name()))
+                .label(format!("declared .{}", base_type.name()))
                 .help("add it first, with add, and name the register that holds the sum"));
         }
-        let d = self.body.register("", found, span);
+        let d = self.body.register("", base_type, span);
         let b = Operand::Immediate(offset as u64 & (u64::MAX >> (64 - ty.bits())));
         let op = IntBinary::Add { saturate: false };
         self.before.push(Op::IntBinary { op, ty, d: Some(d), a: base, b });

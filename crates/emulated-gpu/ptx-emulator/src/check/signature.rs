@@ -77,11 +77,11 @@ impl Signature {
         let all =
             functions.iter().enumerate().map(|(id, function)| (FunctionId(id as u32), function));
         all.filter(|(id, function)| {
-            let found = Self::of_function(function);
+            let signature = Self::of_function(function);
             listed(*id)
                 && !function.entry
-                && same(&found.results, &self.results)
-                && same(&found.parameters, &self.parameters)
+                && same(&signature.results, &self.results)
+                && same(&signature.parameters, &self.parameters)
         })
         .map(|(id, _)| id)
         .collect()

@@ -172,13 +172,19 @@ impl Filler<'_, '_> {
                 return Err(Problem::new(node.span, "an address has 64 bits")
                     .help("declare the variable .u64 or .b64"));
             }
-            let of = self.addressed(name, generic || offset != 0)?;
-            let (target, version) = match of {
+            let variable = self.addressed(name, generic || offset != 0)?;
+            let (target, version) = match variable {
                 Addressed::Function(_) => (20, (2, 1)),
                 Addressed::Variable(_) => (10, if generic { (3, 1) } else { (2, 1) }),
             };
             self.context.require(node.span, "an address as an initial value", target, version)?;
-            self.initial.addresses.push(AddressOf { at, of, offset, generic, byte: None });
+            self.initial.addresses.push(AddressOf {
+                at,
+                of: variable,
+                offset,
+                generic,
+                byte: None,
+            });
             self.bytes(at, &0u64.to_le_bytes());
             return Ok(());
         }
@@ -210,10 +216,10 @@ impl Filler<'_, '_> {
             return Err(Problem::new(of.span, "a mask picks a byte of an address")
                 .help("name a variable between the parentheses"));
         };
-        let of = self.addressed(name, generic || offset != 0)?;
+        let variable = self.addressed(name, generic || offset != 0)?;
         self.context.require(span, "a byte of an address", 10, (7, 1))?;
         let byte = Some((shift / 8) as u8);
-        self.initial.addresses.push(AddressOf { at, of, offset, generic, byte });
+        self.initial.addresses.push(AddressOf { at, of: variable, offset, generic, byte });
         self.bytes(at, &0u64.to_le_bytes()[..self.ty.bytes() as usize]);
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::memory::{AccessError, Heap};
 use crate::program::Parameter;
 use crate::room::filled;
 use crate::source::Source;
-use crate::{Checks, Emulator, Kernel, Launch, Options, ParameterLayout};
+use crate::{Checks, Emulator, Kernel, Launch, ParameterLayout, RunOptions};
 
 /// A launch, as described on the command line. It has no argument group, because the group would have the same
 /// name as the group of `run`, `trace` or `profile`, whose arguments have a type of the same name.
@@ -205,15 +205,15 @@ impl Prepared {
     /// # Errors
     /// If the host is out of memory.
     pub fn buffers(&self) -> Result<Vec<BufferAfter>, Failure> {
-        let mut found = Vec::new();
+        let mut buffers = Vec::new();
         for PlacedBuffer { role, element, address, before } in &self.placed {
             let mut bytes = filled(0, before.len()).map_err(Failure::Memory)?;
             if self.emulator.memory().read(*address, &mut bytes).is_ok() {
                 let (role, changed) = (role.clone(), bytes != *before);
-                found.push(BufferAfter { role, element: *element, bytes, changed });
+                buffers.push(BufferAfter { role, element: *element, bytes, changed });
             }
         }
-        Ok(found)
+        Ok(buffers)
     }
 
     /// The element at an address in device memory, or the nearest one.
@@ -324,12 +324,12 @@ impl Arguments {
     pub fn prepare(
         &self,
         environment: &Environment<'_>,
-        options: Options,
+        options: RunOptions,
         output: &mut CommandOutput,
     ) -> Result<Prepared, Failure> {
         let (source, instance) = read_with(&self.file, self.entry.as_deref(), environment, output)?;
         let text = source.text.clone();
-        let emulator = Emulator::new(Options {
+        let emulator = Emulator::new(RunOptions {
             deterministic: self.deterministic || options.deterministic,
             seed: self.seed,
             checks: Checks {

@@ -20,7 +20,7 @@ use std::path::Path;
 
 use crate::room::OutOfMemory;
 use crate::source::Source;
-use crate::{Diagnostic, Options};
+use crate::{Diagnostic, RunOptions};
 use thiserror::Error;
 
 pub use source::read;
@@ -59,7 +59,7 @@ pub struct Environment<'a> {
     /// Reads a file. The source has the name that messages use.
     pub read: &'a dyn Fn(&Path) -> Result<Source, Failure>,
     /// Options of the device. A command adds those of its arguments.
-    pub options: Options,
+    pub options: RunOptions,
 }
 
 /// The output of a command.

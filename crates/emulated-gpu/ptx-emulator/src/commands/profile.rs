@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::launch::{self, Prepared};
 use super::{CommandOutput, DONE, Environment, FAILED, Failure};
-use crate::Options;
+use crate::RunOptions;
 use crate::fault::Fault;
 use crate::statistics::{LineStatistics, Statistics};
 
@@ -30,7 +30,7 @@ pub(super) fn run(
     environment: &Environment<'_>,
     output: &mut CommandOutput,
 ) -> Result<u8, Failure> {
-    let options = Options { statistics: true, ..environment.options.clone() };
+    let options = RunOptions { statistics: true, ..environment.options.clone() };
     let prepared = arguments.launch.prepare(environment, options, output)?;
     let outcome = prepared.emulator.launch(&prepared.kernel, &prepared.launch);
     Ok(show(arguments, &prepared, &outcome, output))

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Parser;
 
 use super::{Command, Environment, Failure, OutputPart, UNUSABLE};
-use crate::Options;
+use crate::RunOptions;
 use crate::source::Source;
 
 /// Check, run, trace and profile GPU kernels in PTX or CUDA C, on a machine without a GPU
@@ -21,7 +21,7 @@ impl Arguments {
     #[must_use]
     pub fn execute(&self) -> u8 {
         let output =
-            self.command.execute(&Environment { read: &read, options: Options::default() });
+            self.command.execute(&Environment { read: &read, options: RunOptions::default() });
         for part in &output.parts {
             match part {
                 OutputPart::Result(text) => {

@@ -34,10 +34,14 @@ pub(super) fn read_with(
         return Ok((Source { name, text }, None));
     }
     let folders = cuda_c::Folders::default();
-    let options =
-        cuda_c::Options { name: &name, resolver: Some(&folders), ..cuda_c::Options::default() };
-    let compile =
-        |names: Vec<String>| cuda_c::compile(&text, &cuda_c::Options { names, ..options.clone() });
+    let options = cuda_c::CompileOptions {
+        name: &name,
+        resolver: Some(&folders),
+        ..cuda_c::CompileOptions::default()
+    };
+    let compile = |names: Vec<String>| {
+        cuda_c::compile(&text, &cuda_c::CompileOptions { names, ..options.clone() })
+    };
     let instance = instance.filter(|name| name.contains('<'));
     // If there is no such template, no entry has the name, and the error lists the entries that exist.
     let named = instance.and_then(|name| compile(vec![name.to_owned()]).ok());
@@ -45,12 +49,12 @@ pub(super) fn read_with(
     for warning in &ptx.warnings {
         output.complain(warning.to_string().trim_end());
     }
-    let made = Source { name, text: ptx.text };
+    let compiled = Source { name, text: ptx.text };
     // Inline PTX is the user's and may be invalid.
     debug_assert!(
-        text.contains("asm") || crate::parse(&made).is_ok(),
+        text.contains("asm") || crate::parse(&compiled).is_ok(),
         "cuda-c made PTX that the emulator rejects:\n{}",
-        made.text
+        compiled.text
     );
-    Ok((made, ptx.names.pop()))
+    Ok((compiled, ptx.names.pop()))
 }

@@ -91,11 +91,11 @@ pub(super) fn lay_out(
             Field::Number(bytes) => bytes.clone(),
             Field::Address(None) => vec![0; 8],
             Field::Address(Some(name)) => {
-                let found = address(name);
-                let found = found.ok_or_else(|| {
+                let buffer_address = address(name);
+                let buffer_address = buffer_address.ok_or_else(|| {
                     format!("a table refers to `{name}`, but no --buffer has this name")
                 })?;
-                found.to_le_bytes().to_vec()
+                buffer_address.to_le_bytes().to_vec()
             }
         };
         bytes.resize(bytes.len().next_multiple_of(field.len()), 0);

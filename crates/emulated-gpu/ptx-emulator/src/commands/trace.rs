@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::launch::{LaunchIndex, without_rest};
 use super::{CommandOutput, DONE, Environment, FAILED, Failure, launch};
-use crate::{Launch, Options};
+use crate::{Launch, RunOptions};
 
 /// The arguments of `trace`.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub(super) fn run(
     environment: &Environment<'_>,
     output: &mut CommandOutput,
 ) -> Result<u8, Failure> {
-    let options = Options { deterministic: true, ..environment.options.clone() };
+    let options = RunOptions { deterministic: true, ..environment.options.clone() };
     let prepared = arguments.launch.prepare(environment, options, output)?;
     let (block, thread) = (arguments.in_block.0, arguments.thread.0);
     let Launch { grid, block: block_shape, .. } = prepared.launch;

@@ -39,8 +39,8 @@ impl Loaded {
     /// The address and size of the `.global` or `.const` variable with this name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
-        let found = self.variables.list.iter().find(|(own, ..)| own == name);
-        found.map(|&(_, address, size)| (address, size))
+        let variable = self.variables.list.iter().find(|(own, ..)| own == name);
+        variable.map(|&(_, address, size)| (address, size))
     }
 
     /// The handle of the `.texref` or `.surfref` variable with this name, for

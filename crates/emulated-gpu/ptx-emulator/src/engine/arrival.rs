@@ -2,7 +2,7 @@
 
 use super::barrier::Barriers;
 use super::code::{Barrier, BarrierKind, Step, ends};
-use super::core::{Core, Problem};
+use super::core::{Core, Outcome, Problem};
 use super::registers::{LANES, lanes};
 use super::turn::{Stopped, TurnRules};
 use super::warp::{State, Warp, WarpSplit};
@@ -54,7 +54,7 @@ pub(super) fn arrive(
     pc: u32,
     active: u32,
     rules: TurnRules,
-) -> Result<Option<u8>, Box<Problem>> {
+) -> Outcome<Option<u8>> {
     let lane = active.trailing_zeros() as usize;
     let index = core.registers.get(barrier.index, lane);
     if index >= BARRIERS as u64 {

@@ -20,20 +20,15 @@ use crate::record::AccessKind;
 pub(super) enum AsynchronousStep {
     /// `cp.async`
     Copy(CopyAsync),
-    Commit {
-        bulk: bool,
-    },
+    /// Closes the open group of copies.
+    Commit { bulk: bool },
     /// Waits until at most `pending` groups are in flight; with `None`, for all groups, including
     /// open ones.
-    Wait {
-        pending: Option<u32>,
-        bulk: bool,
-    },
+    Wait { pending: Option<u32>, bulk: bool },
+    /// `cp.async.bulk`
     Bulk(Bulk),
-    Object {
-        access: Access,
-        action: ObjectOperation,
-    },
+    /// An operation on a barrier object.
+    Object { access: Access, action: ObjectOperation },
 }
 
 /// The operands of `cp.async.bulk`.
@@ -47,10 +42,11 @@ pub(super) struct Bulk {
 
 /// The operation on a barrier object.
 pub(super) enum ObjectOperation {
-    Initialise {
-        count: Slot,
-    },
+    /// `mbarrier.init`
+    Initialise { count: Slot },
+    /// `mbarrier.inval`
     Invalidate,
+    /// `mbarrier.arrive` and its variants.
     Arrive {
         drop: bool,
         incomplete: bool,
@@ -60,19 +56,11 @@ pub(super) enum ObjectOperation {
         d: Slot,
     },
     /// Transactions are expected, or have completed.
-    Transact {
-        count: Slot,
-        completed: bool,
-    },
-    Test {
-        acquires: bool,
-        parity: bool,
-        phase: Slot,
-        d: Slot,
-    },
-    CopiesArrive {
-        counted: bool,
-    },
+    Transact { count: Slot, completed: bool },
+    /// `mbarrier.test_wait` and `try_wait`
+    Test { acquires: bool, parity: bool, phase: Slot, d: Slot },
+    /// `cp.async.mbarrier.arrive`
+    CopiesArrive { counted: bool },
 }
 
 impl AsynchronousStep {
@@ -141,7 +129,7 @@ pub(super) fn run(
     step: &AsynchronousStep,
     mask: u32,
     rules: TurnRules,
-) -> Result<Option<u64>, Box<Problem>> {
+) -> Outcome<Option<u64>> {
     let warp = core.warp;
     match step {
         AsynchronousStep::Copy(copy) => copy_async::run(core, copy, mask)?,
@@ -178,7 +166,7 @@ fn find_object(
     access: &Access,
     lane: usize,
     whole: bool,
-) -> Result<NamedObject, Box<Problem>> {
+) -> Outcome<NamedObject> {
     let address = access.lane_address(core, lane);
     let at = match access.state_space {
         StateSpace::Shared => address,
@@ -216,7 +204,7 @@ fn perform(
     (access, action): (&Access, &ObjectOperation),
     lane: usize,
     rules: TurnRules,
-) -> Result<Option<u64>, Box<Problem>> {
+) -> Outcome<Option<u64>> {
     let whole = matches!(action, ObjectOperation::Initialise { .. } | ObjectOperation::Invalidate);
     let object = find_object(core, access, lane, whole)?;
     let NamedObject { at, stored, host } = object;
@@ -327,7 +315,7 @@ fn check_range(
     (address, bytes, lane): (u64, u64, usize),
     asynchronous: bool,
     effect: Effect,
-) -> Result<*mut u8, Box<Problem>> {
+) -> Outcome<*mut u8> {
     let at = access.lane_access(address, bytes, lane);
     let host = core.resolve_bytes(at, effect == Effect::Write)?;
     core.check_written(at, effect)?;

@@ -197,7 +197,7 @@ fn run_combined(
     atomic: &AtomicAccess,
     source: Slot,
     mask: u32,
-) -> Result<bool, Box<Problem>> {
+) -> Outcome<bool> {
     let access = &atomic.access;
     let what = (atomic.op, atomic.ty);
     let lowest = mask.trailing_zeros() as usize % LANES;

@@ -120,7 +120,7 @@ fn read_argument(
     arguments: &BuiltinArguments,
     index: usize,
     lane: usize,
-) -> Result<u64, Box<Problem>> {
+) -> Outcome<u64> {
     match arguments.arguments.get(index) {
         Some(&Argument::Register(slot)) => Ok(core.registers.get(slot, lane)),
         Some(&Argument::Memory { offset, bytes }) => {
@@ -136,12 +136,7 @@ fn read_argument(
     }
 }
 
-fn read_generic(
-    core: &mut Core<'_>,
-    address: u64,
-    bytes: u64,
-    lane: usize,
-) -> Result<u64, Box<Problem>> {
+fn read_generic(core: &mut Core<'_>, address: u64, bytes: u64, lane: usize) -> Outcome<u64> {
     let at = LaneAccess::uncached(StateSpace::Generic, address, bytes, lane);
     let host = core.resolve(at, false)?;
     // SAFETY: `resolve` has checked the range and its alignment.
@@ -149,7 +144,7 @@ fn read_generic(
 }
 
 /// Reads a zero-terminated string.
-fn read_string(core: &mut Core<'_>, address: u64, lane: usize) -> Result<Vec<u8>, Box<Problem>> {
+fn read_string(core: &mut Core<'_>, address: u64, lane: usize) -> Outcome<Vec<u8>> {
     let mut text = Vec::new();
     for at in address..address.saturating_add(MAX_STRING_BYTES) {
         match read_generic(core, at, 1, lane)? {

@@ -47,71 +47,63 @@ pub(super) struct Step {
 
 /// The operation of a step.
 pub(super) enum Action {
+    /// A computation on whole rows of registers.
     Compute(Compute, Operands),
+    /// Any other computation, as a closure on registers and a mask of lanes.
     General(General),
+    /// A load or a store.
     Transfer(Transfer, Box<Access>),
+    /// `atom` and `red`
     Atomic(Box<AtomicAccess>),
+    /// An asynchronous copy, or an operation on a barrier object.
     Asynchronous(Box<AsynchronousStep>),
     /// Jumps to a step.
     Branch(u32),
-    BranchIndexed {
-        index: Slot,
-        targets: Box<[u32]>,
-    },
+    /// `brx.idx`: jumps to one of several steps.
+    BranchIndexed { index: Slot, targets: Box<[u32]> },
     /// Calls the function that starts at a step.
     Call(u32),
     /// An indirect call whose register doesn't hold the address of a function with the given
     /// prototype.
     NoFunction(Slot),
-    /// Saves the caller's registers and variables on the stack, and restores them.
+    /// Saves the caller's registers and variables on the stack.
     SaveFrame(Arc<Frame>),
+    /// Restores the caller's registers and variables from the stack.
     RestoreFrame(Arc<Frame>),
+    /// Calls a function that every device has.
     Builtin(Builtin, Box<BuiltinArguments>),
+    /// `ret`
     Return,
+    /// `exit`
     Exit,
+    /// `trap`
     Trap,
     /// A memory fence; `wide` if its scope is wider than the block.
-    Fence {
-        wide: bool,
-    },
+    Fence { wide: bool },
     /// Copies within the thread's local memory.
-    CopyLocal {
-        to: u64,
-        from: u64,
-        bytes: u64,
-    },
+    CopyLocal { to: u64, from: u64, bytes: u64 },
     /// `cvta.param`, `cvta.to.param`
-    ConvertParameter {
-        to_space: bool,
-        d: Slot,
-        a: Slot,
-    },
+    ConvertParameter { to_space: bool, d: Slot, a: Slot },
     /// `isspacep`; `constants` are the ranges of constant variables.
-    IsSpace {
-        space: Space,
-        constants: Arc<[(u64, u64)]>,
-        d: Slot,
-        a: Slot,
-    },
+    IsSpace { space: Space, constants: Arc<[(u64, u64)]>, d: Slot, a: Slot },
     /// Checks and updates which registers are initialised, for initcheck.
     Uses(Box<Uses>),
     /// Lets other warps run.
     Pause,
+    /// No operation.
     Nothing,
+    /// `bar` and `barrier`
     Barrier(Box<Barrier>),
+    /// A vote, shuffle, match or reduction of the lanes of a warp.
     Collective(Box<Collective>),
+    /// An operation of the matrix units.
     Matrix(Box<MatrixStep>),
+    /// An access to a texture or a surface.
     Texture(Box<TextureStep>),
-    ReadClock {
-        d: Slot,
-        which: Special,
-    },
-    StackAllocate {
-        pointer: Slot,
-        d: Slot,
-        size: Slot,
-        align: u64,
-    },
+    /// Reads a clock register.
+    ReadClock { d: Slot, which: Special },
+    /// `alloca`
+    StackAllocate { pointer: Slot, d: Slot, size: Slot, align: u64 },
 }
 
 /// `bar` and `barrier`.
@@ -124,15 +116,12 @@ pub(super) struct Barrier {
 
 /// The kind of a barrier instruction.
 pub(super) enum BarrierKind {
+    /// Waits until all threads have arrived.
     Sync,
+    /// Arrives without waiting.
     Arrive,
     /// A reduction of the predicates that the threads contribute, and its destination.
-    Reduce {
-        operation: Atomic,
-        d: Slot,
-        predicate: Slot,
-        negated: bool,
-    },
+    Reduce { operation: Atomic, d: Slot, predicate: Slot, negated: bool },
 }
 
 /// Functions that exist on every device.
@@ -169,12 +158,10 @@ pub(super) struct BuiltinArguments {
 /// An argument of a builtin.
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
+    /// In a register of the caller.
     Register(Slot),
     /// The argument is at an offset in local memory, and has a size in bytes.
-    Memory {
-        offset: u64,
-        bytes: u64,
-    },
+    Memory { offset: u64, bytes: u64 },
 }
 
 /// Whether a step ends its lanes; the lowering puts such a step at the end of each function.

@@ -2,7 +2,7 @@
 
 use super::code::{Action, Step};
 use super::collective::{Collective, CollectiveKind, Contributions};
-use super::core::{Core, Problem};
+use super::core::{Core, Outcome, Problem};
 use super::turn::{Stopped, TurnRules};
 use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
@@ -95,7 +95,7 @@ pub(super) fn join_collective(
     collective: &Collective,
     (at, active): (&WarpSplit, u32),
     rules: TurnRules,
-) -> Result<u32, Box<Problem>> {
+) -> Outcome<u32> {
     let (mut left, mut waiting) = (active, 0);
     while left != 0 {
         let (members, group) = collective.members_of(&core.registers, left);

@@ -63,7 +63,7 @@ impl Problem {
 }
 
 /// The result of a step.
-pub(super) type Outcome = Result<(), Box<Problem>>;
+pub(super) type Outcome<T = ()> = Result<T, Box<Problem>>;
 
 /// Zeroed bytes, aligned to 128.
 #[derive(Default)]

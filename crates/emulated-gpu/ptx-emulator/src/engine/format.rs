@@ -1,6 +1,6 @@
 //! The formatting of `printf` in kernels (CUDA C++ Programming Guide, "Formatted Output").
 
-use super::core::Problem;
+use super::core::Outcome;
 
 /// A conversion specification such as `%-8.3lf`.
 #[derive(Default)]
@@ -22,10 +22,10 @@ pub(super) fn format<N, S>(
     out: &mut Vec<u8>,
     mut next: N,
     mut string: S,
-) -> Result<(), Box<Problem>>
+) -> Outcome
 where
-    N: FnMut(u64) -> Result<u64, Box<Problem>>,
-    S: FnMut(u64) -> Result<Vec<u8>, Box<Problem>>,
+    N: FnMut(u64) -> Outcome<u64>,
+    S: FnMut(u64) -> Outcome<Vec<u8>>,
 {
     let mut rest = template;
     while let Some((&byte, after)) = rest.split_first() {
@@ -285,20 +285,16 @@ mod tests {
             printed("%u %ld %llu", &[3_000_000_000, -1i64 as u64, u64::MAX]),
             "3000000000 -1 18446744073709551615"
         );
-        assert_eq!(
-            printed("%x %#x %08X %o %c%%", &[255, 255, 0xbeef, 8, 65]),
-            "ff 0xff 0000BEEF 10 A%"
-        );
+        let expected = "ff 0xff 0000BEEF 10 A%";
+        assert_eq!(printed("%x %#x %08X %o %c%%", &[255, 255, 0xbeef, 8, 65]), expected);
         assert_eq!(printed("%.3d %*d", &[5, 4, 9]), "005    9");
     }
 
     #[test]
     fn floats_are_formatted_like_c() {
         let bits = |x: f64| x.to_bits();
-        assert_eq!(
-            printed("%f %.2f %8.3f", &[bits(1.5), bits(2.675), bits(-3.0)]),
-            "1.500000 2.67   -3.000"
-        );
+        let expected = "1.500000 2.67   -3.000";
+        assert_eq!(printed("%f %.2f %8.3f", &[bits(1.5), bits(2.675), bits(-3.0)]), expected);
         assert_eq!(printed("%e %E", &[bits(12345.678), bits(0.0)]), "1.234568e+04 0.000000E+00");
         assert_eq!(
             printed("%g %g %g %g", &[bits(0.0001), bits(1e-5), bits(1e6), bits(100000.0)]),

@@ -1,9 +1,6 @@
 //! Element types of register rows.
 
-#![allow(
-    unsafe_code,
-    reason = "AVX2 functions are called from functions that are compiled for AVX2"
-)]
+#![allow(unsafe_code, reason = "only functions compiled for AVX2 call the AVX2 functions")]
 
 use super::registers::{LANES, Registers};
 #[cfg(target_arch = "x86_64")]

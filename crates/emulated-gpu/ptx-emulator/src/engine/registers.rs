@@ -5,10 +5,7 @@
 //! lane. Constants and most special registers are rows too, initialised in advance, so that every
 //! operand can be fetched by reading a row.
 
-#![allow(
-    unsafe_code,
-    reason = "the innermost loop views two rows of 32-bit words as one of 64-bit words"
-)]
+#![allow(unsafe_code, reason = "the innermost loop views two rows of words as one of 64-bit words")]
 
 use crate::room::OutOfMemory;
 use crate::room::filled;

@@ -1,9 +1,6 @@
 //! The interpreter's main loop: one turn of a warp.
 
-#![allow(
-    unsafe_code,
-    reason = "operations compiled for AVX2 and FMA are called after the host has been checked"
-)]
+#![allow(unsafe_code, reason = "AVX2 and FMA code is called once the host was checked for it")]
 
 use super::arrival::{arrive, check_missed_barrier, lanes_past, same_barrier};
 use super::barrier::Barriers;

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "computes pointers into a block's or a thread's memory")]
 
-use super::core::{Core, Problem, Region, Site};
+use super::core::{Core, Outcome, Problem, Region, Site};
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW_BYTES, in_window};
 use crate::fault::FaultKind;
 use crate::memory::{Lookup, no_access, read_only, unmapped, wrong_device};
@@ -29,11 +29,7 @@ impl LaneAccess {
 
 impl Core<'_> {
     /// The host address of an access, which must be aligned. Its size is a power of two.
-    pub(super) fn resolve(
-        &mut self,
-        access: LaneAccess,
-        write: bool,
-    ) -> Result<*mut u8, Box<Problem>> {
+    pub(super) fn resolve(&mut self, access: LaneAccess, write: bool) -> Outcome<*mut u8> {
         let LaneAccess { state_space, address, bytes, lane, .. } = access;
         if address & bytes.wrapping_sub(1) != 0 {
             let what = access_name(state_space, bytes, write);
@@ -49,11 +45,7 @@ impl Core<'_> {
     }
 
     /// Like [`resolve`](Self::resolve), for any number of bytes at any address.
-    pub(super) fn resolve_bytes(
-        &mut self,
-        access: LaneAccess,
-        write: bool,
-    ) -> Result<*mut u8, Box<Problem>> {
+    pub(super) fn resolve_bytes(&mut self, access: LaneAccess, write: bool) -> Outcome<*mut u8> {
         let LaneAccess { state_space, address, bytes, lane, .. } = access;
         let found = match state_space {
             StateSpace::Global => return self.resolve_global(access, write),
@@ -137,7 +129,7 @@ impl Core<'_> {
         &mut self,
         LaneAccess { site, address, bytes, lane, .. }: LaneAccess,
         write: bool,
-    ) -> Result<*mut u8, Box<Problem>> {
+    ) -> Outcome<*mut u8> {
         if let Some(host) = self.sites[site as usize].region.host(address, bytes) {
             return Ok(host);
         }

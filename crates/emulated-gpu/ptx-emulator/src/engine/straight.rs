@@ -2,10 +2,7 @@
 //! them, and uniform branches. It is a separate function so that its variables stay in host
 //! registers.
 
-#![allow(
-    unsafe_code,
-    reason = "operations compiled for AVX2 and FMA are called after the host has been checked"
-)]
+#![allow(unsafe_code, reason = "AVX2 and FMA code is called once the host was checked for it")]
 
 use super::code::{Action, Step};
 use super::core::Core;

@@ -98,7 +98,7 @@ fn for_each_handle(
 }
 
 /// The resource of a handle. The launch keeps it alive.
-fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Result<Arc<Resource>, Box<Problem>> {
+fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Outcome<Arc<Resource>> {
     let name = |kind| match kind {
         Opaque::Texture => "texture",
         Opaque::Surface => "surface",
@@ -204,10 +204,10 @@ fn read(
     addresses: &[u64; LANES],
     mask: u32,
     bytes: u64,
-) -> Result<[u128; LANES], Box<Problem>> {
-    let mut found = [0; LANES];
+) -> Outcome<[u128; LANES]> {
+    let mut texels = [0; LANES];
     if mask == 0 {
-        return Ok(found);
+        return Ok(texels);
     }
     for lane in lanes(mask) {
         let at = access.lane_access(addresses[lane], bytes, lane);
@@ -216,8 +216,8 @@ fn read(
         let mut buffer = [0; 16];
         // SAFETY: `resolve` has checked `bytes` bytes.
         unsafe { words::read(host, &mut buffer[..bytes as usize]) };
-        found[lane] = u128::from_le_bytes(buffer);
+        texels[lane] = u128::from_le_bytes(buffer);
     }
     core.race(access, addresses, mask, (bytes, Semantics::default()), Effect::Read)?;
-    Ok(found)
+    Ok(texels)
 }

@@ -145,10 +145,10 @@ impl Warp {
 
     /// The object that a split polls, if nothing has changed since its last test.
     pub(super) fn polled_object(&self, split: &WarpSplit, seen: u64, events: u64) -> Option<u64> {
-        let found =
+        let object =
             self.polls.iter().find(|poll| (poll.pc, poll.mask) == (split.pc, split.mask))?;
-        (found.is_repeated && (found.digest, found.events) == (seen, events))
-            .then_some(found.object)
+        (object.is_repeated && (object.digest, object.events) == (seen, events))
+            .then_some(object.object)
     }
 
     /// Whether every split that is ready to run is just polling an incomplete phase.

@@ -49,9 +49,9 @@ impl<'launch> Workspace<'launch> {
 /// workspace.
 pub(super) fn trap(core: &Core<'_>) -> Box<Problem> {
     let low = Special::Workspace { high: false };
-    let found = core.image.specials.iter().find(|(_, special)| *special == low);
+    let workspace_slot = core.image.specials.iter().find(|(_, special)| *special == low);
     let problem = Problem::new(FaultKind::Trap, "the kernel executed trap");
-    if found.is_some_and(|(slot, _)| core.registers.get(*slot, 0) == 0) {
+    if workspace_slot.is_some_and(|(slot, _)| core.registers.get(*slot, 0) == 0) {
         return problem.note(
             "the launch is not cooperative, so `grid.sync()` traps: launch the kernel with \
              cuLaunchCooperativeKernel, or run it with `--cooperative`",

@@ -201,11 +201,11 @@ struct Words(HashSet<String>);
 
 impl Words {
     fn of_texts(parts: &[Part]) -> Self {
-        let of = |part: &Part| {
+        let definition_of = |part: &Part| {
             let words = part.tokens.iter().filter(|token| token.kind == TokenKind::Word);
             words.map(|token| part.text(token.span).to_owned()).collect::<Vec<_>>()
         };
-        Self(parts.iter().flat_map(of).collect())
+        Self(parts.iter().flat_map(definition_of).collect())
     }
 
     /// An unused name.

@@ -93,8 +93,8 @@ impl Pages {
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let len = (self.end - start) as usize;
         // SAFETY: the range belongs to this object, and nothing points into it.
-        let made = unsafe { libc::mmap(start as *mut _, len, libc::PROT_NONE, kind, -1, 0) };
-        let is_given = made != libc::MAP_FAILED;
+        let mapped = unsafe { libc::mmap(start as *mut _, len, libc::PROT_NONE, kind, -1, 0) };
+        let is_given = mapped != libc::MAP_FAILED;
         if is_given {
             self.forget(start, self.end);
             self.end = start;
@@ -167,8 +167,8 @@ impl Pages {
         for (from, to) in self.shared.inside(first, last) {
             let len = (to - from) as usize;
             // SAFETY: the range belongs to this object, and nothing points into it.
-            let made = unsafe { libc::mmap(from as *mut _, len, rights, kind, -1, 0) };
-            if made == libc::MAP_FAILED {
+            let mapped = unsafe { libc::mmap(from as *mut _, len, rights, kind, -1, 0) };
+            if mapped == libc::MAP_FAILED {
                 is_own = false;
             } else {
                 self.forget(from, to);

@@ -102,16 +102,12 @@ pub(super) struct Block {
 
 #[derive(Debug)]
 enum Owner {
-    Space {
-        piece: Piece,
-    },
-    Heap {
-        _memory: Zeroed,
-    },
+    /// Part of the address range that the memory reserves.
+    Space { piece: Piece },
+    /// Memory of the host's allocator.
+    Heap { _memory: Zeroed },
     /// A separate address range, at which memory of another process is mapped.
-    Other {
-        _addresses: Addresses,
-    },
+    Other { _addresses: Addresses },
 }
 
 impl Block {
@@ -201,7 +197,7 @@ mod tests {
                     block
                 })
                 .collect();
-            let mut ranges: Vec<_> = blocks.iter().map(|one| (one.start, one.len)).collect();
+            let mut ranges: Vec<_> = blocks.iter().map(|block| (block.start, block.len)).collect();
             ranges.sort_unstable();
             assert!(ranges.windows(2).all(|two| two[0].0 + two[0].1.max(1) <= two[1].0));
             for (number, block) in blocks.into_iter().enumerate() {

@@ -353,15 +353,15 @@ impl Table {
         write: bool,
         from: impl Into<Option<Reach>>,
     ) -> Lookup {
-        let found = self.find(address, len);
+        let lookup = self.find(address, len);
         let from = from.into();
-        if matches!(found, Lookup::SpansMappings) {
-            return self.no_access(address, len, write, from).unwrap_or(found);
+        if matches!(lookup, Lookup::SpansMappings) {
+            return self.no_access(address, len, write, from).unwrap_or(lookup);
         }
-        let Lookup::Live { base, size, .. } = found else { return found };
+        let Lookup::Live { base, size, .. } = lookup else { return lookup };
         let live = self.live_allocations.get(&base);
         if live.is_some_and(|live| live.rights.is_some()) {
-            return self.no_access(address, len, write, from).unwrap_or(found);
+            return self.no_access(address, len, write, from).unwrap_or(lookup);
         }
         if let (Some(live), Some(reach)) = (live, from)
             && !reach.includes(live.home)
@@ -375,7 +375,7 @@ impl Table {
             {
                 Lookup::Unmapped { base, size }
             }
-            _ => found,
+            _ => lookup,
         }
     }
 

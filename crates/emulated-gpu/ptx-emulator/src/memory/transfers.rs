@@ -1,9 +1,6 @@
 //! Transfers: copies by the host from and to device memory, and fills.
 
-#![allow(
-    unsafe_code,
-    reason = "accesses raw device memory, and host memory that other threads use"
-)]
+#![allow(unsafe_code, reason = "accesses device memory, and host memory that other threads use")]
 
 use super::{AccessError, Memory, words};
 

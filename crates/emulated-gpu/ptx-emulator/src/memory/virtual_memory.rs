@@ -55,12 +55,12 @@ impl Memory {
         }
         let mut table = self.write_table();
         let counter = table.counter(device, size).ok_or(none)?;
-        let mut made = Physical::new(&self.stores, size, device, exported)?;
+        let mut physical = Physical::new(&self.stores, size, device, exported)?;
         if table.tracks() {
-            made.shadow =
+            physical.shadow =
                 Some(Arc::new(InitialisedBytes::new(usize::try_from(size).map_err(|_| none)?)?));
         }
-        Ok(Arc::new(made.with_counter(counter)))
+        Ok(Arc::new(physical.with_counter(counter)))
     }
 
     /// Imports memory that this or another process exported, by its file descriptor, which still

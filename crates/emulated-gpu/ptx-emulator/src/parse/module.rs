@@ -191,11 +191,8 @@ impl<'a> Parser<'a, '_> {
                     Some(name) => format!("did you mean `{name}`?"),
                     None => "move it into a function, or look for an extra brace above".into(),
                 };
-                return Err(Problem::new(
-                    span,
-                    format!("`{word}` is not a directive of module scope"),
-                )
-                .help(help));
+                let message = format!("`{word}` is not a directive of module scope");
+                return Err(Problem::new(span, message).help(help));
             }
         }
         Ok(())
@@ -268,11 +265,10 @@ impl<'a> Parser<'a, '_> {
         };
         let most = if negative { 1 << (bits - 1) } else { u64::MAX >> (64 - bits) };
         if value > most {
-            return Err(Problem::new(
-                self.span(),
-                format!("`{}` has more than {bits} bits", self.word()),
-            )
-            .help("write it as .b64, or byte by byte"));
+            let message = format!("`{}` has more than {bits} bits", self.word());
+            return Err(
+                Problem::new(self.span(), message).help("write it as .b64, or byte by byte")
+            );
         }
         self.advance();
         Ok(())

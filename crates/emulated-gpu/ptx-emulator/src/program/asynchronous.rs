@@ -6,10 +6,7 @@ use super::types::{Space, Type};
 
 /// An asynchronous copy, or an instruction on a barrier object.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "fields are named as the ISA names them: d destination, a b c sources"
-)]
+#[expect(missing_docs, reason = "fields are named as in the ISA: d destination, a b c sources")]
 pub enum Asynchronous {
     /// `cp.async`: copies `copy` bytes to shared memory. Only the first `source` bytes are read, the rest is
     /// zero.
@@ -37,10 +34,7 @@ pub enum Asynchronous {
 
 /// An operation on a barrier object.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "fields are named as the ISA names them: d destination, a b c sources"
-)]
+#[expect(missing_docs, reason = "fields are named as in the ISA: d destination, a b c sources")]
 pub enum ObjectAction {
     /// `mbarrier.init`: sets the number of arrivals in each phase.
     Initialise { count: Operand },

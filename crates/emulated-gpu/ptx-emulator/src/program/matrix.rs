@@ -147,26 +147,14 @@ pub struct Multiply {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named as the ISA names them")]
 pub enum Matrix {
+    /// `mma` and `wmma.mma`
     Multiply(Box<Multiply>),
     /// `ldmatrix`: one destination for each matrix.
-    Load {
-        transposed: bool,
-        space: Space,
-        d: Vec<Destination>,
-        address: Address,
-    },
+    Load { transposed: bool, space: Space, d: Vec<Destination>, address: Address },
     /// `stmatrix`
-    Store {
-        transposed: bool,
-        space: Space,
-        address: Address,
-        a: Vec<Operand>,
-    },
+    Store { transposed: bool, space: Space, address: Address, a: Vec<Operand> },
     /// `movmatrix`
-    Transpose {
-        d: Destination,
-        a: Operand,
-    },
+    Transpose { d: Destination, a: Operand },
     /// `wmma.load`. Without a stride, rows (or columns) are contiguous.
     LoadFragment {
         fragment: Fragment,
@@ -198,7 +186,8 @@ impl Matrix {
             Self::Multiply(multiply) => {
                 let lists = [&multiply.a, &multiply.b, &multiply.c];
                 let factors = multiply.fragments.iter().zip(lists);
-                let factors = factors.flat_map(|(of, list)| all(of.element.register(), list));
+                let factors =
+                    factors.flat_map(|(fragment, list)| all(fragment.element.register(), list));
                 let metadata =
                     multiply.sparse.iter().map(|sparse| (sparse.metadata, Some(Type::B32)));
                 factors.chain(metadata).collect()

@@ -21,7 +21,7 @@ pub enum Rounding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
     missing_docs,
-    reason = "each is the PTX comparison of the same name; lo ls hi hs are Lt Le Gt Ge on unsigned types"
+    reason = "named as in the ISA; lo ls hi hs are Lt Le Gt Ge on unsigned types"
 )]
 pub enum Comparison {
     Eq,

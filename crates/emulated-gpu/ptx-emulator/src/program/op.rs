@@ -17,38 +17,15 @@ use super::video::Video;
 #[expect(missing_docs, reason = "fields are named as in the ISA: d destination, a b c sources")]
 pub enum Op {
     /// `mov`, of any type; also of addresses and special registers.
-    Mov {
-        ty: Type,
-        d: Destination,
-        a: Operand,
-    },
+    Mov { ty: Type, d: Destination, a: Operand },
     /// `mov` of several registers into one, which is as wide as all of them together.
-    Pack {
-        ty: Type,
-        d: Destination,
-        parts: Vec<Operand>,
-        part: Type,
-    },
+    Pack { ty: Type, d: Destination, parts: Vec<Operand>, part: Type },
     /// `mov` of one register into several.
-    Unpack {
-        ty: Type,
-        parts: Vec<Destination>,
-        part: Type,
-        a: Operand,
-    },
-    IntUnary {
-        op: IntUnary,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-    },
-    IntBinary {
-        op: IntBinary,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-    },
+    Unpack { ty: Type, parts: Vec<Destination>, part: Type, a: Operand },
+    /// `neg`, `abs`, `not` and other operations on one integer.
+    IntUnary { op: IntUnary, ty: Type, d: Destination, a: Operand },
+    /// `add`, `mul`, `shl` and other operations on two integers.
+    IntBinary { op: IntBinary, ty: Type, d: Destination, a: Operand, b: Operand },
     /// `mad.lo`, `mad.hi`, `mad.wide`, `mad24`: `product` is one of the products of [`IntBinary`].
     IntMad {
         product: IntBinary,
@@ -72,21 +49,9 @@ pub enum Op {
         c: Option<Operand>,
     },
     /// `sad`: `c + |a − b|`.
-    Sad {
-        ty: Type,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-    },
+    Sad { ty: Type, d: Destination, a: Operand, b: Operand, c: Operand },
     /// `bfe`
-    BitExtract {
-        ty: Type,
-        d: Destination,
-        a: Operand,
-        position: Operand,
-        length: Operand,
-    },
+    BitExtract { ty: Type, d: Destination, a: Operand, position: Operand, length: Operand },
     /// `bfi`: inserts `a` into `b`.
     BitInsert {
         ty: Type,
@@ -97,12 +62,7 @@ pub enum Op {
         length: Operand,
     },
     /// `fns`
-    FindNthSet {
-        d: Destination,
-        mask: Operand,
-        base: Operand,
-        offset: Operand,
-    },
+    FindNthSet { d: Destination, mask: Operand, base: Operand, offset: Operand },
     /// `lop3`, with the optional predicate destination of its `.and` and `.or` forms.
     Lop3 {
         table: u8,
@@ -113,22 +73,9 @@ pub enum Op {
         predicate: Option<(Combine, Register, Operand)>,
     },
     /// `shf.l` and `shf.r`, `.wrap` or `.clamp`.
-    FunnelShift {
-        right: bool,
-        wrap: bool,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-    },
+    FunnelShift { right: bool, wrap: bool, d: Destination, a: Operand, b: Operand, c: Operand },
     /// `prmt`
-    Permute {
-        mode: Permute,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-    },
+    Permute { mode: Permute, d: Destination, a: Operand, b: Operand, c: Operand },
     /// `dp4a` and `dp2a`; `high` is `None` for `dp4a`.
     DotProduct {
         high: Option<bool>,
@@ -140,13 +87,7 @@ pub enum Op {
         c: Operand,
     },
     /// `vadd` and other video instructions, and `cvt.pack`, which operate on parts of words.
-    Video {
-        form: Video,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-        c: Option<Operand>,
-    },
+    Video { form: Video, d: Destination, a: Operand, b: Operand, c: Option<Operand> },
     /// `setp`: `p` is the comparison and `q` its opposite, each combined with `c`.
     SetPredicate {
         comparison: Comparison,
@@ -170,13 +111,7 @@ pub enum Op {
         b: Operand,
     },
     /// `selp`: `a` if the predicate `c` holds, otherwise `b`.
-    Select {
-        ty: Type,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-    },
+    Select { ty: Type, d: Destination, a: Operand, b: Operand, c: Operand },
     /// `slct`: `a` if `c ≥ 0`, otherwise `b`.
     SelectBySign {
         ty: Type,
@@ -187,13 +122,9 @@ pub enum Op {
         b: Operand,
         c: Operand,
     },
-    FloatUnary {
-        op: FloatUnary,
-        mode: FloatMode,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-    },
+    /// `neg`, `sqrt`, `ex2` and other operations on one floating-point value.
+    FloatUnary { op: FloatUnary, mode: FloatMode, ty: Type, d: Destination, a: Operand },
+    /// `add`, `div`, `min` and other operations on two floating-point values.
     FloatBinary {
         op: FloatBinary,
         mode: FloatMode,
@@ -203,21 +134,9 @@ pub enum Op {
         b: Operand,
     },
     /// `fma`, and `mad` of floating-point types.
-    Fma {
-        mode: FloatMode,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-        b: Operand,
-        c: Operand,
-    },
+    Fma { mode: FloatMode, ty: Type, d: Destination, a: Operand, b: Operand, c: Operand },
     /// `testp`
-    TestProperty {
-        property: FloatProperty,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-    },
+    TestProperty { property: FloatProperty, ty: Type, d: Destination, a: Operand },
     /// `cvt`. `integer` means rounding to an integer (`.rni .rzi .rmi .rpi`), even if the result is a
     /// floating-point type.
     Convert {
@@ -231,19 +150,9 @@ pub enum Op {
         b: Option<Operand>,
     },
     /// `cvta` and `cvta.to`
-    ConvertAddress {
-        space: Space,
-        to_space: bool,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-    },
+    ConvertAddress { space: Space, to_space: bool, ty: Type, d: Destination, a: Operand },
     /// `isspacep`
-    IsSpace {
-        space: Space,
-        d: Destination,
-        a: Operand,
-    },
+    IsSpace { space: Space, d: Destination, a: Operand },
     /// `ld`, `ldu`, `ld.nc`, with one destination for each element of the vector.
     Load {
         space: Space,
@@ -275,29 +184,17 @@ pub enum Op {
         c: Option<Operand>,
     },
     /// `membar`, `fence`
-    Fence {
-        scope: Scope,
-    },
+    Fence { scope: Scope },
     /// `prefetch`, `discard`, `applypriority` and similar: a no-op, but the address must be valid.
-    Hint {
-        space: Space,
-        address: Address,
-    },
+    Hint { space: Space, address: Address },
     /// Asynchronous copies, and barrier objects in shared memory.
     Asynchronous(Box<Asynchronous>),
     /// Textures and surfaces.
     Texture(Box<TextureOp>),
     /// `bra`. `.uni` asserts that all lanes branch alike.
-    Branch {
-        target: Label,
-        uniform: bool,
-    },
+    Branch { target: Label, uniform: bool },
     /// `brx.idx`
-    BranchIndexed {
-        index: Operand,
-        targets: Vec<Label>,
-        uniform: bool,
-    },
+    BranchIndexed { index: Operand, targets: Vec<Label>, uniform: bool },
     /// `call`: direct (`Operand::Function`), or through a register to one of the prototype's functions.
     Call {
         callee: Operand,
@@ -316,16 +213,9 @@ pub enum Op {
     /// No-ops: `brkpt`, `nanosleep`, `pmevent`, `griddepcontrol` and others.
     Nothing,
     /// `bar`, `barrier`
-    Barrier {
-        action: BarrierAction,
-        barrier: Operand,
-        threads: Option<Operand>,
-        aligned: bool,
-    },
+    Barrier { action: BarrierAction, barrier: Operand, threads: Option<Operand>, aligned: bool },
     /// `bar.warp.sync`
-    WarpBarrier {
-        mask: Operand,
-    },
+    WarpBarrier { mask: Operand },
     /// `shfl.sync` (with a member mask) and `shfl`.
     Shuffle {
         mode: Shuffle,
@@ -337,55 +227,23 @@ pub enum Op {
         mask: Option<Operand>,
     },
     /// `vote.sync` and `vote`
-    Vote {
-        mode: Vote,
-        d: Destination,
-        a: Operand,
-        mask: Option<Operand>,
-    },
+    Vote { mode: Vote, d: Destination, a: Operand, mask: Option<Operand> },
     /// `match.any.sync`, and `match.all.sync` with its predicate.
-    Match {
-        all: bool,
-        ty: Type,
-        d: Destination,
-        p: Destination,
-        a: Operand,
-        mask: Operand,
-    },
+    Match { all: bool, ty: Type, d: Destination, p: Destination, a: Operand, mask: Operand },
     /// `activemask`
-    ActiveMask {
-        d: Destination,
-    },
+    ActiveMask { d: Destination },
     /// `redux.sync`
-    Reduce {
-        op: Atomic,
-        ty: Type,
-        d: Destination,
-        a: Operand,
-        mask: Operand,
-    },
+    Reduce { op: Atomic, ty: Type, d: Destination, a: Operand, mask: Operand },
     /// `elect.sync`
-    Elect {
-        d: Destination,
-        p: Destination,
-        mask: Operand,
-    },
+    Elect { d: Destination, p: Destination, mask: Operand },
     /// An operation of the matrix units.
     Matrix(Matrix),
     /// `stacksave`
-    StackSave {
-        d: Destination,
-    },
+    StackSave { d: Destination },
     /// `stackrestore`
-    StackRestore {
-        a: Operand,
-    },
+    StackRestore { a: Operand },
     /// `alloca`
-    StackAllocate {
-        d: Destination,
-        size: Operand,
-        align: u64,
-    },
+    StackAllocate { d: Destination, size: Operand, align: u64 },
 }
 
 /// An argument or a result of a `call`.

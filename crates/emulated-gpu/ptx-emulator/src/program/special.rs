@@ -113,8 +113,8 @@ impl Special {
     /// Its name, including the component.
     pub(crate) fn name(self) -> String {
         let of_axis = |axis: usize| {
-            let found = POSITIONS.iter().find(|(_, of, _)| of(axis as u8) == self);
-            found.map(|(name, ..)| format!("{name}.{}", COMPONENTS[axis]))
+            let position = POSITIONS.iter().find(|(_, of, _)| of(axis as u8) == self);
+            position.map(|(name, ..)| format!("{name}.{}", COMPONENTS[axis]))
         };
         match self {
             Self::ReservedShared(offset) => format!("%reserved_smem_offset_begin+{offset}"),

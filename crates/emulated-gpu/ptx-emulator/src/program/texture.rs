@@ -71,10 +71,7 @@ pub struct SurfaceAddress {
 
 /// A texture or surface instruction.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    missing_docs,
-    reason = "fields are named as the ISA names them: d destination, a b c sources"
-)]
+#[expect(missing_docs, reason = "fields are named as in the ISA: d destination, a b c sources")]
 pub enum TextureOp {
     /// `tex`, and `tld4` with the channel that it gathers. The predicate is set if the texels are resident,
     /// which they always are.

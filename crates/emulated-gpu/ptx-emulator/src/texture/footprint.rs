@@ -110,10 +110,8 @@ mod tests {
         // A third of the way is 85.33 of 256.
         assert_eq!(at(1.5 + 1.0 / 3.0).weight, 85);
         // The next number below a texel's centre has the same weights as the centre.
-        assert_eq!(
-            at(2.5_f32.next_down()),
-            AxisTexels { first: Some(1), second: Some(2), weight: 256 }
-        );
+        let expected = AxisTexels { first: Some(1), second: Some(2), weight: 256 };
+        assert_eq!(at(2.5_f32.next_down()), expected);
         assert_eq!(at(-3.0), AxisTexels { first: Some(0), second: Some(0), weight: 128 });
     }
 

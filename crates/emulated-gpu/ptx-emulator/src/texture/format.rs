@@ -8,13 +8,13 @@ use crate::arithmetic::convert::{f16_to_f32, f32_to_f16};
 /// "Channel Data Type and Channel Order Fields").
 pub(crate) fn decode(format: Format, scaled: bool, texel: u128) -> [u32; 4] {
     let one = if is_float(format, scaled) { 1.0_f32.to_bits() } else { 1 };
-    let mut found = [0, 0, 0, one];
+    let mut channels = [0, 0, 0, one];
     let bits = format.channel.bytes() as u32 * 8;
-    for (index, to) in found.iter_mut().enumerate().take(format.channels as usize) {
+    for (index, to) in channels.iter_mut().enumerate().take(format.channels as usize) {
         let raw = (texel >> (index as u32 * bits)) as u32;
         *to = channel(format.channel, scaled, raw);
     }
-    found
+    channels
 }
 
 /// Whether a fetch returns floating-point numbers.

@@ -74,8 +74,11 @@ fn every_instruction_has_a_fidelity() {
         ("red.global.add.f32", "the order in which"),
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "as measured"),
     ] {
-        let of = fidelity_of(&report, opcode);
-        assert!(of.starts_with("exact as far as known: ") && of.contains(why), "{opcode}: {of}");
+        let fidelity = fidelity_of(&report, opcode);
+        assert!(
+            fidelity.starts_with("exact as far as known: ") && fidelity.contains(why),
+            "{opcode}: {fidelity}"
+        );
     }
     // One `mov` reads the clock, the other doesn't.
     assert!(report.contains("mov.u32                           exact\n"), "{report}");

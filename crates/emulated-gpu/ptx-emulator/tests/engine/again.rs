@@ -1,7 +1,7 @@
 //! Tests of repeated accesses through one register: each lane must access the address that the register holds at that
 //! time, no matter which instruction changed it in between. Every check is tested.
 
-use ptx_emulator::{Checks, Emulator, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Launch, RunOptions};
 
 use crate::ptx::{HEADER, kernel, launch, load, read, words};
 
@@ -70,7 +70,7 @@ fn an_access_uses_the_current_value_of_its_register() {
     for (portable, checked) in each.into_iter().flatten() {
         let checks = Checks { initialisation: checked, races: checked, ..Checks::default() };
         let emulator =
-            Emulator::new(Options { checks, portable, threads: 1, ..Options::default() });
+            Emulator::new(RunOptions { checks, portable, threads: 1, ..RunOptions::default() });
         let from = words(&emulator, &memory);
         let pointer = |words: u32| from + u64::from(words) * 4;
         let chain = (0..32).map(|lane| pointer(2 * lane + 2));
@@ -122,7 +122,7 @@ fn a_skipped_access_caches_no_allocation() {
          mad.lo.u32 %t, %w, 32, %t; mad.wide.u32 %a, %t, 4, %p0; mad.wide.u32 %o, %t, 4, %p1;\n\
          @%first ld.global.u32 %v, [%a]; ld.global.u32 %v, [%a+4]; st.global.u32 [%o], %v; ret;",
     );
-    let emulator = Emulator::new(Options { threads: 1, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { threads: 1, ..RunOptions::default() });
     let (from, to) = (words(&emulator, &memory), words(&emulator, &[7; 96]));
     if let Err(fault) = launch(&emulator, &text, ([BLOCKS, 1, 1], [32, 1, 1]), &[from, to]) {
         panic!("{fault}");

@@ -2,17 +2,17 @@
 //! wrong addresses. Every boundary is tested on both sides.
 
 use ptx_emulator::memory::{AllocationKind, Devices, Home, Reach};
-use ptx_emulator::{Checks, Emulator, Memory, Options};
+use ptx_emulator::{Checks, Emulator, Memory, RunOptions};
 
 /// Runs each test with allocations on the process's heap, and in reserved addresses.
 macro_rules! in_both_places {
     ($($name:ident),* $(,)?) => {
         mod heap {
-            $(#[test] fn $name() { super::$name(super::Options::default()); })*
+            $(#[test] fn $name() { super::$name(super::RunOptions::default()); })*
         }
         mod reserved {
             $(#[test] fn $name() {
-                super::$name(super::Options { reserve_addresses: true, ..Default::default() });
+                super::$name(super::RunOptions { reserve_addresses: true, ..Default::default() });
             })*
         }
     };
@@ -30,9 +30,9 @@ in_both_places! {
 }
 
 /// A device that tracks which bytes have been written.
-fn tracking(place: Options) -> Emulator {
+fn tracking(place: RunOptions) -> Emulator {
     let checks = Checks { initialisation: true, ..Checks::default() };
-    Emulator::new(Options { checks, ..place })
+    Emulator::new(RunOptions { checks, ..place })
 }
 
 /// The error for `len` bytes at an address that are not inside one allocation.
@@ -40,7 +40,7 @@ fn read_error(memory: &Memory, address: u64, len: usize) -> String {
     memory.read(address, &mut vec![0; len]).unwrap_err().to_string()
 }
 
-fn ranges_are_inside_or_outside_of_allocations(place: Options) {
+fn ranges_are_inside_or_outside_of_allocations(place: RunOptions) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let at = memory.allocate(16, 1).unwrap();
@@ -88,7 +88,7 @@ fn ranges_are_inside_or_outside_of_allocations(place: Options) {
     memory.fill(at, &[1, 2, 3, 4], u64::MAX / 2).unwrap_err();
 }
 
-fn fills_and_copies_write_the_right_bytes(place: Options) {
+fn fills_and_copies_write_the_right_bytes(place: RunOptions) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let at = memory.allocate(12, 1).unwrap();
@@ -111,7 +111,7 @@ fn fills_and_copies_write_the_right_bytes(place: Options) {
     assert_eq!(now(), [7, 7, 1, 1, 2, 1, 2, 3, 4, 5, 8, 9]);
 }
 
-fn allocations_are_aligned_separated_and_listed(place: Options) {
+fn allocations_are_aligned_separated_and_listed(place: RunOptions) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let mut all = Vec::new();
@@ -135,7 +135,9 @@ fn allocations_are_aligned_separated_and_listed(place: Options) {
     };
     assert_eq!(listed(memory.allocations()), all);
     assert_eq!(listed(memory.leaks()), all);
-    assert!(memory.allocations().iter().all(|one| one.kind == AllocationKind::Device));
+    assert!(
+        memory.allocations().iter().all(|allocation| allocation.kind == AllocationKind::Device)
+    );
     let (at, _) = all.remove(2);
     memory.free(at).unwrap();
     assert_eq!(listed(memory.allocations()), all);
@@ -148,7 +150,7 @@ fn allocations_are_aligned_separated_and_listed(place: Options) {
     }
 }
 
-fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: Options) {
+fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: RunOptions) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let (one, other) = (memory.allocate(64, 1).unwrap(), memory.allocate(64, 1).unwrap());
@@ -177,7 +179,7 @@ fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: Options) {
     }
 }
 
-fn the_nearest_allocation_is_named(place: Options) {
+fn the_nearest_allocation_is_named(place: RunOptions) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     assert!(read_error(memory, 4096, 1).contains("there are no allocations"));
@@ -206,13 +208,17 @@ fn the_nearest_allocation_is_named(place: Options) {
     assert!(above.contains(&format!("before the allocation of 10 bytes at {high:#x}")), "{above}");
     // Other allocations may lie between the two. If both neighbours are equally far away, the
     // report names the lower one.
-    if memory.allocations().iter().all(|one| one.address <= low || one.address >= high) {
+    if memory
+        .allocations()
+        .iter()
+        .all(|allocation| allocation.address <= low || allocation.address >= high)
+    {
         let between = read_error(memory, middle, 1);
         assert!(between.contains(&format!("{low:#x}")), "{between}");
     }
 }
 
-fn initialisation_is_tracked_to_the_byte(place: Options) {
+fn initialisation_is_tracked_to_the_byte(place: RunOptions) {
     let emulator = tracking(place.clone());
     let memory = emulator.memory();
     let (at, other) = (memory.allocate(16, 1).unwrap(), memory.allocate(16, 1).unwrap());
@@ -221,10 +227,8 @@ fn initialisation_is_tracked_to_the_byte(place: Options) {
     memory.write(at, &[1, 2, 3]).unwrap();
     assert_eq!((first(at, 3), first(at, 4), first(at + 1, 2)), (None, Some(at + 3), None));
     memory.fill(at + 4, &[1, 2], 2).unwrap();
-    assert_eq!(
-        (first(at + 4, 4), first(at, 16), first(at + 4, 5)),
-        (None, Some(at + 3), Some(at + 8))
-    );
+    let expected = (None, Some(at + 3), Some(at + 8));
+    assert_eq!((first(at + 4, 4), first(at, 16), first(at + 4, 5)), expected);
     memory.check_write(at + 3, 1, Reach::default()).unwrap();
     assert_eq!((first(at, 8), first(at, 16)), (None, Some(at + 8)));
     // A copy also copies which bytes are initialised. Of bytes 6 to 9, the first two have been
@@ -244,7 +248,7 @@ fn initialisation_is_tracked_to_the_byte(place: Options) {
     assert_eq!(emulator.memory().check_read(at, 4, Reach::default()).unwrap(), None);
 }
 
-fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
+fn a_limited_amount_of_freed_memory_is_quarantined(place: RunOptions) {
     const MIB: u64 = 1 << 20;
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
@@ -278,22 +282,22 @@ fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
     assert!(!freed(kept));
 }
 
-fn memory_is_accessible_from_the_devices_that_it_is_shared_with(place: Options) {
-    let options = Options { memory: Some(1000), ..place };
+fn memory_is_accessible_from_the_devices_that_it_is_shared_with(place: RunOptions) {
+    let options = RunOptions { memory: Some(1000), ..place };
     let emulator = Emulator::new(options);
     let memory = emulator.memory();
     let own = memory.allocate(800, 1).unwrap();
-    let there = memory.allocate_at(Home::on(1), 800, 1).unwrap();
+    let on_second = memory.allocate_at(Home::on(1), 800, 1).unwrap();
     assert!(memory.allocate_at(Home::on(1), 800, 1).is_err(), "each device has 1000 bytes");
-    assert_eq!(memory.home(there + 799).map(|home| home.device), Some(1));
-    assert_eq!(memory.home(there + 800), None);
+    assert_eq!(memory.home(on_second + 799).map(|home| home.device), Some(1));
+    assert_eq!(memory.home(on_second + 800), None);
     let from = |device, peers| Reach { device, peers };
     let none = Devices::default();
     let reads = |at: u64, reach: Reach| memory.check_read(at, 800, reach).is_ok();
-    assert!(reads(own, from(0, none)) && reads(there, from(1, none)));
-    assert!(!reads(own, from(1, none)) && !reads(there, from(0, none)));
-    assert!(reads(there, from(0, none.with(1))) && !reads(there, from(2, none.with(0))));
-    let error = memory.check_write(there, 4, from(0, none)).unwrap_err().to_string();
+    assert!(reads(own, from(0, none)) && reads(on_second, from(1, none)));
+    assert!(!reads(own, from(1, none)) && !reads(on_second, from(0, none)));
+    assert!(reads(on_second, from(0, none.with(1))) && !reads(on_second, from(2, none.with(0))));
+    let error = memory.check_write(on_second, 4, from(0, none)).unwrap_err().to_string();
     assert!(error.contains("it is on device 1, but is accessed from device 0"), "{error}");
     // Memory of a pool is not accessible to peers, only to the devices that it is shared with.
     let pooled = memory.allocate_at(Home { to_peers: false, ..Home::on(2) }, 800, 1).unwrap();
@@ -301,11 +305,11 @@ fn memory_is_accessible_from_the_devices_that_it_is_shared_with(place: Options) 
     memory.share(pooled, none.with(0));
     assert!(reads(pooled, from(0, none)) && !reads(pooled, from(1, none)));
     // The host can access all devices' memory, and the host's own memory is accessible from all devices.
-    memory.copy(there, pooled, 800).unwrap();
+    memory.copy(on_second, pooled, 800).unwrap();
     let host = memory.allocate_host(800).unwrap();
     assert!((0..3).all(|device| reads(host, from(device, none))));
     // Freeing returns the memory to its own device.
-    memory.free(there).unwrap();
+    memory.free(on_second).unwrap();
     assert!(memory.allocate_at(Home::on(1), 800, 1).is_ok());
     assert!(memory.allocate(800, 1).is_err());
 }

@@ -67,7 +67,7 @@ fn a_contended_sum_in_shared_memory_counts_every_thread() {
     );
     for races in [false, true] {
         let checks = ptx_emulator::Checks { races, ..ptx_emulator::Checks::default() };
-        let options = ptx_emulator::Options { checks, ..ptx_emulator::Options::default() };
+        let options = ptx_emulator::RunOptions { checks, ..ptx_emulator::RunOptions::default() };
         let emulator = ptx_emulator::Emulator::new(options);
         let sums = words(&emulator, &[0; 6]);
         launch(&emulator, &text, ([3, 1, 1], [1024, 1, 1]), &[sums]).unwrap();
@@ -90,7 +90,7 @@ fn lanes_update_one_word_in_ascending_order() {
         let lanes: Vec<u32> = (0..32).map(|lane| value(lane).to_bits()).collect();
         for initialisation in [false, true] {
             let checks = ptx_emulator::Checks { initialisation, ..Default::default() };
-            let options = ptx_emulator::Options { checks, ..Default::default() };
+            let options = ptx_emulator::RunOptions { checks, ..Default::default() };
             let emulator = ptx_emulator::Emulator::new(options);
             let word = words(&emulator, &[0.25_f32.to_bits(), 3]);
             let (values, old) = (words(&emulator, &lanes), words(&emulator, &[7; 32]));

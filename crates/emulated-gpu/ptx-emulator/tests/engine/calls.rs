@@ -52,11 +52,11 @@ fn a_function_has_several_results() {
          st.global.v4.u32 [%o], {%q, %b, %c, %d};\nret;",
     );
     launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[out]).unwrap();
-    let of = |t: u32| {
+    let expected_of = |t: u32| {
         let parts = |a: u32, b: u32| a / b * 1000 + a % b;
         [parts(t, 5), parts(100, t + 1), t % 3, if t < 10 { t / 2 } else { 77 }]
     };
-    let expected: Vec<u32> = (0..32).flat_map(of).collect();
+    let expected: Vec<u32> = (0..32).flat_map(expected_of).collect();
     assert_eq!(read(&emulator, out, 128), expected);
 }
 

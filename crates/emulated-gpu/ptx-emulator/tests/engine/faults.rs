@@ -1,6 +1,6 @@
 //! Tests of each kind of fault, each with a similar clean kernel that must not be flagged.
 
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, RunOptions};
 
 use crate::ptx::{emulator, kernel, launch, words};
 
@@ -133,7 +133,7 @@ fn warps_at_different_barriers_deadlock() {
 #[test]
 fn synccheck_reports_lanes_at_different_barriers() {
     let checks = Checks { synchronisation: true, ..Checks::default() };
-    let checked = Emulator::new(Options { checks, ..Options::default() });
+    let checked = Emulator::new(RunOptions { checks, ..RunOptions::default() });
     let body = ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.lt.u32 %q, %t, 16;\n\
         @%q bra LOW;\nbar.sync 0;\nbra END;\nLOW: bar.sync 0;\nEND: ret;";
     let fault = run(body, 32, &[], &checked).unwrap_err();

@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use ptx_emulator::memory::{Home, OpenError, Reach, ShareError, SharedMemory, SharedNumbers};
-use ptx_emulator::{Checks, Emulator, Memory, Options};
+use ptx_emulator::{Checks, Emulator, Memory, RunOptions};
 
 /// The page size of the host's memory in bytes.
 const PAGE: u64 = 4096;
@@ -22,7 +22,7 @@ fn emulator_that_shares(checks: Checks) -> Option<Emulator> {
 }
 
 fn emulator_with_reserved_addresses(checks: Checks) -> Emulator {
-    Emulator::new(Options { reserve_addresses: true, checks, ..Options::default() })
+    Emulator::new(RunOptions { reserve_addresses: true, checks, ..RunOptions::default() })
 }
 
 fn bytes(memory: &Memory, address: u64, len: usize) -> Vec<u8> {
@@ -46,14 +46,14 @@ fn shared_bytes_are_kept_and_visible_to_both() {
         let (block, size) = (blocks[number], sizes[number]);
         let found = one.share_with_processes(block).unwrap();
         assert_eq!(one.share_with_processes(block + size / 2), Ok(found));
-        let there = two.open_shared(&found, Home::default()).unwrap();
-        assert_eq!(bytes(two, there, size as usize), vec![number as u8 + 1; size as usize]);
-        assert!(two.read(there, &mut vec![0; size as usize + 1]).is_err(), "that is all");
-        two.fill(there, &[0x80 + number as u8], size).unwrap();
+        let opened = two.open_shared(&found, Home::default()).unwrap();
+        assert_eq!(bytes(two, opened, size as usize), vec![number as u8 + 1; size as usize]);
+        assert!(two.read(opened, &mut vec![0; size as usize + 1]).is_err(), "that is all");
+        two.fill(opened, &[0x80 + number as u8], size).unwrap();
         assert_eq!(bytes(one, block, size as usize), vec![0x80 + number as u8; size as usize]);
         one.fill(block, &[number as u8 + 1], size).unwrap();
-        assert_eq!(bytes(two, there, size as usize), vec![number as u8 + 1; size as usize]);
-        two.free(there).unwrap();
+        assert_eq!(bytes(two, opened, size as usize), vec![number as u8 + 1; size as usize]);
+        two.free(opened).unwrap();
     }
     for (number, (block, size)) in blocks.into_iter().zip(sizes).enumerate() {
         assert_eq!(bytes(one, block, size as usize), vec![number as u8 + 1; size as usize]);
@@ -81,7 +81,7 @@ fn memory_that_reuses_a_shared_address_is_not_shared() {
         one.fill(address, &[byte], len).unwrap();
     }
     let found = one.share_with_processes(block).unwrap();
-    let there = two.open_shared(&found, Home::default()).unwrap();
+    let opened = two.open_shared(&found, Home::default()).unwrap();
     one.free(block).unwrap();
     evict_quarantine(one);
     assert_eq!(
@@ -97,8 +97,8 @@ fn memory_that_reuses_a_shared_address_is_not_shared() {
     // The memory is zero, except for the pages that are shared with neighbouring allocations, which still
     // belong to the file.
     let whole = PAGE as usize..LEN - PAGE as usize;
-    assert!(bytes(two, there, LEN)[whole].iter().all(|&byte| byte == 0), "it went with the block");
-    two.fill(there + PAGE, &[5], LEN as u64 - 2 * PAGE).unwrap();
+    assert!(bytes(two, opened, LEN)[whole].iter().all(|&byte| byte == 0), "it went with the block");
+    two.fill(opened + PAGE, &[5], LEN as u64 - 2 * PAGE).unwrap();
     assert_eq!(bytes(one, block, LEN), vec![9; LEN]);
     assert_eq!((bytes(one, before, 40), bytes(one, after, 40)), (vec![1; 40], vec![3; 40]));
 }
@@ -116,7 +116,7 @@ fn shared_memory_counts_as_initialised() {
 
 #[test]
 fn memory_that_cannot_be_shared_is_an_error() {
-    let heap = Emulator::new(Options::default());
+    let heap = Emulator::new(RunOptions::default());
     let heap = heap.memory();
     let block = heap.allocate(64, 256).unwrap();
     assert_eq!(heap.share_with_processes(block), Err(ShareError::Unavailable));

@@ -1,6 +1,6 @@
 //! Launches: shapes, parameters, cooperative grids, seeds, statistics.
 
-use ptx_emulator::{Emulator, FaultKind, Launch, Options};
+use ptx_emulator::{Emulator, FaultKind, Launch, RunOptions};
 
 use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
 
@@ -18,7 +18,7 @@ fn the_timer_never_runs_backwards() {
     let text = kernel(1, body);
     for deterministic in [true, false] {
         let options =
-            Options { deterministic, instruction_limit: Some(1 << 30), ..Options::default() };
+            RunOptions { deterministic, instruction_limit: Some(1 << 30), ..RunOptions::default() };
         let emulator = Emulator::new(options);
         let out = words(&emulator, &[0; 8]);
         let mut last = 0;
@@ -60,7 +60,7 @@ fn a_grid_barrier_works_with_more_blocks_than_cores() {
     // Each block adds 1, waits for all others, and copies the sum that it then reads.
     let blocks = 64;
     for threads in [0, 1, 3] {
-        let emulator = Emulator::new(Options { threads, ..Options::default() });
+        let emulator = Emulator::new(RunOptions { threads, ..RunOptions::default() });
         let (count, out) = (words(&emulator, &[0]), words(&emulator, &vec![0; blocks]));
         let text = kernel(
             2,
@@ -157,7 +157,8 @@ fn invalid_launches_are_rejected() {
 fn only_a_seed_changes_the_order_of_warps() {
     // Each warp appends its index to a list.
     let order = |seed| {
-        let emulator = Emulator::new(Options { seed, deterministic: true, ..Options::default() });
+        let emulator =
+            Emulator::new(RunOptions { seed, deterministic: true, ..RunOptions::default() });
         let (count, list) = (words(&emulator, &[0]), words(&emulator, &[99; 16]));
         let text = kernel(
             2,
@@ -182,7 +183,7 @@ fn only_a_seed_changes_the_order_of_warps() {
 
 #[test]
 fn statistics_count_sectors_and_bank_conflicts() {
-    let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { statistics: true, ..RunOptions::default() });
     let array = words(&emulator, &[0; 1024]);
     let text = kernel(
         1,

@@ -92,7 +92,7 @@ fn link_errors_are_reported_at_their_own_line() {
 fn undefined_symbols_are_reported_for_the_linked_text() {
     let text = link(&[source("a", MAIN), source("b", ".version 7.8\n.target sm_80\n")]).unwrap();
     let errors = parse(&source("linked", &text)).unwrap_err();
-    assert!(errors.iter().any(|one| one.message.contains("`twice` is defined in no file")));
+    assert!(errors.iter().any(|error| error.message.contains("`twice` is defined in no file")));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Barrier objects (`mbarrier`) between warps: waits, deadlocks, and invalid uses.
 
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, RunOptions};
 
 use crate::ptx::{emulator, kernel, launch, read, words};
 
@@ -175,7 +175,7 @@ fn a_barrier_object_is_initialised_once() {
     let twice = format!("{} {}", init(1), init(1));
     run(32, &twice).unwrap();
     let checks = Checks { synchronisation: true, ..Checks::default() };
-    let strict = Emulator::new(Options { checks, ..Options::default() });
+    let strict = Emulator::new(RunOptions { checks, ..RunOptions::default() });
     let fault = run_on(&strict, 32, &twice).unwrap_err();
     assert!(fault.message.contains("there is already a barrier object"), "{fault}");
     let between = "@%z mbarrier.inval.shared.b64 [%a]; bar.sync 0;";

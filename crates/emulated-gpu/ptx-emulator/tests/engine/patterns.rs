@@ -2,7 +2,7 @@
 //! distinguishes, idle lanes, global and shared memory (also through generic addresses), every check, and hosts with
 //! and without vector instructions.
 
-use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Kernel, Launch, RunOptions};
 
 use crate::ptx::{kernel, load, read, words};
 
@@ -58,7 +58,7 @@ const ADDRESS_SPACES: [AddressSpace; 3] =
     [AddressSpace::Global, AddressSpace::Shared, AddressSpace::SharedGenerically];
 
 fn device(checks: Checks, portable: bool) -> Emulator {
-    Emulator::new(Options { checks, portable, threads: 1, ..Options::default() })
+    Emulator::new(RunOptions { checks, portable, threads: 1, ..RunOptions::default() })
 }
 
 /// A kernel in which each active lane copies an element, as a load or a store: between its offset in `%p1`, which it

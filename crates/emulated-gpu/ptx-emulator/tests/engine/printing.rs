@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ptx_emulator::{Emulator, FaultKind, Options, Output};
+use ptx_emulator::{Emulator, FaultKind, Output, RunOptions};
 
 use crate::ptx::{kernel_with, launch};
 
@@ -15,7 +15,7 @@ const DECLARED: &str = ".extern .func (.param .b32 r) vprintf(.param .b64 a, .pa
 fn printf_formats_each_threads_arguments() {
     let lines: Arc<Mutex<Vec<u8>>> = Arc::default();
     let output = Output::to(lines.clone());
-    let emulator = Emulator::new(Options { output, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { output, ..RunOptions::default() });
     let text = kernel_with(
         DECLARED,
         0,

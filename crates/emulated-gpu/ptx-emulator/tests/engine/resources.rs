@@ -1,7 +1,7 @@
 //! Tests that impossible sizes and counts, which a program chooses, are rejected with a reason.
 
 use ptx_emulator::memory::Heap;
-use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
+use ptx_emulator::{Checks, Emulator, FaultKind, Launch, RunOptions};
 
 use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
 
@@ -29,7 +29,7 @@ fn allocating(bytes: u64, times: u32, frees: bool) -> String {
 
 fn checked() -> Emulator {
     let checks = Checks { initialisation: true, races: true, synchronisation: true };
-    Emulator::new(Options { checks, ..Options::default() })
+    Emulator::new(RunOptions { checks, ..RunOptions::default() })
 }
 
 #[test]
@@ -127,11 +127,13 @@ fn huge_shapes_are_rejected_or_run() {
     for limit in [".maxntid 4294967295,4294967295,4294967295", ".maxntid 65536,65536,1"] {
         let text = kernel(0, "ret;").replace("\n{\n", &format!("\n{limit}\n{{\n"));
         let kernel = load(&emulator, &text).kernel("k").unwrap();
-        let of = |grid, block| Launch { grid, block, ..Launch::default() };
-        emulator.launch(&kernel, &of([1; 3], [1024, 1, 1])).unwrap();
-        for launch in
-            [of([u32::MAX; 3], [u32::MAX; 3]), of([1; 3], [u32::MAX; 3]), of([u32::MAX; 3], [1; 3])]
-        {
+        let shaped = |grid, block| Launch { grid, block, ..Launch::default() };
+        emulator.launch(&kernel, &shaped([1; 3], [1024, 1, 1])).unwrap();
+        for launch in [
+            shaped([u32::MAX; 3], [u32::MAX; 3]),
+            shaped([1; 3], [u32::MAX; 3]),
+            shaped([u32::MAX; 3], [1; 3]),
+        ] {
             let fault = emulator.launch(&kernel, &launch).unwrap_err();
             assert_eq!(fault.kind, FaultKind::InvalidLaunch);
         }
@@ -141,7 +143,7 @@ fn huge_shapes_are_rejected_or_run() {
 #[test]
 fn cooperative_blocks_that_do_not_fit_into_memory_are_rejected() {
     // 16 MiB for each block.
-    let emulator = Emulator::new(Options { memory: Some(1 << 30), ..Options::default() });
+    let emulator = Emulator::new(RunOptions { memory: Some(1 << 30), ..RunOptions::default() });
     let text = kernel(
         0,
         ".local .b8 a[524288];\n.reg .b64 %d;\nmov.u64 %d, a;\nst.local.u8 [%d], 1;\nret;",
@@ -163,7 +165,8 @@ fn cooperative_blocks_that_do_not_fit_into_memory_are_rejected() {
 
 #[test]
 fn the_instruction_limit_is_checked_in_every_iteration() {
-    let emulator = Emulator::new(Options { instruction_limit: Some(5000), ..Options::default() });
+    let emulator =
+        Emulator::new(RunOptions { instruction_limit: Some(5000), ..RunOptions::default() });
     // The loop body is long. If the limit were not checked in each iteration, far more instructions would run.
     let body = "add.u32 %a, %a, 1;\n".repeat(1000);
     let text = kernel(0, &format!(".reg .b32 %a;\nmov.u32 %a, 0;\nL: {body}bra L;"));
@@ -175,7 +178,7 @@ fn the_instruction_limit_is_checked_in_every_iteration() {
 
 #[test]
 fn huge_allocations_are_made_or_rejected() {
-    let limited = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
+    let limited = Emulator::new(RunOptions { memory: Some(1 << 20), ..RunOptions::default() });
     for emulator in [emulator(), checked(), limited] {
         let memory = emulator.memory();
         for size in [1 << 62, i64::MAX as u64, u64::MAX - 4096, u64::MAX] {
@@ -187,7 +190,7 @@ fn huge_allocations_are_made_or_rejected() {
 
 #[test]
 fn variables_count_towards_the_device_memory() {
-    let emulator = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
+    let emulator = Emulator::new(RunOptions { memory: Some(1 << 20), ..RunOptions::default() });
     let text = |bytes: u64| kernel_with(&format!(".global .b8 v[{bytes}];\n"), 0, "ret;");
     let loaded = load(&emulator, &text(1_000_000));
     assert_eq!(emulator.memory().variable_bytes(0), 1_000_000);

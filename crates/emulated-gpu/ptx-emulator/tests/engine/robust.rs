@@ -2,7 +2,7 @@
 
 use emulated_gpu_test_support::random::Random;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Launch, RunOptions};
 
 const PTX: &str = include_str!("../../benches/kernels/matmul.ptx");
 
@@ -45,12 +45,12 @@ fn mutated_kernels_never_crash_the_host() {
     let (mut loaded, mut faults) = (0, 0);
     for round in 0..1500 {
         let checks = if round % 2 == 0 { checks } else { Checks::default() };
-        let emulator = Emulator::new(Options {
+        let emulator = Emulator::new(RunOptions {
             deterministic: true,
             checks,
             statistics: round % 3 == 0,
             instruction_limit: Some(20_000),
-            ..Options::default()
+            ..RunOptions::default()
         });
         let text = mutate(&lines, &mut random);
         let Ok(module) = emulator.load(Source { name: "mutant.ptx".into(), text }) else {

@@ -2,7 +2,7 @@
 
 use ptx_emulator::source::Source;
 use ptx_emulator::texture::{Filter, Opaque, Resource, Sampling, Texels};
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, RunOptions};
 
 use crate::ptx::{HEADER, emulator, kernel, launch};
 use crate::textures::{REGISTERS, floats, run};
@@ -75,8 +75,11 @@ fn run_with(emulator: &Emulator, resource: Resource, body: &str) -> Result<(), F
 #[test]
 fn racecheck_and_initcheck_cover_texels() {
     let checks = Checks { races: true, initialisation: true, ..Checks::default() };
-    let emulator =
-        Emulator::new(Options { checks, instruction_limit: Some(1 << 20), ..Options::default() });
+    let emulator = Emulator::new(RunOptions {
+        checks,
+        instruction_limit: Some(1 << 20),
+        ..RunOptions::default()
+    });
     let texels = floats(&emulator, [64, 0, 0], &[1.0; 64]);
     let surface = Resource::Surface(texels);
     let own = "mov.u32 %r0, %tid.x; shl.b32 %r1, %r0, 2; add.s32 %r2, %r1, 4;";

@@ -281,10 +281,8 @@ fn texels_are_in_ordinary_memory() {
     let text =
         kernel(1, &format!("{REGISTERS} tex.1d.v4.f32.s32 {{%f0, _, _, _}}, [%p0, {{50}}]; ret;"));
     let outside = run(&emulator, &text, &[handle]).unwrap_err();
-    assert_eq!(
-        (outside.kind, outside.address),
-        (FaultKind::IllegalAddress, Some(texels.base + 200))
-    );
+    let expected = (FaultKind::IllegalAddress, Some(texels.base + 200));
+    assert_eq!((outside.kind, outside.address), expected);
     let handle = bindings.create(Resource::Texture(texels, Sampling::default()));
     emulator.memory().free(texels.base).unwrap();
     let freed = run(&emulator, &text, &[handle]).unwrap_err();

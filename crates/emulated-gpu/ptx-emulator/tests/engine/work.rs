@@ -1,13 +1,13 @@
 //! Counts of memory traffic and arithmetic, compared with counts by hand.
 
 use ptx_emulator::statistics::LineStatistics;
-use ptx_emulator::{Emulator, Options};
+use ptx_emulator::{Emulator, RunOptions};
 
 use crate::ptx::{kernel, launch, words};
 
 /// Launches a kernel with two buffers of `buffer` words, and returns the counts of all its lines.
 fn launch_counts((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
-    let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { statistics: true, ..RunOptions::default() });
     let buffers = [(); 2].map(|()| words(&emulator, &vec![0; buffer]));
     let statistics = launch(&emulator, &kernel(2, body), (grid, block), &buffers).unwrap();
     let mut sum = LineStatistics::default();
@@ -90,10 +90,8 @@ fn the_counts_of_a_tiled_product_are_right() {
 fn inactive_lanes_are_not_counted() {
     assert_eq!(arithmetic_counts("fma.rn.f32 %f0, %f1, %f2, %f3;"), [32, 0, 0, 0]);
     assert_eq!(arithmetic_counts("@%q fma.rn.f32 %f0, %f1, 0f40000000, %f3;"), [10, 0, 0, 0]);
-    assert_eq!(
-        arithmetic_counts("@%q bra END; mad.rn.f32 %f0, %f1, %f2, %f3; END:"),
-        [22, 0, 0, 0]
-    );
+    let expected = [22, 0, 0, 0];
+    assert_eq!(arithmetic_counts("@%q bra END; mad.rn.f32 %f0, %f1, %f2, %f3; END:"), expected);
     assert_eq!(arithmetic_counts("@!%q add.rn.f32 %f0, %f1, %f2;"), [0, 0, 0, 22]);
 }
 
@@ -223,7 +221,7 @@ fn asynchronous_copies_are_counted() {
 /// The results are the same, and nothing is counted unless it is enabled.
 #[test]
 fn nothing_is_counted_unless_it_is_enabled() {
-    let emulator = Emulator::new(Options::default());
+    let emulator = Emulator::new(RunOptions::default());
     let buffers = [(); 2].map(|()| words(&emulator, &[0; 1024]));
     let text = kernel(2, TILED);
     let statistics = launch(&emulator, &text, ([2, 2, 1], [16, 16, 1]), &buffers).unwrap();

@@ -29,9 +29,7 @@ fn an_import_cycle_is_found() {
     let graph = layers::imports(&modules);
     let targets = |name: &str| graph[name].iter().map(String::as_str).collect::<Vec<_>>();
     assert_eq!(targets("a"), ["b", "b::d"]);
-    assert_eq!(
-        (targets("b"), targets("b::d"), targets("c")),
-        (vec!["b::d", "c"], vec!["c"], vec!["a"])
-    );
+    let expected = (vec!["b::d", "c"], vec!["c"], vec!["a"]);
+    assert_eq!((targets("b"), targets("b::d"), targets("c")), expected);
     assert_eq!(layers::cycles(&graph), [vec!["a", "b", "b::d", "c"]].into());
 }

@@ -187,8 +187,8 @@ fn initial_values_are_laid_out_as_in_c() {
     assert_eq!(words("counted"), [1, 2, 3]);
     assert_eq!(initial("negative").1.bytes, (-1i64).to_le_bytes());
     assert_eq!(initial("cast").1.bytes, 15u64.to_le_bytes());
-    let there = initial("there").1;
-    let places: Vec<_> = there
+    let target = initial("there").1;
+    let places: Vec<_> = target
         .addresses
         .iter()
         .map(|address| (address.at, address.offset, address.generic))

@@ -3,7 +3,7 @@
 //! with and without vector instructions of the host, and both runs must have the same outcome.
 
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
+use ptx_emulator::{Checks, Emulator, FaultKind, Launch, RunOptions};
 
 use crate::table::{self, HEADER};
 use crate::{Random, cases};
@@ -127,14 +127,14 @@ fn run(program: &Program, portable: bool, strict: bool) -> Option<Outcome> {
     } else {
         Checks::default()
     };
-    let emulator = Emulator::new(Options {
+    let emulator = Emulator::new(RunOptions {
         deterministic: true,
         portable,
         checks,
         seed: program.seed.is_multiple_of(3).then_some(program.seed),
         statistics: program.seed.is_multiple_of(5),
         instruction_limit: Some(20_000),
-        ..Options::default()
+        ..RunOptions::default()
     });
     let source = Source { name: "random.ptx".into(), text: program.text.clone() };
     let loaded = emulator.load(source).ok()?;

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Kernel, Launch, Options};
+use ptx_emulator::{Emulator, Kernel, Launch, RunOptions};
 use table::{Case, Float, HEADER, SLOT, width};
 
 /// The maximum number of failures that are shown.
@@ -57,8 +57,8 @@ fn run(emulator: &Emulator, kernel: &Kernel, case: &Case) -> Result<Vec<Vec<u128
         .collect())
 }
 
-fn options(portable: bool) -> Options {
-    Options { threads: 1, portable, instruction_limit: Some(1 << 20), ..Options::default() }
+fn options(portable: bool) -> RunOptions {
+    RunOptions { threads: 1, portable, instruction_limit: Some(1 << 20), ..RunOptions::default() }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Launch, Options, Output};
+use ptx_emulator::{Checks, Emulator, Launch, Output, RunOptions};
 
 /// The compiled texts of a program.
 fn texts(stem: &str) -> Vec<(String, String)> {
@@ -52,11 +52,11 @@ impl Run {
         for (name, text) in texts(self.stem) {
             for checks in [Checks::default(), all] {
                 let printed: Arc<Mutex<Vec<u8>>> = Arc::default();
-                let emulator = Emulator::new(Options {
+                let emulator = Emulator::new(RunOptions {
                     checks,
                     output: Output::to(printed.clone()),
                     instruction_limit: Some(50_000_000),
-                    ..Options::default()
+                    ..RunOptions::default()
                 });
                 let source = Source { name: name.clone(), text: text.clone() };
                 let loaded = emulator.load(source).unwrap_or_else(|diagnostics| {
@@ -126,13 +126,17 @@ fn check_words(name: &str, found: &[u32], expected: &[u32]) {
     }
 }
 
+/// Runs a program in one block, with a buffer for the results and one with the operands, and checks the results.
+fn check_results(stem: &'static str, block: u32, operands: Vec<u32>, expected: &[u32]) {
+    let run = Run::new(stem, block, expected.len(), operands);
+    run.check(|name, buffers, _| check_words(name, &buffers[0], expected));
+}
+
 #[test]
 fn tiles_of_a_warp() {
     let operands = numbers(64);
     let expected = expected::tiles(&operands);
-    Run::new("tiles", 64, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("tiles", 64, operands, &expected);
 }
 
 #[test]
@@ -153,9 +157,7 @@ fn groups_by_value() {
 fn matching_lanes() {
     let operands = numbers(64);
     let expected = expected::matches(&operands);
-    Run::new("matches", 64, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("matches", 64, operands, &expected);
 }
 
 #[test]
@@ -165,18 +167,14 @@ fn division_of_128_bits() {
     let operands = pairs.iter().flat_map(|&(a, b)| words(a).chain(words(b))).collect();
     let expected: Vec<u32> =
         pairs.iter().flat_map(|&(a, b)| expected::int128(a, b)).flat_map(words).collect();
-    Run::new("int128", pairs.len() as u32, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("int128", pairs.len() as u32, operands, &expected);
 }
 
 #[test]
 fn cub() {
     let operands = numbers(64);
     let expected = expected::cub(&operands);
-    Run::new("cub", 64, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("cub", 64, operands, &expected);
 }
 
 #[test]
@@ -184,9 +182,7 @@ fn conversions_to_narrow_formats_have_the_expected_bits() {
     let operands = expected::floats(&numbers(128));
     let expected: Vec<u32> = operands.iter().flat_map(|&x| expected::narrow(x)).collect();
     let operands: Vec<u32> = operands.iter().map(|x| x.to_bits()).collect();
-    Run::new("narrow", 128, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("narrow", 128, operands, &expected);
 }
 
 #[test]
@@ -236,18 +232,14 @@ fn printing() {
 fn calls_through_tables_and_recursion() {
     let operands = numbers(64);
     let expected: Vec<u32> = operands.iter().flat_map(|&x| expected::calls(x % 1000)).collect();
-    Run::new("calls", 64, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("calls", 64, operands, &expected);
 }
 
 #[test]
 fn libcu_barriers_and_pipelines() {
     let operands = numbers(256);
     let expected = expected::barriers(&operands);
-    Run::new("barriers", 64, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("barriers", 64, operands, &expected);
 }
 
 #[test]
@@ -255,9 +247,7 @@ fn bulk_copies() {
     let operands = numbers(256);
     let expected: Vec<u32> =
         operands.chunks(64).flat_map(|tile| tile.iter().rev().map(|x| x.wrapping_mul(3))).collect();
-    Run::new("bulk", 64, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("bulk", 64, operands, &expected);
 }
 
 #[test]
@@ -273,7 +263,5 @@ fn cooperative_blocks() {
 fn tiles_of_several_warps() {
     let operands = numbers(128);
     let expected = expected::wide_tiles(&operands);
-    Run::new("wide", 128, expected.len(), operands).check(|name, buffers, _| {
-        check_words(name, &buffers[0], &expected);
-    });
+    check_results("wide", 128, operands, &expected);
 }

@@ -2,7 +2,7 @@
 
 use ptx_emulator::source::Source;
 use ptx_emulator::texture::{AddressMode, Channel, Filter, Format, Resource, Sampling, Texels};
-use ptx_emulator::{Checks, Emulator, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Launch, RunOptions};
 
 use super::{numbers, texts};
 
@@ -110,7 +110,7 @@ fn textures_and_a_surface() {
     let all = Checks { synchronisation: true, initialisation: true, races: true };
     for (name, text) in texts("textures") {
         for checks in [Checks::default(), all] {
-            let emulator = Emulator::new(Options { checks, ..Options::default() });
+            let emulator = Emulator::new(RunOptions { checks, ..RunOptions::default() });
             run(&emulator, &format!("{name}, {checks:?}"), &text);
         }
     }
@@ -146,7 +146,7 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
     ];
     let bindings = emulator.memory().bindings();
     let handles: Vec<u8> =
-        resources.iter().flat_map(|&one| bindings.create(one).to_le_bytes()).collect();
+        resources.iter().flat_map(|&resource| bindings.create(resource).to_le_bytes()).collect();
     let at: Vec<f32> =
         numbers(3 * THREADS).iter().map(|n| (n % 8000) as f32 / 800.0 - 1.0).collect();
     let place = |bytes: &[u8]| {

@@ -2,7 +2,7 @@
 //! addresses that `ptxas` 12.9 computes for `sm_80`, and it determines the bank conflicts.
 
 use emulated_gpu_test_support::ptx::{launch, read, words};
-use ptx_emulator::{Emulator, Options};
+use ptx_emulator::{Emulator, RunOptions};
 
 /// The offset of a lane's register `index` from the beginning of the matrix in words, if its rows (or columns)
 /// are `stride` words apart.
@@ -40,7 +40,8 @@ fn run(case: &Case) -> (Vec<u32>, (u64, u64)) {
         names.join(","),
         ty = if case.name.ends_with("tf32") { "b32" } else { "f32" },
     );
-    let emulator = Emulator::new(Options { threads: 1, statistics: true, ..Options::default() });
+    let emulator =
+        Emulator::new(RunOptions { threads: 1, statistics: true, ..RunOptions::default() });
     let to = words(&emulator, &[0; 256]);
     let statistics = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[to]).unwrap();
     let line = text.lines().position(|line| line.starts_with("wmma")).unwrap() + 1;

@@ -1,7 +1,7 @@
 //! Addresses and strides that are invalid for `wmma`, `ldmatrix` and `stmatrix`: faults.
 
 use emulated_gpu_test_support::ptx::{HEADER, launch};
-use ptx_emulator::{Emulator, Fault, FaultKind, Options};
+use ptx_emulator::{Emulator, Fault, FaultKind, RunOptions};
 
 /// Runs `body` on a warp, with generic addresses of global memory in `%p0` and of shared memory in `%p1`, both
 /// multiples of 128, of local memory in `%p2`, and the lane's index in `%r0`.
@@ -15,7 +15,7 @@ fn run(body: &str) -> Result<(), Fault> {
          mov.u64 %p3, given; cvta.param.u64 %p3, %p3;\n\
          mov.u32 %r1, box; cvt.u64.u32 %p4, %r0;\n{body}\nret;\n}}\n"
     );
-    let emulator = Emulator::new(Options { threads: 1, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { threads: 1, ..RunOptions::default() });
     let mut parameters = vec![0; (64 + 2048) / 8];
     parameters[0] = emulator.memory().allocate(4096, 128).unwrap();
     launch(&emulator, &text, ([1; 3], [32, 1, 1]), &parameters).map(|_| ())

@@ -1,7 +1,7 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix`: the layout that the ISA defines, the sanitizers, and the counters.
 
 use emulated_gpu_test_support::ptx::{HEADER, launch, read, words};
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options, Statistics};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, RunOptions, Statistics};
 
 use super::warp::{Row, Warps};
 
@@ -21,7 +21,7 @@ fn element_value(which: usize, transposed: bool) -> Row {
     })
 }
 
-fn run(body: &str, options: Options) -> Result<(Vec<u32>, Statistics), Fault> {
+fn run(body: &str, options: RunOptions) -> Result<(Vec<u32>, Statistics), Fault> {
     let text = format!(
         "{HEADER}.visible .entry k(.param .u64 to)\n{{\n\
          .reg .b32 %r<20>; .reg .b64 %p<5>; .reg .pred %q; .reg .f32 %f<9>;\n\
@@ -29,7 +29,7 @@ fn run(body: &str, options: Options) -> Result<(Vec<u32>, Statistics), Fault> {
          ld.param.u64 %p0, [to]; mov.u32 %r0, %tid.x; mul.wide.u32 %p1, %r0, 4; add.u64 %p0, %p0, %p1;\n\
          mov.u32 %r1, box;\n{body}\nret;\n}}\n"
     );
-    let emulator = Emulator::new(Options { threads: 1, statistics: true, ..options });
+    let emulator = Emulator::new(RunOptions { threads: 1, statistics: true, ..options });
     let to = words(&emulator, &[0; 512]);
     let statistics = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[to])?;
     Ok((read(&emulator, to, 512), statistics))
@@ -80,7 +80,8 @@ fn ldmatrix_has_the_layout_of_the_isa() {
             );
             let checks = Checks { initialisation: true, races: true, synchronisation: true };
             for checks in [Checks::default(), checks] {
-                let (words, _) = run(&body, Options { checks, ..Options::default() }).unwrap();
+                let (words, _) =
+                    run(&body, RunOptions { checks, ..RunOptions::default() }).unwrap();
                 for which in 0..count {
                     let found: Vec<u64> =
                         words[which * 32..][..32].iter().map(|&word| u64::from(word)).collect();
@@ -106,7 +107,7 @@ fn stmatrix_reverses_ldmatrix() {
             results(2),
             r = registers(4),
         );
-        let (words, _) = run(&body, Options::default()).unwrap();
+        let (words, _) = run(&body, RunOptions::default()).unwrap();
         for which in 0..2 {
             let found: Vec<u64> =
                 words[which * 32..][..32].iter().map(|&word| u64::from(word)).collect();
@@ -121,7 +122,7 @@ fn movmatrix_transposes() {
         text: "movmatrix.sync.aligned.m8n8.trans.b16 %d, %a".into(),
         written: (32, 1),
         read: vec![(32, 1)],
-        options: Options::default(),
+        options: RunOptions::default(),
     };
     assert_eq!(warps.run(&[vec![element_value(0, false)]]), [[element_value(0, true)]]);
 }
@@ -134,7 +135,7 @@ fn conflicts_of_banks_are_counted() {
              ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}}}, [%r7];",
             registers(4)
         );
-        let (_, statistics) = run(&body, Options::default()).unwrap();
+        let (_, statistics) = run(&body, RunOptions::default()).unwrap();
         let counted = statistics.lines.iter().filter(|line| line.shared_requests > 0);
         let counted: Vec<_> =
             counted.map(|line| (line.shared_requests, line.shared_passes)).collect();
@@ -143,7 +144,7 @@ fn conflicts_of_banks_are_counted() {
 }
 
 fn fault(body: &str, checks: Checks) -> Fault {
-    run(body, Options { checks, ..Options::default() }).unwrap_err()
+    run(body, RunOptions { checks, ..RunOptions::default() }).unwrap_err()
 }
 
 #[test]
@@ -184,6 +185,6 @@ fn diverged_lanes_wait_for_each_other() {
          LOW: bar.warp.sync 0x0000ffff;\nBOTH: {PRODUCT}\n\
          st.global.f32 [%p0], %f4;"
     );
-    let (words, _) = run(&body, Options::default()).unwrap();
+    let (words, _) = run(&body, RunOptions::default()).unwrap();
     assert!(words[..32].iter().all(|&word| word == 0x3f80_0000), "{words:x?}");
 }

@@ -2,7 +2,7 @@
 //! have the same sum in any order, compared with integer arithmetic; and matrices with a single non-zero
 //! element.
 
-use ptx_emulator::Options;
+use ptx_emulator::RunOptions;
 
 use super::forms::{Product, bits, products};
 use super::isa;
@@ -157,7 +157,7 @@ fn check(product: &Product, cases: &[(Matrices, Matrices, Matrices)]) {
             text: format!("{} {{%d}}, {{%a}}, {{%b}}, {{%c}}", product.name()),
             written: (width(product.d), d),
             read: vec![(width(product.a), a), (width(product.b), b), (width(product.c), c)],
-            options: Options { portable, ..Options::default() },
+            options: RunOptions { portable, ..RunOptions::default() },
         };
         let results = warps.run(&inputs);
         let parts = if product.d == "f16" { 2 } else { 1 };

@@ -3,7 +3,7 @@
 
 use emulated_gpu_test_support::ptx::{HEADER, emulator, launch};
 use ptx_emulator::source::Source;
-use ptx_emulator::{FaultKind, Options, parse};
+use ptx_emulator::{FaultKind, RunOptions, parse};
 
 use super::forms::{SparseProduct, bits, sparse_products};
 use super::products::{Random, decode, encode, range};
@@ -153,7 +153,7 @@ fn check(product: &SparseProduct, cases: &[Case]) {
             ),
             written: (32, d),
             read: vec![(32, a), (32, b), (32, c), (32, 1)],
-            options: Options { portable, ..Options::default() },
+            options: RunOptions { portable, ..RunOptions::default() },
         };
         for (rows, (choices, a, b, c)) in warps.run(&inputs).iter().zip(cases) {
             let parts = 32 / bits(product.d);

@@ -2,7 +2,7 @@
 //! global and shared memory.
 
 use emulated_gpu_test_support::ptx::{HEADER, launch};
-use ptx_emulator::{Emulator, Options};
+use ptx_emulator::{Emulator, RunOptions};
 
 use super::forms::bits;
 use super::products::{Random, decode, encode, range};
@@ -140,7 +140,7 @@ fn check(case: &Case) {
         order(rows.1),
         d.stride,
     );
-    let emulator = Emulator::new(Options { threads: 1, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { threads: 1, ..RunOptions::default() });
     let memory = emulator.memory();
     let pointers = [&a, &b, &c, &d].map(|matrix| {
         let address = memory.allocate(matrix.size() as u64, 32).unwrap();

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_emulator::Options;
+use ptx_emulator::RunOptions;
 
 use super::forms::{Product, bits, products};
 use super::isa;
@@ -76,11 +76,11 @@ fn warp(product: &Product, vectors: &[Vector], c_is_zero: bool) -> Vec<Row> {
         vectors.get(which).map_or(0, |vector| element(ty, of(vector, k)))
     };
     let rows = |count: usize, word: &dyn Fn(usize, usize, usize) -> u64| -> Vec<Row> {
-        let of = |register: usize, lane: usize| {
+        let word = |register: usize, lane: usize| {
             (0..parts)
                 .fold(0, |all, part| all | word(lane, register, part) << (part * bits(product.a)))
         };
-        (0..count).map(|register| std::array::from_fn(|lane| of(register, lane))).collect()
+        (0..count).map(|register| std::array::from_fn(|lane| word(register, lane))).collect()
     };
     let a = rows(a, &|lane, register, part| {
         factor(product.a, isa::position_in_a(product, lane, register * parts + part), &|v, k| {
@@ -123,14 +123,15 @@ fn compare(path: &Path) -> (usize, Vec<String>) {
         other => other.to_lowercase(),
     };
     let k = vectors[0].a.len();
-    let of = |product: &&Product| {
+    let is_tested = |product: &&Product| {
         product.a == ty
             && product.b == ty
             && product.shape.2 == k
             && product.d == "f32"
             && product.c == "f32"
     };
-    let product = products().into_iter().find(|p| of(&p)).unwrap_or_else(|| panic!("{name}"));
+    let product =
+        products().into_iter().find(|p| is_tested(&p)).unwrap_or_else(|| panic!("{name}"));
     // These cards were measured without `c`, although the files have one: the results are the sums of the
     // products only.
     let c_is_zero = matches!(card, "H100" | "H200") && matches!(product.a, "e4m3" | "e5m2");
@@ -141,7 +142,11 @@ fn compare(path: &Path) -> (usize, Vec<String>) {
             text: format!("{} {{%d}}, {{%a}}, {{%b}}, {{%c}}", product.name()),
             written: (32, d),
             read: vec![(32, a), (32, b), (32, c)],
-            options: Options { portable, capability: Some(capability(card)), ..Options::default() },
+            options: RunOptions {
+                portable,
+                capability: Some(capability(card)),
+                ..RunOptions::default()
+            },
         };
         let inputs: Vec<Vec<Row>> =
             vectors.chunks(8).map(|eight| warp(&product, eight, c_is_zero)).collect();

@@ -1,7 +1,7 @@
 //! Runs one instruction in several warps, with registers that are loaded from memory and stored to it.
 
 use emulated_gpu_test_support::ptx::{HEADER, launch};
-use ptx_emulator::{Emulator, Options};
+use ptx_emulator::{Emulator, RunOptions};
 
 /// The value of a register in each lane.
 pub(crate) type Row = [u64; 32];
@@ -14,7 +14,7 @@ pub(crate) struct Warps {
     /// The width in bits and the number of registers of the written vector and of each vector that is read.
     pub(crate) written: (usize, usize),
     pub(crate) read: Vec<(usize, usize)>,
-    pub(crate) options: Options,
+    pub(crate) options: RunOptions,
 }
 
 impl Warps {
@@ -55,7 +55,7 @@ impl Warps {
             text += &format!("st.global.b{bits} [%p1+{}], {};\n", index * 256, name(bits, index));
         }
         text += "ret;\n}\n";
-        let emulator = Emulator::new(Options { threads: 1, ..self.options.clone() });
+        let emulator = Emulator::new(RunOptions { threads: 1, ..self.options.clone() });
         let bytes: Vec<u8> =
             warps.iter().flatten().flatten().flat_map(|word| word.to_le_bytes()).collect();
         let memory = emulator.memory();

@@ -97,10 +97,8 @@ fn waits_end_when_the_recording_process_exits() {
     // Open memory stays accessible; it can't be opened again.
     assert_eq!(read(address, 4), [3; 4]);
     assert_eq!(close(address), 0);
-    assert_eq!(
-        (try_open(block, LAZY).0, try_open_event(event).0),
-        (code::MAP_FAILED, code::MAP_FAILED)
-    );
+    let expected = (code::MAP_FAILED, code::MAP_FAILED);
+    assert_eq!((try_open(block, LAZY).0, try_open_event(event).0), expected);
     // In a stream, the failed wait makes the context unusable, like a fault of a kernel.
     ok!(cuStreamWaitEvent(stream => usize, event_here => usize, 0 => u32));
     returns!(code::LAUNCH_FAILED, cuStreamSynchronize(stream => usize));

@@ -25,24 +25,18 @@ fn f32_and_f64_arithmetic_rounds_as_asked() {
         float_binary(DIV, mode(Rounding::Down), Type::F32, bits(-1.0), bits(3.0)),
         0xbeaa_aaab
     );
-    assert_eq!(
-        float_binary(DIV, mode(Rounding::Up), Type::F32, bits(-1.0), bits(3.0)),
-        0xbeaa_aaaa
-    );
+    let expected = 0xbeaa_aaaa;
+    assert_eq!(float_binary(DIV, mode(Rounding::Up), Type::F32, bits(-1.0), bits(3.0)), expected);
     let sqrt = FloatUnary::Sqrt { approximate: false };
     assert_eq!(float_unary(sqrt, PLAIN, Type::F32, bits(2.0)), 0x3fb5_04f3);
     assert_eq!(float_unary(sqrt, mode(Rounding::Up), Type::F32, bits(2.0)), 0x3fb5_04f4);
     assert_eq!(float_unary(sqrt, PLAIN, Type::F64, 2.0_f64.to_bits()), 0x3ff6_a09e_667f_3bcd);
-    assert_eq!(
-        float_unary(sqrt, mode(Rounding::Down), Type::F64, 2.0_f64.to_bits()),
-        0x3ff6_a09e_667f_3bcc
-    );
+    let expected = 0x3ff6_a09e_667f_3bcc;
+    assert_eq!(float_unary(sqrt, mode(Rounding::Down), Type::F64, 2.0_f64.to_bits()), expected);
     let rcp = FloatUnary::Rcp { approximate: false };
     assert_eq!(float_unary(rcp, PLAIN, Type::F64, 3.0_f64.to_bits()), 0x3fd5_5555_5555_5555);
-    assert_eq!(
-        float_unary(rcp, mode(Rounding::Up), Type::F64, 3.0_f64.to_bits()),
-        0x3fd5_5555_5555_5556
-    );
+    let expected = 0x3fd5_5555_5555_5556;
+    assert_eq!(float_unary(rcp, mode(Rounding::Up), Type::F64, 3.0_f64.to_bits()), expected);
 }
 
 /// (1 + 2^−12)² is 1 + 2^−11 + 2^−24; after subtracting the first two terms, only a fused operation

@@ -181,29 +181,23 @@ fn bits_are_counted_found_and_reversed() {
 fn mad_adds_in_the_width_of_the_product() {
     assert_eq!(int_mad(IntBinary::MulLow, false, Type::S32, 3, 0xffff_ffff, 5), 2);
     assert_eq!(int_mad(IntBinary::MulHigh, false, Type::U32, 1 << 31, 4, 0xffff_ffff), 1);
-    assert_eq!(
-        int_mad(IntBinary::MulWide, false, Type::S32, 0xffff_ffff, 2, 1 << 40),
-        (1 << 40) - 2
-    );
+    let expected = (1 << 40) - 2;
+    assert_eq!(int_mad(IntBinary::MulWide, false, Type::S32, 0xffff_ffff, 2, 1 << 40), expected);
     assert_eq!(
         int_mad(IntBinary::MulWide, false, Type::U16, 0xffff, 0xffff, 0xffff_ffff),
         0xfffe_0000
     );
     // 0x40000000² >> 32 = 0x10000000
     let near_max = 0x7000_0000;
-    assert_eq!(
-        int_mad(IntBinary::MulHigh, true, Type::S32, 1 << 30, 1 << 30, near_max),
-        0x7fff_ffff
-    );
+    let expected = 0x7fff_ffff;
+    assert_eq!(int_mad(IntBinary::MulHigh, true, Type::S32, 1 << 30, 1 << 30, near_max), expected);
     assert_eq!(
         int_mad(IntBinary::MulHigh, false, Type::S32, 1 << 30, 1 << 30, near_max),
         0x8000_0000
     );
     assert_eq!(int_mad(IntBinary::Mul24Low, false, Type::U32, 0xff00_0002, 3, 4), 10);
-    assert_eq!(
-        int_mad(IntBinary::Mul24High, false, Type::U32, 0x80_0000, 0x80_0000, 1),
-        0x4000_0001
-    );
+    let expected = 0x4000_0001;
+    assert_eq!(int_mad(IntBinary::Mul24High, false, Type::U32, 0x80_0000, 0x80_0000, 1), expected);
 }
 
 #[test]
@@ -286,10 +280,8 @@ macro_rules! against {
                 a.wrapping_mul(b).wrapping_add(c) as u64
             );
         }
-        prop_assert_eq!(
-            int_binary(IntBinary::MulHigh, Type::$u, ua, ub),
-            ((a as u128 * b as u128) >> n) as $unsigned as u64
-        );
+        let expected = ((a as u128 * b as u128) >> n) as $unsigned as u64;
+        prop_assert_eq!(int_binary(IntBinary::MulHigh, Type::$u, ua, ub), expected);
         prop_assert_eq!(
             int_binary(IntBinary::MulHigh, Type::$s, ua, ub),
             ((x as i128 * y as i128) >> n) as $unsigned as u64

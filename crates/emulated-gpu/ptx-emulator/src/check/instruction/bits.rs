@@ -49,11 +49,8 @@ pub(super) fn lop3(check: &mut Check<'_, '_>) -> Result<Op> {
     let table = check.number(4)?;
     let Ok(table) = u8::try_from(table) else {
         let help = "a table has 8 bits: the operation applied to 0xF0, 0xCC and 0xAA";
-        return Err(check.operand_error(
-            4,
-            format!("{table} is not a truth table of three inputs"),
-            help,
-        ));
+        let message = format!("{table} is not a truth table of three inputs");
+        return Err(check.operand_error(4, message, help));
     };
     let predicate = match (combine, p) {
         (None, _) => None,

@@ -208,7 +208,9 @@ fn vector_argument<'a>(
     match found {
         Some(Binding::Vector(registers))
             if registers.len() == lanes
-                && registers.iter().all(|&own| types::fits(check.register_type(own), ty)) =>
+                && registers
+                    .iter()
+                    .all(|&register| types::fits(check.register_type(register), ty)) =>
         {
             let operand = |register| CallArgument::Operand(Operand::Register(register));
             Ok(registers.into_iter().map(operand).collect())

@@ -68,11 +68,9 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
     let remote = form.has("shared::cluster");
     let clustered = check.modifiers.has("cluster");
     let releases = order(check, Some("release"))?;
-    check.reject_if(
-        incomplete && (remote || clustered || !releases),
-        "`.noComplete` only goes with `.release.cta`",
-        "write .noComplete.release.cta, or remove .noComplete",
-    )?;
+    let message = "`.noComplete` only goes with `.release.cta`";
+    let help = "write .noComplete.release.cta, or remove .noComplete";
+    check.reject_if(incomplete && (remote || clustered || !releases), message, help)?;
     check.take_more(&mut form, ".b64")?;
     check.shape(match (incomplete, expects) {
         (true, _) => "state, [object], count",

@@ -40,10 +40,12 @@ fn access(
     let scope = scope(check, ordering)?;
     let space = check.space(spaces);
     // Private and constant memory can't be ordered.
+    let message = "only .global and .shared memory can be ordered";
+    let help = "remove the order and the scope";
     check.reject_if(
         ordering != Ordering::Weak && matches!(space, Space::Const | Space::Param | Space::Local),
-        "only .global and .shared memory can be ordered",
-        "remove the order and the scope",
+        message,
+        help,
     )?;
     check.reject_if(
         ordering == Ordering::Mmio && space == Space::Shared,
@@ -52,10 +54,12 @@ fn access(
     )?;
     let nc = check.opcode() == "ld" && check.written.modifiers.iter().any(|word| word.text == "nc");
     let weak = check.written.modifiers.iter().any(|word| word.text == "weak");
+    let message = "`.nc` is for ld.global only";
+    let help = "write ld.global.nc, or remove .nc";
     check.reject_if(
         nc && (space != Space::Global || ordering != Ordering::Weak || weak),
-        "`.nc` is for ld.global only",
-        "write ld.global.nc, or remove .nc",
+        message,
+        help,
     )?;
     let policy = cache_hints(check, ordering, space, if nc { "ca|cg|cs" } else { caches })?;
     let (lanes, ty) = vector(check, space)?;
@@ -69,20 +73,16 @@ fn scope(check: &mut Check<'_, '_>, ordering: Ordering) -> Result<Option<Scope>>
     }
     let scope = check.modifiers.take_one_of(&SCOPES);
     let ordered = !matches!(ordering, Ordering::Weak | Ordering::Volatile);
-    check.reject_if(
-        !ordered && scope.is_some(),
-        "a scope goes with .relaxed, .acquire or .release",
-        "remove the scope, or name the order it is for",
-    )?;
+    let message = "a scope goes with .relaxed, .acquire or .release";
+    let help = "remove the scope, or name the order it is for";
+    check.reject_if(!ordered && scope.is_some(), message, help)?;
     if ordered && scope.is_none() {
         let help = "add .cta, .cluster, .gpu or .sys: among whom the order holds";
         return Err(check.error(format!("`{}` needs a scope", check.title()), help));
     }
-    check.reject_if(
-        ordering == Ordering::Mmio && scope != Some(Scope::System),
-        "`.mmio` goes with `.sys` only",
-        "write .mmio.relaxed.sys",
-    )?;
+    let message = "`.mmio` goes with `.sys` only";
+    let help = "write .mmio.relaxed.sys";
+    check.reject_if(ordering == Ordering::Mmio && scope != Some(Scope::System), message, help)?;
     Ok(scope)
 }
 
@@ -109,10 +109,12 @@ fn cache_hints(
         help,
     )?;
     let volatile = matches!(ordering, Ordering::Volatile | Ordering::Mmio);
+    let message = "two ways to cache exclude each other";
+    let help = "remove one of the cache modifiers";
     check.reject_if(
         cache && (first || ordering != Ordering::Weak) || first && volatile,
-        "two ways to cache exclude each other",
-        "remove one of the cache modifiers",
+        message,
+        help,
     )?;
     Ok(global && ordering != Ordering::Volatile && check.modifiers.flag("L2::cache_hint"))
 }

@@ -279,11 +279,8 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
                 Operand::Address(symbol, offset)
             }
             Some((_, found)) => {
-                return Err(Problem::new(
-                    base.span,
-                    format!("`{name}` is in {} space", space_name(found)),
-                )
-                .help(format!(
+                let message = format!("`{name}` is in {} space", space_name(found));
+                return Err(Problem::new(base.span, message).help(format!(
                     "write cvta{}.u64, or name a variable of that space",
                     space_name(found)
                 )));

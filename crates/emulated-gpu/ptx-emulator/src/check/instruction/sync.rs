@@ -44,11 +44,8 @@ fn reduce(check: &mut Check<'_, '_>, aligned: bool) -> Result<Op> {
 fn number(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let barrier = check.source(index, Type::U32)?;
     if let Operand::Immediate(16..) = barrier {
-        return Err(check.operand_error(
-            index,
-            "there are 16 barriers",
-            "use a number from 0 to 15",
-        ));
+        let message = "there are 16 barriers";
+        return Err(check.operand_error(index, message, "use a number from 0 to 15"));
     }
     Ok(barrier)
 }
@@ -60,11 +57,8 @@ fn thread_count(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
         && !count.is_multiple_of(32)
     {
         let message = format!("{count} threads are not whole warps");
-        return Err(check.operand_error(
-            index,
-            message,
-            "a barrier waits for whole warps: write a multiple of 32",
-        ));
+        let help = "a barrier waits for whole warps: write a multiple of 32";
+        return Err(check.operand_error(index, message, help));
     }
     Ok(threads)
 }

@@ -74,11 +74,9 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
             Some(scalar_part(check, 0, selector)?)
         }
         Some(_) => {
-            return Err(check.operand_error(
-                0,
-                "a part of the result is merged with c",
-                "give a third source, and no second operation",
-            ));
+            let message = "a part of the result is merged with c";
+            let help = "give a third source, and no second operation";
+            return Err(check.operand_error(0, message, help));
         }
     };
     let (a, a_part) = source(check, 1)?;
@@ -266,7 +264,7 @@ fn selected_elements(
     first: u8,
 ) -> Result<(Operand, [u8; 4])> {
     let (node, selector) = selected(check, index)?;
-    let mut found = [0, 1, 2, 3].map(|at: u8| first + at);
+    let mut selectors = [0, 1, 2, 3].map(|at: u8| first + at);
     if let Some(selector) = selector {
         let letter = if count == 2 { 'h' } else { 'b' };
         let digits: Vec<u8> = selector
@@ -282,8 +280,8 @@ fn selected_elements(
             return Err(no_selector(check, index, selector, &help));
         }
         for (at, digit) in digits.iter().rev().enumerate() {
-            found[at] = *digit;
+            selectors[at] = *digit;
         }
     }
-    Ok((check.value(&node, Type::U32, Width::Exact)?, found))
+    Ok((check.value(&node, Type::U32, Width::Exact)?, selectors))
 }

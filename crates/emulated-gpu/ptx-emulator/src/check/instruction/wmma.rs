@@ -80,8 +80,8 @@ fn fragment_modifiers(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment
     let shape = super::matrix::shape(check, SHAPES)?;
     let space = check.space("global|shared|shared::cta");
     let element = check.modifiers.require_one_of("a type", &ELEMENTS)?;
-    let of = if role == Role::C { factor_of(element, shape) } else { Some(element) };
-    let Some((target, version)) = of.and_then(|of| since(of, shape)) else {
+    let element_of_a = if role == Role::C { factor_of(element, shape) } else { Some(element) };
+    let Some((target, version)) = element_of_a.and_then(|a| since(a, shape)) else {
         return Err(no_such_product(check, "this type comes in other shapes"));
     };
     check.require(target, version)?;

@@ -52,11 +52,8 @@ impl<'a> Check<'_, 'a> {
             }
             if !self.has_name(left) {
                 if self.has_name(right) {
-                    return Err(Problem::new(
-                        node.span,
-                        "the register or variable of an address comes first",
-                    )
-                    .help("write base+offset"));
+                    let message = "the register or variable of an address comes first";
+                    return Err(Problem::new(node.span, message).help("write base+offset"));
                 }
                 break;
             }

@@ -25,22 +25,22 @@ impl<'a> Check<'_, 'a> {
         width: Width,
         span: Span,
     ) -> Problem {
-        let (name, found) = (&self.info(register).name, self.register_type(register));
-        let (wide, want) = (found.bits(), ty.bits());
-        let (kind, title) = (found.name(), self.title());
-        let is_predicate = found == Type::Pred || ty == Type::Pred;
+        let (name, register_type) = (&self.info(register).name, self.register_type(register));
+        let (wide, want) = (register_type.bits(), ty.bits());
+        let (kind, title) = (register_type.name(), self.title());
+        let is_predicate = register_type == Type::Pred || ty == Type::Pred;
         let fits = if width == Width::Relaxed { wide >= want } else { wide == want };
         let message = if is_predicate || fits {
             format!("`{name}` is .{kind}, `{title}` expects .{} here", ty.name())
         } else {
             format!("`{name}` has {wide} bits, `{title}` expects {want} here")
         };
-        let help = match (found, ty) {
+        let help = match (register_type, ty) {
             (_, Type::Pred) => "make a predicate of it with setp.ne".into(),
             (Type::Pred, _) => "make a number of it with selp: selp.b32 d, 1, 0, p;".into(),
             _ if fits => format!("convert its value with cvt, or move its bits with mov.b{want}"),
             _ => {
-                let (from, to) = (converted(found), converted(ty));
+                let (from, to) = (converted(register_type), converted(ty));
                 let round = match (types::is_float(from), types::is_float(to)) {
                     (true, false) => ".rzi",
                     (false, true) => ".rn",
@@ -69,7 +69,7 @@ impl<'a> Check<'_, 'a> {
 
     /// A register of any type that is written.
     pub(in crate::check) fn any_register(&mut self, node: &Node<'a>) -> Result<Register> {
-        let found = match &node.expression {
+        let binding = match &node.expression {
             Expression::Name(name) => {
                 if special::find_special(name, None).is_some() && self.body.find(name).is_none() {
                     return Err(read_only(node.span, name));
@@ -91,7 +91,7 @@ impl<'a> Check<'_, 'a> {
                     .help("name a register that takes the result"));
             }
         };
-        match (found, &node.expression) {
+        match (binding, &node.expression) {
             (Some(Binding::Register(register)), _) => Ok(register),
             (Some(Binding::Vector(_)), Expression::Name(name)) => {
                 Err(Problem::new(node.span, format!("`{name}` is a vector"))

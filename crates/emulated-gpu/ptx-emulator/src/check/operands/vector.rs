@@ -22,11 +22,8 @@ impl<'c, 'a> Check<'c, 'a> {
         let written = self.written;
         let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
         if let OperandKind::VectorPair(_, node) = &operand.kind {
-            return Err(Problem::new(
-                node.span,
-                format!("`{}` returns no predicate", self.title()),
-            )
-            .help("remove the predicate"));
+            let message = format!("`{}` returns no predicate", self.title());
+            return Err(Problem::new(node.span, message).help("remove the predicate"));
         }
         Ok(self.parts_of(operand))
     }
@@ -145,11 +142,11 @@ impl<'c, 'a> Check<'c, 'a> {
         width: Width,
         span: Span,
     ) -> Result<Register> {
-        let found = self.register_type(register);
+        let register_type = self.register_type(register);
         let fits = if width == Width::Exact {
-            types::fits(found, ty)
+            types::fits(register_type, ty)
         } else {
-            types::fits_relaxed(found, ty)
+            types::fits_relaxed(register_type, ty)
         };
         if fits { Ok(register) } else { Err(self.mismatch(register, ty, width, span)) }
     }

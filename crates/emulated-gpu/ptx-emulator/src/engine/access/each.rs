@@ -1,10 +1,7 @@
 //! Accesses lane by lane, the general case: any width, sign and vector length, local memory, and
 //! volatile, atomic, acquire and release accesses.
 
-#![allow(
-    unsafe_code,
-    reason = "device memory is read and written through pointers that have been checked"
-)]
+#![allow(unsafe_code, reason = "accesses device memory through pointers that have been checked")]
 
 use std::sync::atomic::{Ordering, fence};
 

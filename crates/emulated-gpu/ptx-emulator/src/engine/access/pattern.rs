@@ -4,10 +4,7 @@
 //!
 //! Half a warp is one row of the common blocks of 16 × 16 threads.
 
-#![allow(
-    unsafe_code,
-    reason = "hides a number from the optimiser on some hosts, and loads vectors"
-)]
+#![allow(unsafe_code, reason = "hides a number from the optimiser, and loads vectors")]
 
 use super::instruction::{Access, PatternReuse};
 use crate::engine::core::{Core, Region, Stretch};

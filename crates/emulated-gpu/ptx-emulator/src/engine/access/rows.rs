@@ -3,17 +3,14 @@
 //!
 //! `AVX` if the host has AVX2 and FMA, `FULL` if all lanes of the warp are active.
 
-#![allow(
-    unsafe_code,
-    reason = "device memory is read and written through pointers that have been checked"
-)]
+#![allow(unsafe_code, reason = "accesses device memory through pointers that have been checked")]
 
 use super::choose::Checked;
 use super::each::{mark_all_written, require_all_written};
 use super::element::Element;
 use super::instruction::Access;
 use super::pattern::{HALF, host_addresses_inside, stretches};
-use crate::engine::core::{Core, Outcome, Problem, Stretch};
+use crate::engine::core::{Core, Outcome, Stretch};
 use crate::engine::race::Effect;
 use crate::engine::registers::{LANES, lanes};
 use crate::memory::rows::fill_row;
@@ -48,7 +45,7 @@ fn load_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
-) -> Result<bool, Box<Problem>> {
+) -> Outcome<bool> {
     let bytes = T::BYTES * N as u64;
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region(core, found[0].start);
@@ -118,7 +115,7 @@ fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, cons
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
-) -> Result<bool, Box<Problem>> {
+) -> Outcome<bool> {
     let bytes = T::BYTES * N as u64;
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region_to_write(core, found[0].start);
@@ -191,7 +188,7 @@ fn locate(
     mask: u32,
     bytes: u64,
     write: bool,
-) -> Result<[u64; LANES], Box<Problem>> {
+) -> Outcome<[u64; LANES]> {
     let first = addresses[mask.trailing_zeros() as usize % LANES];
     let region =
         if write { access.region_to_write(core, first) } else { access.region(core, first) };
@@ -220,7 +217,7 @@ fn locate_each(
     mask: u32,
     bytes: u64,
     write: bool,
-) -> Result<[u64; LANES], Box<Problem>> {
+) -> Outcome<[u64; LANES]> {
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {
         let host = core.resolve(access.lane_access(addresses[lane], bytes, lane), write)?;

@@ -48,7 +48,7 @@ impl Guesses {
     pub(super) fn find(&mut self, module: &Module, id: FunctionId) -> HashSet<usize> {
         let body = module.functions[id.0 as usize].body.as_deref().unwrap_or(&[]);
         let registers = Registers::analyse(body);
-        let mut found = HashSet::new();
+        let mut candidates = HashSet::new();
         for swap in self.compare_and_swaps(module, body, &registers) {
             let values = registers.copied_into(swap.compared);
             for (index, instruction) in body.iter().enumerate() {
@@ -61,11 +61,11 @@ impl Guesses {
                     && ty.bytes() == swap.bytes
                     && registers.trace_to_root(*address) == swap.place
                 {
-                    found.insert(index);
+                    candidates.insert(index);
                 }
             }
         }
-        found
+        candidates
     }
 
     fn compare_and_swaps(

@@ -91,9 +91,9 @@ impl Lowering<'_> {
                 let operands = self.three_sources(Type::B32, (*mask, *base, *offset));
                 let d = self.destination(*d, Type::B32);
                 self.lanes3(d, operands, |mask, base, offset| {
-                    let found =
+                    let position =
                         arithmetic::find_nth_set(mask as u32, base as u32, offset as u32 as i32);
-                    u64::from(found)
+                    u64::from(position)
                 });
             }
             Op::Lop3 { table, d, a, b, c, predicate } => {

@@ -19,10 +19,10 @@ const MAX_PASSES: u32 = 8;
 
 /// The polling loads of a module, by function and index of the instruction.
 pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
-    let mut found = HashSet::new();
+    let mut polls = HashSet::new();
     let bodies = || module.functions.iter().filter_map(|function| function.body.as_deref());
     if !bodies().flatten().any(is_volatile_load) {
-        return found;
+        return polls;
     }
     // Functions whose result a loop polls. They occur in code without inlining.
     let mut awaited = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
                 each.own_instructions.iter().copied().filter(|&index| may_poll(&body[index]))
             {
                 if decides.is_written_by(&body[index]) && !stored.is_written_by(&body[index]) {
-                    record(id, index, body, &mut found, &mut awaited);
+                    record(id, index, body, &mut polls, &mut awaited);
                     left.extend(each.exits(body));
                     inside.extend(each.instructions.iter().copied());
                 }
@@ -48,7 +48,7 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
         }
         let first = entry_condition_values(body, (&left, &inside), &local);
         for index in (0..body.len()).filter(|&index| first.is_written_by(&body[index])) {
-            record(id, index, body, &mut found, &mut awaited);
+            record(id, index, body, &mut polls, &mut awaited);
         }
     }
     let mut known = HashSet::new();
@@ -64,10 +64,10 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
         }
         result.extend(body.iter(), &local_pointers(body));
         for index in (0..body.len()).filter(|&index| result.is_written_by(&body[index])) {
-            record(id, index, body, &mut found, &mut awaited);
+            record(id, index, body, &mut polls, &mut awaited);
         }
     }
-    found
+    polls
 }
 
 /// Records an instruction whose result a loop waits for, if it is a load or a call.

@@ -113,7 +113,7 @@ impl Lowering<'_> {
     /// The functions with a body that a function may call, each once.
     fn callees(&self, id: FunctionId) -> Vec<FunctionId> {
         let body = self.function(id).body.as_deref().unwrap_or(&[]);
-        let mut found = Vec::new();
+        let mut callees = Vec::new();
         let mut known = HashSet::new();
         for instruction in body {
             let Op::Call { callee, prototype, .. } = &instruction.op else { continue };
@@ -123,9 +123,9 @@ impl Lowering<'_> {
                 _ => Vec::new(),
             };
             let bodies = candidates.into_iter().filter(|id| self.function(*id).body.is_some());
-            found.extend(bodies.filter(|id| known.insert(*id)));
+            callees.extend(bodies.filter(|id| known.insert(*id)));
         }
-        found
+        callees
     }
 
     /// The functions that an indirect call may reach: their address is taken somewhere, and their

@@ -150,7 +150,7 @@ fn locate(
     addresses: &[u64; LANES],
     mask: u32,
     (bytes, write): (u64, bool),
-) -> Result<[u64; LANES], Box<Problem>> {
+) -> Outcome<[u64; LANES]> {
     let effect = if write { Effect::Write } else { Effect::Read };
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {

@@ -1,9 +1,6 @@
 //! Matrix products: the registers of a warp are unpacked into tiles, multiplied, and packed again.
 
-#![allow(
-    unsafe_code,
-    reason = "functions compiled for AVX2 and FMA are called after the host has been checked"
-)]
+#![allow(unsafe_code, reason = "AVX2 and FMA code is called once the host was checked for it")]
 
 use tensor_core::{COLUMNS, Rules, Sum};
 

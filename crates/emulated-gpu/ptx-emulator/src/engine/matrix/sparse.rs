@@ -7,7 +7,7 @@
 //! half and `g + 8` in its upper half, and the next lane continues with further columns. With
 //! narrower elements, a word has a single row, and the next lane has the other row.
 
-use crate::engine::core::Problem;
+use crate::engine::core::{Outcome, Problem};
 use crate::engine::registers::{LANES, Registers, Slot};
 use crate::fault::FaultKind;
 use crate::program::{Element, Fragment};
@@ -67,11 +67,7 @@ impl Sparse {
     }
 
     /// The column of a row's `kept`-th stored element.
-    fn column(
-        &self,
-        words: &[u32; LANES],
-        (row, kept): (usize, usize),
-    ) -> Result<usize, Box<Problem>> {
+    fn column(&self, words: &[u32; LANES], (row, kept): (usize, usize)) -> Outcome<usize> {
         let (run, width) = self.granularity();
         // Half of each chunk is stored.
         let (chunk, within) = (kept / (width / 2), kept % (width / 2));
@@ -109,18 +105,18 @@ impl Sparse {
 
     /// The index in the full tile of each element of `a`, by register, lane and position in the
     /// register.
-    pub(super) fn places(&self, registers: &Registers) -> Result<Vec<u16>, Box<Problem>> {
+    pub(super) fn places(&self, registers: &Registers) -> Outcome<Vec<u16>> {
         let words = registers.narrow(self.metadata.index);
-        let mut found = Vec::new();
+        let mut places = Vec::new();
         for index in 0..self.fragment.registers() {
             for lane in 0..LANES {
                 for part in 0..self.fragment.element.in_register() {
                     let (_, row, kept) = self.fragment.place(lane, index, part);
                     let column = self.column(words, (row, kept)).map_err(|p| p.lane(lane))?;
-                    found.push((row * self.k + column) as u16);
+                    places.push((row * self.k + column) as u16);
                 }
             }
         }
-        Ok(found)
+        Ok(places)
     }
 }

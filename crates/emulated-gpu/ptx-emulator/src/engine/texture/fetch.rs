@@ -218,7 +218,7 @@ impl Fetch {
         texture: (&Texels, &Sampling),
         places: &[Footprint; LANES],
         mask: u32,
-    ) -> Result<[[[u32; 4]; LANES]; 8], Box<Problem>> {
+    ) -> Outcome<[[[u32; 4]; LANES]; 8]> {
         let mut found = [[[0; 4]; LANES]; 8];
         let count = 1 << self.geometry.axes;
         for (corner, found) in found.iter_mut().enumerate().take(count) {
@@ -253,7 +253,7 @@ impl Fetch {
         places: &[Footprint; LANES],
         mask: u32,
         corner: usize,
-    ) -> Result<[[u32; 4]; LANES], Box<Problem>> {
+    ) -> Outcome<[[u32; 4]; LANES]> {
         let mut addresses = [0; LANES];
         let (mut inside, mut border) = (0, 0);
         for lane in lanes(mask) {
@@ -292,8 +292,8 @@ impl Fetch {
         let fractions = is_float(texture.0.format, texture.1.scaled);
         let found = self.corners(core, texture, places, mask)?;
         for lane in lanes(mask) {
-            let of = |corner: usize| found[corner][lane][usize::from(channel)];
-            self.write_result(core, [0b10, 0b11, 0b01, 0b00].map(of), fractions, lane);
+            let corner_channel = |corner: usize| found[corner][lane][usize::from(channel)];
+            self.write_result(core, [0b10, 0b11, 0b01, 0b00].map(corner_channel), fractions, lane);
         }
         Ok(())
     }

@@ -46,11 +46,11 @@ impl SurfaceStep {
         }
         match &self.operation {
             SurfaceOperation::Load(d) => {
-                let found = read(core, &self.access, &addresses, inside, bytes)?;
+                let texels = read(core, &self.access, &addresses, inside, bytes)?;
                 let bits = self.ty.bits();
                 for lane in lanes(mask) {
                     for (index, &slot) in d.iter().enumerate() {
-                        let value = (found[lane] >> (index as u32 * bits)) as u64;
+                        let value = (texels[lane] >> (index as u32 * bits)) as u64;
                         core.registers.set(slot, lane, value & (u64::MAX >> (64 - bits)));
                     }
                 }
@@ -96,7 +96,7 @@ impl SurfaceStep {
         texels: &Texels,
         bytes: u64,
         lane: usize,
-    ) -> Result<Option<u64>, Box<Problem>> {
+    ) -> Outcome<Option<u64>> {
         let get = |slot: Slot| core.registers.get(slot, lane) as u32;
         let mut slots = self.at.iter().copied();
         let layer = if self.geometry.layered { slots.next().map_or(0, get) } else { 0 };

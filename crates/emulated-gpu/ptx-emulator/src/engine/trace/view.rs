@@ -36,8 +36,8 @@ impl View {
                 Some(Value::Register(info.name.clone(), self.format_register(core, slot, ty)))
             }
             Operand::Special(special) => {
-                let found = core.image.specials.iter().find(|(_, own)| *own == special);
-                let &(slot, _) = found?;
+                let special_slot = core.image.specials.iter().find(|(_, own)| *own == special);
+                let &(slot, _) = special_slot?;
                 let wide = slot.width == Width::Wide;
                 let ty = if wide { Type::U64 } else { Type::U32 };
                 Some(Value::Register(special.name(), self.format_register(core, slot, ty)))

@@ -288,8 +288,8 @@ impl Table {
         self.live_allocations.range(first..&end).find_map(|(&base, live)| {
             let rights = live.rights.as_ref()?;
             let from_device = from.map(|from| from.device);
-            let found = Lookup::NoAccess { base, size: live.size, write, from: from_device };
-            (!rights.permits_access(write, from)).then_some(found)
+            let lookup = Lookup::NoAccess { base, size: live.size, write, from: from_device };
+            (!rights.permits_access(write, from)).then_some(lookup)
         })
     }
 }

@@ -2,14 +2,14 @@
 
 use ptx_emulator::memory::Reach;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, RunOptions};
 
 use crate::ptx::{kernel, kernel_with, launch, words};
 
 fn device() -> Emulator {
     let checks = Checks { initialisation: true, ..Checks::default() };
     let limit = Some(10_000_000);
-    Emulator::new(Options { checks, instruction_limit: limit, ..Options::default() })
+    Emulator::new(RunOptions { checks, instruction_limit: limit, ..RunOptions::default() })
 }
 
 fn run(body: &str, threads: u32) -> Result<(), Fault> {
@@ -192,7 +192,7 @@ fn the_report_names_the_register() {
 fn compiled_kernels_are_clean() {
     const PTX: &str = include_str!("../../../benches/kernels/matmul.ptx");
     let checks = Checks { initialisation: true, races: true, synchronisation: true };
-    let emulator = Emulator::new(Options { checks, ..Options::default() });
+    let emulator = Emulator::new(RunOptions { checks, ..RunOptions::default() });
     let loaded =
         emulator.load(Source { name: "matmul.ptx".into(), text: PTX.into() }).expect("NVRTC's PTX");
     let (m, k, n) = (20, 33, 40);

@@ -1,6 +1,6 @@
 //! racecheck and initcheck with barrier objects, and with the copies that these count.
 
-use ptx_emulator::{Checks, Emulator, FaultKind, Options};
+use ptx_emulator::{Checks, Emulator, FaultKind, RunOptions};
 
 use super::racecheck::assert_only_faulty_races;
 use crate::ptx::{kernel, launch, words};
@@ -108,7 +108,7 @@ fn arrivals_of_copies_order_the_copies() {
 fn bulk_copies_read_and_initialise_memory() {
     let checks = Checks { initialisation: true, ..Checks::default() };
     let run = |written: bool, body: &str| {
-        let emulator = Emulator::new(Options { checks, ..Options::default() });
+        let emulator = Emulator::new(RunOptions { checks, ..RunOptions::default() });
         let memory = if written {
             words(&emulator, &[1; 64])
         } else {

@@ -1,18 +1,18 @@
 //! racecheck: for each race there is a faulty kernel, and a clean one with correct ordering, here mostly by a barrier.
 //! Tests of fences, flags and counters are in `ordering.rs`.
 
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, RunOptions};
 
 use crate::ptx::{kernel, load, words};
 
 /// A device with racecheck and this number of host threads.
 pub(super) fn device(threads: usize) -> Emulator {
     let checks = Checks { races: true, ..Checks::default() };
-    Emulator::new(Options {
+    Emulator::new(RunOptions {
         checks,
         threads,
         instruction_limit: Some(10_000_000),
-        ..Options::default()
+        ..RunOptions::default()
     })
 }
 
@@ -62,11 +62,11 @@ pub(super) fn devices() -> Vec<Emulator> {
     let checks = Checks { races: true, ..Checks::default() };
     let mut list = vec![device(1), device(2)];
     for seed in 1..4 {
-        let options = Options {
+        let options = RunOptions {
             checks,
             seed: Some(seed),
             instruction_limit: Some(10_000_000),
-            ..Options::default()
+            ..RunOptions::default()
         };
         list.push(Emulator::new(options));
     }

@@ -1,7 +1,7 @@
 //! synccheck: barriers that only a part of a warp reaches, member masks, shuffles from inactive lanes, and
 //! infinite waits.
 
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, RunOptions};
 
 use crate::ptx::{kernel, launch};
 
@@ -9,7 +9,7 @@ fn run(body: &str, threads: u32) -> Result<(), Fault> {
     let checks = Checks { synchronisation: true, ..Checks::default() };
     let limit = Some(1_000_000);
     let emulator =
-        Emulator::new(Options { checks, instruction_limit: limit, ..Options::default() });
+        Emulator::new(RunOptions { checks, instruction_limit: limit, ..RunOptions::default() });
     let head = ".reg .b32 %t, %v, %w;\n.reg .pred %q, %u;\nmov.u32 %t, %tid.x;\nmov.u32 %v, %t;";
     let text = kernel(0, &format!("{head}\n{body}\nret;"));
     launch(&emulator, &text, ([1; 3], [threads, 1, 1]), &[]).map(|_| ())

@@ -60,7 +60,7 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
     let mut part = vec![0; body.len()];
     let mut innermost = vec![usize::MAX; body.len()];
     let mut parts = 0;
-    let mut found: Vec<Loop> = Vec::new();
+    let mut loops: Vec<Loop> = Vec::new();
     let mut open = vec![((0..body.len()).collect::<Vec<usize>>(), 0)];
     while let Some((members, depth)) = open.pop() {
         parts += 1;
@@ -86,22 +86,22 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
                 continue;
             }
             all.sort_unstable();
-            all.iter().for_each(|&index| innermost[index] = found.len());
+            all.iter().for_each(|&index| innermost[index] = loops.len());
             let entered =
                 |index: usize| index == 0 || before[index].iter().any(|&from| part[from] != parts);
             let rest: Vec<usize> = all.iter().copied().filter(|&index| !entered(index)).collect();
             if rest.len() < all.len() && depth < MAX_NESTING {
                 open.push((rest, depth + 1));
             }
-            found.push(Loop { instructions: all, own_instructions: Vec::new() });
+            loops.push(Loop { instructions: all, own_instructions: Vec::new() });
         }
     }
     for (index, &each) in innermost.iter().enumerate() {
-        if let Some(each) = found.get_mut(each) {
+        if let Some(each) = loops.get_mut(each) {
             each.own_instructions.push(index);
         }
     }
-    found
+    loops
 }
 
 /// The instructions of one component in post-order of a depth-first search. `part` is restored.
