@@ -14,9 +14,9 @@ const SIZES: (usize, usize) = (4, 3);
 const LDA: usize = 5;
 
 /// `call(mode, a, x, incx, c, ldc)` calls the function under test.
-type Call<'a> = &'a dyn Fn(&Blas, cublasSideMode_t, [*mut c_void; 3], c_int, c_int) -> u32;
+type DgmmFunction<'a> = &'a dyn Fn(&Blas, cublasSideMode_t, [*mut c_void; 3], c_int, c_int) -> u32;
 
-fn check<T: Number>(call: Call<'_>) {
+fn check<T: Number>(call: DgmmFunction<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;
     let (a, x) = (values::<T>(LDA * n, 1), values::<T>(2 * m, 7));

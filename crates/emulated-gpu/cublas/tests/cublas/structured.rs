@@ -82,11 +82,11 @@ impl Case {
 }
 
 /// `call(case, [alpha, a, b, beta, c], lda)` calls the function under test.
-type Call<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
+type ProductFunction<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
 
 /// Runs all cases and compares the results. `is_hermitian` is false for `symm` and true for `hemm`,
 /// which add `beta · c`. It is `None` for `trmm`, whose matrix is triangular and which adds nothing.
-fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) {
+fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: ProductFunction<'_>) {
     let blas = Blas::new();
     let (m, n) = SIZES;
     let mirrors = is_hermitian.is_some();
@@ -125,11 +125,8 @@ fn check<T: Number>(is_hermitian: Option<bool>, in_place: bool, call: Call<'_>) 
         ];
         assert_eq!(call(&blas, &case, pointers, (order + GAP) as c_int), 0);
         let Case { left, lower, operation, has_unit_diagonal } = case;
-        assert_eq!(
-            download(&blas, target),
-            expected,
-            "{left} {lower} {operation} {has_unit_diagonal}"
-        );
+        let actual = download(&blas, target);
+        assert_eq!(actual, expected, "{left} {lower} {operation} {has_unit_diagonal}");
     }
 }
 
@@ -161,7 +158,7 @@ macro_rules! trmm {
     ($($test:ident, $function:ident, $number:ty;)*) => {$(
         #[test]
         fn $test() {
-            let call: Call<'_> = &|blas, case, [alpha, a, b, _, c], lda| {
+            let call: ProductFunction<'_> = &|blas, case, [alpha, a, b, _, c], lda| {
                 let ((side, fill), (m, n)) = (case.side_and_fill(), (SIZES.0 as c_int, SIZES.1 as c_int));
                 let diagonal = DIAGONALS[usize::from(case.has_unit_diagonal)];
                 let (alpha, a, b, operation) = (alpha.cast(), a.cast(), b.cast(), OPERATIONS[case.operation]);

@@ -14,9 +14,10 @@ const SHAPE: (usize, usize, usize) = (5, 3, 6);
 
 /// `call(operation, [alpha, beta], [a, x, y])` calls the function under test, with an increment of
 /// 2 for `x` and of 1 for `y`.
-type Call<'a> = &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c_void; 3]) -> u32;
+type GemvFunction<'a> =
+    &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c_void; 3]) -> u32;
 
-fn check<T: Number>(call: Call<'_>) {
+fn check<T: Number>(call: GemvFunction<'_>) {
     let blas = Blas::new();
     let (m, n, ld) = SHAPE;
     let scalars = [ALPHA, BETA].map(T::from_complex);

@@ -56,15 +56,11 @@ fn core_dump_attributes_are_stored() {
     assert_eq!(set_global(TRIGGER_HOST, &[0]), 0);
     assert_eq!(set_global(FILE, b"everyone's"), 0);
     assert_eq!(set_global(PIPE, b"the pipe\0and more"), 0);
-    assert_eq!(
-        (flag(TRIGGER_HOST), text(FILE), text(PIPE)),
-        ([0; 2], "everyone's".into(), "the pipe".into())
-    );
+    let actual = (flag(TRIGGER_HOST), text(FILE), text(PIPE));
+    assert_eq!(actual, ([0; 2], "everyone's".into(), "the pipe".into()));
     assert_eq!((set(FILE, b"its own"), set(LIGHTWEIGHT, &[1])), (0, 0));
-    assert_eq!(
-        (text(FILE), flag(LIGHTWEIGHT), flag(TRIGGER_HOST)),
-        ("its own".into(), [0, 1], [0; 2])
-    );
+    let actual = (text(FILE), flag(LIGHTWEIGHT), flag(TRIGGER_HOST));
+    assert_eq!(actual, ("its own".into(), [0, 1], [0; 2]));
     // The flags show the same state.
     let mut flags = 0u32;
     let mut size = 4usize;
@@ -73,10 +69,8 @@ fn core_dump_attributes_are_stored() {
     assert_eq!(set(FLAGS, &0u32.to_ne_bytes()), 0);
     assert_eq!((flag(LIGHTWEIGHT), flag(TRIGGER_HOST)), ([0; 2], [0, 1]));
     // Core dumps can't be enabled.
-    assert_eq!(
-        (set_global(ON_EXCEPTION, &[1]), set_global(ON_EXCEPTION, &[0])),
-        (code::NOT_SUPPORTED, 0)
-    );
+    let actual = (set_global(ON_EXCEPTION, &[1]), set_global(ON_EXCEPTION, &[0]));
+    assert_eq!(actual, (code::NOT_SUPPORTED, 0));
     assert_eq!(set(PIPE, b"own"), code::NOT_PERMITTED);
     for (attribute, bytes) in [(FLAGS, &[0u8][..]), (FLAGS, &[0, 2, 0, 0]), (FILE, &[0]), (8, &[0])]
     {

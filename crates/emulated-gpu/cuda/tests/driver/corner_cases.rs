@@ -126,11 +126,8 @@ fn the_host_pointer_of_an_unknown_address_is_itself() {
     assert_eq!(attributes_of(0xdead), (0xdead, 0, 0, -2));
     assert_eq!(attributes_of(0), (0, 0, 0, -2));
     let memory = allocate(8);
-    assert_eq!(
-        attributes_of(memory),
-        (0, memory, 2, 0),
-        "the host has no pointer to device memory"
-    );
+    let expected = (0, memory, 2, 0);
+    assert_eq!(attributes_of(memory), expected, "the host has no pointer to device memory");
     let mut host = 1u64;
     returns!(code::INVALID_VALUE, cuPointerGetAttribute(
         &raw mut host => *mut u64, 4 => u32, 0xdead => u64

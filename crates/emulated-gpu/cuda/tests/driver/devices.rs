@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::ffi::{c_char, c_void};
 use std::time::Duration;
 
+use emulated_gpu_test_support::ptx::entry;
+
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
     INCREMENT, allocate, child_stderr, code, cu, free_memory, function, is_child, launch, managed,
@@ -42,9 +44,8 @@ fn zeros(words: usize) -> u64 {
 }
 
 fn device_of(address: u64) -> i32 {
-    let mut device = -1;
     // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-    ok!(cuPointerGetAttribute(&raw mut device => *mut i32, 9 => u32, address => u64));
+    let device = output!(cuPointerGetAttribute(-> i32, 9 => u32, address => u64));
     device
 }
 
@@ -69,8 +70,7 @@ fn devices_are_distinguishable() {
         ok!(cuDeviceGetUuid_v2(uuid.as_mut_ptr() => *mut u8, device => i32));
         ok!(cuDeviceGetPCIBusId(bus.as_mut_ptr() => *mut u8, 16 => i32, device => i32));
         assert!(seen.insert((uuid, bus)), "device {ordinal} is distinguishable");
-        let mut again = -1;
-        ok!(cuDeviceGetByPCIBusId(&raw mut again => *mut i32, bus.as_ptr() => *const u8));
+        let again = output!(cuDeviceGetByPCIBusId(-> i32, bus.as_ptr() => *const u8));
         assert_eq!(again, ordinal);
         let (mut can, context) = (-1, context_on(ordinal));
         ok!(cuCtxGetDevice(&raw mut device => *mut i32));
@@ -240,23 +240,14 @@ fn a_pool_controls_access_to_its_memory() {
     assert_eq!(increment(address), code::ILLEGAL_ADDRESS);
 }
 
-/// Adds 1 to a variable, and writes its old value to p.
-const COUNTER: &str = "
-.version 7.0
-.target sm_80
-.address_size 64
-.visible .global .align 4 .u32 counter;
-.visible .entry count(.param .u64 p)
-{
-    .reg .b32 %r;
-    .reg .b64 %p, %c;
-    ld.param.u64 %p, [p];
-    mov.u64 %c, counter;
-    atom.global.add.u32 %r, [%c], 1;
-    st.global.u32 [%p], %r;
-    ret;
+/// Adds 1 to a variable, and writes its old value to the address in its parameter.
+fn counter() -> String {
+    let header = ".version 7.0\n.target sm_80\n.address_size 64\n\
+        .visible .global .align 4 .u32 counter;\n";
+    let count = ".reg .b32 %r; .reg .b64 %c; mov.u64 %c, counter;
+        atom.global.add.u32 %r, [%c], 1; st.global.u32 [%p0], %r; ret;";
+    header.to_owned() + &entry("count", 1, count)
 }
-";
 
 #[test]
 fn a_library_has_separate_variables_on_each_device() {
@@ -264,7 +255,7 @@ fn a_library_has_separate_variables_on_each_device() {
         return;
     }
     let contexts = [0, 1].map(context_on);
-    let text = std::ffi::CString::new(COUNTER).unwrap();
+    let text = std::ffi::CString::new(counter()).unwrap();
     let (mut library, mut kernel) = (0usize, 0usize);
     let none = std::ptr::null::<c_void>();
     ok!(cuLibraryLoadData(

@@ -91,11 +91,8 @@ fn accesses_of_a_library_are_checked() {
         "unwritten" => (range(b, (12, 40, 12), READ), code::LAUNCH_FAILED),
         _ => (range(b, (12, 40, 12), READ), 0),
     };
-    assert_eq!(
-        work(stream, &[first, second]),
-        0,
-        "ranges are checked when the stream reaches them"
-    );
+    let actual = work(stream, &[first, second]);
+    assert_eq!(actual, 0, "ranges are checked when the stream reaches them");
     returns!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(CALLS.load(Ordering::SeqCst), u32::from(wanted == 0));
 }

@@ -55,11 +55,8 @@ fn an_out_of_bounds_access_makes_the_context_unusable() {
     let (block, number) = (allocate(64), 16u64);
     let module = module(INCREMENT);
     let increment = function(module, "increment");
-    assert_eq!(
-        launch(increment, (1, 32), stream, &[block, number + 1]),
-        0,
-        "the launch itself succeeds"
-    );
+    let actual = launch(increment, (1, 32), stream, &[block, number + 1]);
+    assert_eq!(actual, 0, "the launch itself succeeds");
     let null = std::ptr::null_mut::<c_void>();
     ok!(cuLaunchHostFunc(
         stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void
@@ -219,11 +216,8 @@ fn leaks_and_counts_are_reported_at_exit() {
 fn memory_freed_with_its_context_is_a_leak() {
     if !is_child() {
         let text = run_child!(&[("EMULATED_GPU_LEAKS", "1")]);
-        assert_eq!(
-            text.matches("300 bytes in 2 allocations were never freed").count(),
-            1,
-            "{text}"
-        );
+        let actual = text.matches("300 bytes in 2 allocations were never freed").count();
+        assert_eq!(actual, 1, "{text}");
         assert!(!text.contains("all memory was freed"), "{text}");
         let text = run_child!(&[("EMULATED_GPU_LEAKS", "1"), ("FREED", "1")]);
         assert!(text.contains("all memory was freed"), "{text}");

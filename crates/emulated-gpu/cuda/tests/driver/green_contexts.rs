@@ -78,10 +78,6 @@ fn green(resources: &[Resource]) -> usize {
     output!(cuGreenCtxCreate(-> usize, descriptor => usize, 0 => i32, 1 => u32))
 }
 
-fn as_context(green: usize) -> usize {
-    output!(cuCtxFromGreenCtx(-> usize, green => usize))
-}
-
 #[test]
 fn multiprocessors_are_split() {
     ok!(cuInit(0 => u32));
@@ -126,7 +122,7 @@ fn green_contexts_share_memory_with_the_primary_context() {
     let primary = output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let (_, groups, _) = by_count(device_resource(), 2, 8);
     let green = green(&groups[..1]);
-    let green_context = as_context(green);
+    let green_context = output!(cuCtxFromGreenCtx(-> usize, green => usize));
     assert!(green_context != primary && green_context != green);
     // The runtime library queries this.
     assert_eq!([primary, green_context].map(export_tables::green), [(0, 0), (1, green)]);

@@ -217,7 +217,6 @@ fn tensor_maps_and_checkpoints_are_not_supported() {
         assert_eq!(unsafe { symbol() }, code::NOT_SUPPORTED, "{name}");
     }
     // CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, by which a program detects support.
-    let mut value = -1;
-    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, 127 => i32, 0 => i32));
+    let value = output!(cuDeviceGetAttribute(-> i32, 127 => i32, 0 => i32));
     assert_eq!(value, 0);
 }

@@ -101,11 +101,8 @@ fn a_texture_is_made_of_one_level() {
     };
     let (one, two) = (mipmap([8, 8, 0], 0, 1).1, mipmap([8, 8, 0], 0, 2).1);
     assert_eq!(texture_of(one), 0);
-    assert_eq!(
-        texture_of(two),
-        code::NOT_SUPPORTED,
-        "selecting a level in a kernel is not emulated"
-    );
+    let expected = code::NOT_SUPPORTED;
+    assert_eq!(texture_of(two), expected, "selecting a level in a kernel is not emulated");
     assert_eq!(texture_of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
     // A single level is an array, and can have a texture.
     assert_eq!(try_texture(array_resource(level(two, 1).1), sampling(false, 0)).0, 0);

@@ -21,14 +21,10 @@ fn invalid_images_are_rejected() {
     assert_eq!(load(c"\x50\xed\x55\xba\x01".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"int main() {}".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"".as_ptr().cast()), code::INVALID_IMAGE);
-    assert_eq!(
-        load(c".version 7.0\n.target sm_80\n.visible .entry f( {".as_ptr().cast()),
-        code::INVALID_PTX
-    );
-    assert_eq!(
-        load(c".version 99.0\n.target sm_80\n".as_ptr().cast()),
-        code::UNSUPPORTED_PTX_VERSION
-    );
+    let actual = load(c".version 7.0\n.target sm_80\n.visible .entry f( {".as_ptr().cast());
+    assert_eq!(actual, code::INVALID_PTX);
+    let actual = load(c".version 99.0\n.target sm_80\n".as_ptr().cast());
+    assert_eq!(actual, code::UNSUPPORTED_PTX_VERSION);
     let mut module = 0usize;
     let path = c"/nowhere/kernel.ptx";
     returns!(code::FILE_NOT_FOUND, cuModuleLoad(
@@ -189,11 +185,8 @@ fn invalid_launches_are_rejected() {
         ([1, 65_536, 1], [1; 3], 0),
         ([1; 3], [1; 3], (48 << 10) + 1),
     ] {
-        assert_eq!(
-            start(grid, threads, shared, good),
-            code::INVALID_VALUE,
-            "{grid:?} {threads:?} {shared}"
-        );
+        let expected = code::INVALID_VALUE;
+        assert_eq!(start(grid, threads, shared, good), expected, "{grid:?} {threads:?} {shared}");
     }
     assert_eq!(start([1; 3], [1; 3], 0, std::ptr::null()), code::INVALID_VALUE);
     assert_eq!(start([1; 3], [1; 3], 0, std::ptr::dangling()), code::INVALID_VALUE);
@@ -255,11 +248,8 @@ fn functions_have_attributes() {
         |which: u32, value: i32| cu!(cuFuncSetAttribute(f => usize, which => u32, value => i32));
     assert_eq!(set(8, 100 << 10), 0);
     assert_eq!(attribute(8), (0, 100 << 10));
-    assert_eq!(
-        set(8, 227 << 10),
-        code::INVALID_VALUE,
-        "together with static shared memory, it is too much"
-    );
+    let expected = code::INVALID_VALUE;
+    assert_eq!(set(8, 227 << 10), expected, "together with static shared memory, it is too much");
     assert_eq!(set(0, 1), code::INVALID_VALUE);
     // Blocks with more threads than .maxntid can't be launched.
     assert_eq!(launch(f, (1, 129), 0, &[0, 0]), code::INVALID_VALUE);

@@ -42,11 +42,8 @@ fn nesting_of_graphs_is_limited() {
     assert_eq!(put(doubled, doubled), code::OUT_OF_MEMORY);
     // Instantiation is also fast, because a graph that is nested in many places is visited once.
     for _ in 0..20 {
-        assert_eq!(
-            instantiate(doubled),
-            code::OUT_OF_MEMORY,
-            "copying succeeded, instantiation doesn't"
-        );
+        let expected = code::OUT_OF_MEMORY;
+        assert_eq!(instantiate(doubled), expected, "copying succeeded, instantiation doesn't");
         let clone = output!(cuGraphClone(-> usize, doubled => usize));
         ok!(cuGraphDestroy(clone => usize));
     }

@@ -1,11 +1,6 @@
 //! Loads the emulated driver into the test program as a CUDA program would, and calls its C functions.
 
-#![allow(
-    dead_code,
-    unused_macros,
-    unused_imports,
-    reason = "each test program uses a part of this"
-)]
+#![allow(dead_code, unused_imports, unused_macros, reason = "test programs use parts of this")]
 
 use std::ffi::{CString, c_void};
 use std::sync::OnceLock;

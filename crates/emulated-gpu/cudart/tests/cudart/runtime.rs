@@ -158,8 +158,7 @@ fn the_current_device_is_per_thread() {
     let count = output!(cudaGetDeviceCount(-> i32));
     assert_eq!(count, 2);
     let device = || {
-        let mut device = -1;
-        ok!(cudaGetDevice(&raw mut device => *mut i32));
+        let device = output!(cudaGetDevice(-> i32));
         device
     };
     let program = program();
@@ -273,8 +272,7 @@ fn captured_streams_become_graphs() {
     ok!(cudaEventSynchronize(to => usize));
     ok!(cudaStreamSynchronize(stream => usize));
     assert_eq!(rt!(cudaStreamQuery(stream => usize)), 0);
-    let mut time = -1f32;
-    ok!(cudaEventElapsedTime(&raw mut time => *mut f32, from => usize, to => usize));
+    let time = output!(cudaEventElapsedTime(-> f32, from => usize, to => usize));
     assert!(time >= 0.0);
     assert_eq!(download::<f32>(data, 3), [8.0; 3]);
     ok!(cudaGraphExecDestroy(ready => usize));
@@ -316,9 +314,8 @@ struct Handle([u8; 64]);
 
 #[test]
 fn interprocess_handles_are_passed_by_value() {
-    let mut supported = 0;
     // cudaDevAttrIpcEventSupport
-    ok!(cudaDeviceGetAttribute(&raw mut supported => *mut i32, 125 => i32, 0 => i32));
+    let supported = output!(cudaDeviceGetAttribute(-> i32, 125 => i32, 0 => i32));
     if supported == 0 {
         skipped::note("interprocess handles: memfd_create is not available");
         return;

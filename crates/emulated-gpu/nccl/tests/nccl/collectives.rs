@@ -1,10 +1,9 @@
 //! Collectives and transfers between ranks that are threads, each with its own device.
 
 use std::ffi::c_void;
-use std::sync::Arc;
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, CudaStream, DevicePtrMut};
+use cudarc::driver::{CudaContext, DevicePtrMut};
 use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 use libloading::os::unix::{Library, RTLD_NOW};
@@ -129,10 +128,6 @@ fn one_thread_can_drive_all_ranks_in_a_group() {
     assert!(group_end().is_err());
 }
 
-fn address_mut<T>(stream: &Arc<CudaStream>, slice: &mut impl DevicePtrMut<T>) -> *mut c_void {
-    slice.device_ptr_mut(stream).0 as *mut c_void
-}
-
 #[test]
 fn premultiplied_sums_and_split_communicators() {
     in_rank_process!();
@@ -164,7 +159,8 @@ fn premultiplied_sums_and_split_communicators() {
                 ncclComm_t,
                 *mut c_void,
             ) -> u32 = std::mem::transmute(symbol("ncclAllReduce"));
-            let (from, to) = (address(stream, &send), address_mut(stream, &mut receive));
+            let to = receive.device_ptr_mut(stream).0 as *mut c_void;
+            let from = address(stream, &send);
             assert_eq!(all_reduce(from, to, 2, 7, number, comm, stream.cu_stream().cast()), 0);
             assert_eq!(stream.clone_dtoh(&receive).unwrap(), [111.0, 222.0]);
             let destroy: unsafe extern "C" fn(u32, ncclComm_t) -> u32 =

@@ -11,8 +11,7 @@ fn initialise() {
 
 /// A device attribute, `CU_DEVICE_ATTRIBUTE_…`, from the driver.
 fn attribute(which: c_int, card: c_int) -> c_int {
-    let mut value = 0;
-    ok!(cuDeviceGetAttribute(&raw mut value => *mut c_int, which => c_int, card => c_int));
+    let value = output!(cuDeviceGetAttribute(-> c_int, which => c_int, card => c_int));
     value
 }
 
@@ -47,8 +46,7 @@ fn identity_and_memory_match_the_driver() {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(uuid.replace('-', ""), format!("GPU{digits}"));
         assert_eq!(uuid.split('-').map(str::len).collect::<Vec<_>>(), [3, 8, 4, 4, 4, 12]);
-        let mut total = 0usize;
-        ok!(cuDeviceTotalMem_v2(&raw mut total => *mut usize, driver_device => c_int));
+        let total = output!(cuDeviceTotalMem_v2(-> usize, driver_device => c_int));
         assert_eq!(memory, [total as u64, total as u64, 0]);
         assert_eq!((total, index as usize), (512 << 20, number));
         let (mut major, mut minor) = (0, 0);
@@ -59,10 +57,8 @@ fn identity_and_memory_match_the_driver() {
         assert_eq!((major, minor), (8, 6));
         // NVML_DEVICE_ARCH_AMPERE
         assert_eq!(output!(nvmlDeviceGetArchitecture(card => usize, -> c_uint)), 7);
-        assert_eq!(
-            output!(nvmlDeviceGetComputeMode(card => usize, -> c_uint)),
-            attribute(20, driver_device) as c_uint
-        );
+        let expected = attribute(20, driver_device) as c_uint;
+        assert_eq!(output!(nvmlDeviceGetComputeMode(card => usize, -> c_uint)), expected);
     }
 }
 
@@ -123,14 +119,10 @@ fn cards_are_found_by_index_uuid_and_address() {
         for form in ["0000:0N:00.0", "00000000:0N:00.0"] {
             let address = CString::new(form.replace('N', &number.to_string())).unwrap();
             let text = address.as_ptr();
-            assert_eq!(
-                output!(nvmlDeviceGetHandleByPciBusId(text => *const c_char, -> usize)),
-                card
-            );
-            assert_eq!(
-                output!(nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char, -> usize)),
-                card
-            );
+            let actual = output!(nvmlDeviceGetHandleByPciBusId(text => *const c_char, -> usize));
+            assert_eq!(actual, card);
+            let actual = output!(nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char, -> usize));
+            assert_eq!(actual, card);
         }
         // nvmlUUID_v1_t: version, type, then text or bytes.
         let mut query = [0u8; 52];
@@ -157,8 +149,7 @@ fn peer_access_and_processor_affinity() {
     initialise();
     ok!(cuInit(0 => c_uint));
     let status = |which: c_uint| output!(nvmlDeviceGetP2PStatus(device(0) => usize, device(1) => usize, which => c_uint, -> c_uint));
-    let mut can = 0;
-    ok!(cuDeviceCanAccessPeer(&raw mut can => *mut c_int, 0 => c_int, 1 => c_int));
+    let can = output!(cuDeviceCanAccessPeer(-> c_int, 0 => c_int, 1 => c_int));
     assert_eq!(can, 1);
     // Reads, writes and atomics are supported, NVLink and PCI are not.
     assert_eq!([0, 1, 3, 2, 4].map(status), [0, 0, 0, 5, 5]);

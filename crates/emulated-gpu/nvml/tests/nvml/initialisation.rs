@@ -38,8 +38,7 @@ fn initialisations_are_counted() {
 #[test]
 fn versions_and_descriptions_need_no_initialisation() {
     in_child!(&[]);
-    let mut version: c_int = 0;
-    ok!(cuDriverGetVersion(&raw mut version => *mut c_int));
+    let version = output!(cuDriverGetVersion(-> c_int));
     assert_eq!(output!(nvmlSystemGetCudaDriverVersion(-> c_int)), version);
     assert_eq!(output!(nvmlSystemGetCudaDriverVersion_v2(-> c_int)), version);
     let dotted = format!("{}.{}", version / 1000, version % 1000 / 10);

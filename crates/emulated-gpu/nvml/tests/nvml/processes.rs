@@ -46,8 +46,7 @@ fn processes_are_listed_with_their_memory() {
     assert_eq!(computing(cards[1], 1).1, 0, "there is no context yet");
     let mut context = 0usize;
     ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => c_uint, 1 => c_int));
-    let mut memory = 0u64;
-    ok!(cuMemAlloc_v2(&raw mut memory => *mut u64, 5 << 20 => usize));
+    output!(cuMemAlloc_v2(-> u64, 5 << 20 => usize));
     let (mut free, mut total) = (0usize, 0usize);
     ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
     let (free, total) = (free as u64, total as u64);

@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use emulated_gpu_test_support::ptx::entry;
+
 use super::{
     DESCRIPTOR, MIB2, PLAIN, Properties, attribute, create, create_as, fill, map, mapped, release,
     reserve, set_access, start, unmap, unmap_and_free,
@@ -13,27 +15,15 @@ use crate::support::{
     run_child, stream,
 };
 
-/// Writes 32 bytes to `to` with one asynchronous bulk copy from shared memory.
-const BULK: &str = r"
-.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry bulk(.param .u64 to)
-{
-    .reg .b64 %a;
-    .shared .align 16 .b8 s[32];
-    ld.param.u64 %a, [to];
-    st.shared.u64 [s], 1;
-    st.shared.u64 [s+8], 2;
-    st.shared.u64 [s+16], 3;
-    st.shared.u64 [s+24], 4;
-    fence.proxy.async;
-    cp.async.bulk.global.shared::cta.bulk_group [%a], [s], 32;
-    cp.async.bulk.commit_group;
-    cp.async.bulk.wait_group 0;
-    ret;
+/// Writes 32 bytes to the address in its parameter with one asynchronous bulk copy from shared memory.
+fn bulk() -> String {
+    let header = ".version 8.0\n.target sm_90\n.address_size 64\n".to_owned();
+    let copy = ".shared .align 16 .b8 s[32]; st.shared.u64 [s], 1; st.shared.u64 [s+8], 2;
+        st.shared.u64 [s+16], 3; st.shared.u64 [s+24], 4; fence.proxy.async;
+        cp.async.bulk.global.shared::cta.bulk_group [%p0], [s], 32;
+        cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ret;";
+    header + &entry("bulk", 1, copy)
 }
-";
 
 #[test]
 fn adjacent_mappings_form_one_range() {
@@ -46,7 +36,7 @@ fn adjacent_mappings_form_one_range() {
         return;
     }
     let increment = function(module(INCREMENT), "increment");
-    let bulk = function(module(BULK), "bulk");
+    let bulk = function(module(&bulk()), "bulk");
     let (address, alias) = (reserve(3 * MIB2), reserve(2 * MIB2));
     let handles = [create(MIB2), create(MIB2), create(MIB2)];
     for (index, handle) in handles.iter().enumerate() {
