@@ -73,9 +73,8 @@ impl Access {
         for access in more {
             if list.len() == list.capacity() {
                 list.try_reserve(list.len().max(8)).map_err(|_| {
-                    Rejection::out_of_memory(
-                        "the host is out of memory for the list of all matrices",
-                    )
+                    let message = "the host is out of memory for the list of all matrices";
+                    Rejection::out_of_memory(message)
                 })?;
             }
             list.push(access);

@@ -19,11 +19,11 @@ const MAX_SHOWN: usize = 100;
 /// The destinations of one library's messages.
 pub struct MessageLog {
     library: &'static str,
-    state: Mutex<Option<State>>,
+    state: Mutex<Option<LogState>>,
 }
 
 #[derive(Default)]
-struct State {
+struct LogState {
     /// The messages printed so far, so that a training loop that ignores errors prints each one
     /// once.
     printed: HashSet<String>,
@@ -95,7 +95,7 @@ impl MessageLog {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, Option<State>> {
+    fn state(&self) -> MutexGuard<'_, Option<LogState>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

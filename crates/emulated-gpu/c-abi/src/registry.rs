@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Maps handles to objects of one type. A handle is a number that is only looked up, so an invalid one yields an
 /// error and never a wild pointer. Handles are not reused.
 #[derive(Debug)]
-pub struct Registry<T>(Mutex<State<T>>);
+pub struct Registry<T>(Mutex<RegistryState<T>>);
 
 #[derive(Debug)]
-struct State<T> {
+struct RegistryState<T> {
     objects: BTreeMap<usize, Arc<T>>,
     next: usize,
 }
@@ -21,10 +21,10 @@ impl<T> Registry<T> {
     /// An empty registry, whose handles start after `base`.
     #[must_use]
     pub const fn new(base: usize) -> Self {
-        Self(Mutex::new(State { objects: BTreeMap::new(), next: base + HANDLE_STEP }))
+        Self(Mutex::new(RegistryState { objects: BTreeMap::new(), next: base + HANDLE_STEP }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, RegistryState<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -99,9 +99,8 @@ impl Problem {
             ));
         }
         if descriptor.fill_mode != 2 {
-            return Err(Rejection::unsupported(
-                "CUBLASLT_MATMUL_DESC_FILL_MODE must be CUBLAS_FILL_MODE_FULL",
-            ));
+            let message = "CUBLASLT_MATMUL_DESC_FILL_MODE must be CUBLAS_FILL_MODE_FULL";
+            return Err(Rejection::unsupported(message));
         }
         for ((_, name), value) in SCALES.iter().zip(descriptor.scales) {
             if value != 0 {

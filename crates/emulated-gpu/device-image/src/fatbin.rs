@@ -48,7 +48,7 @@ pub enum FatbinError {
 
 /// An entry: code for one card.
 #[derive(Clone, Copy, Debug)]
-struct Entry<'a> {
+struct FatbinEntry<'a> {
     kind: u16,
     /// The compute capability, such as 90 for 9.0.
     capability: u32,
@@ -139,7 +139,7 @@ pub fn extract_ptx(bytes: &[u8], card: u32) -> Result<String, FatbinError> {
     )))
 }
 
-fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
+fn entries(bytes: &[u8]) -> Result<Vec<FatbinEntry<'_>>, FatbinError> {
     let start = field(bytes, 6).map(u16::from_le_bytes);
     let mut at = usize::from(start.ok_or_else(|| damaged("its header is cut off"))?);
     if at < HEADER {
@@ -174,7 +174,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
         let kind = half(0);
         if matches!(kind, PTX | MACHINE_CODE) {
             let capability = word(28);
-            images.push(Entry { kind, capability, flags, payload, unpacked: long(56) });
+            images.push(FatbinEntry { kind, capability, flags, payload, unpacked: long(56) });
         }
         at = next;
     }
@@ -182,7 +182,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
 }
 
 /// Decompresses the text of an entry.
-fn unpack(entry: &Entry<'_>) -> Result<String, FatbinError> {
+fn unpack(entry: &FatbinEntry<'_>) -> Result<String, FatbinError> {
     if entry.flags & (LZ4 | ZSTD) == 0 {
         return text(entry.payload);
     }

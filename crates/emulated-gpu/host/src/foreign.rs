@@ -103,9 +103,7 @@ mod tests {
         let photo = Foreign::detect(b"\xff\xd8\xff").unwrap();
         let expected = "it is a JPEG picture, not a PNG picture";
         assert_eq!(photo.instead_of("a PNG picture", ""), expected);
-        assert_eq!(
-            photo.instead_of("a PNG picture", "save it as PNG"),
-            "it is a JPEG picture, not a PNG picture: save it as PNG"
-        );
+        let expected = "it is a JPEG picture, not a PNG picture: save it as PNG";
+        assert_eq!(photo.instead_of("a PNG picture", "save it as PNG"), expected);
     }
 }

@@ -25,14 +25,14 @@ pub(crate) struct Link {
     lto_ir_parts: Vec<Part>,
     /// The number of texts that were passed as LTO-IR.
     lto_text_count: usize,
-    state: State,
+    state: LinkState,
     errors: Log,
     infos: Log,
     begun: Instant,
 }
 
 #[derive(Debug)]
-enum State {
+enum LinkState {
     Open,
     Failed,
     Image(Vec<u8>),
@@ -71,7 +71,7 @@ impl Link {
             texts: Vec::new(),
             lto_ir_parts: Vec::new(),
             lto_text_count: 0,
-            state: State::Open,
+            state: LinkState::Open,
             errors: Log::default(),
             infos: Log::default(),
             begun: Instant::now(),
@@ -82,7 +82,7 @@ impl Link {
                 Ok(())
             }
             Err(wrong) => {
-                link.state = State::Failed;
+                link.state = LinkState::Failed;
                 Err(link.refuse(wrong))
             }
         };
@@ -97,7 +97,7 @@ impl Link {
     /// The options, if the link still accepts calls.
     fn options_if_open(&mut self) -> Result<LinkOptions, Status> {
         match (&self.options, &self.state) {
-            (Some(options), State::Open) => Ok(options.clone()),
+            (Some(options), LinkState::Open) => Ok(options.clone()),
             (None, _) => Err(self.refuse((
                 Status::Internal,
                 "error   : the options were wrong: create another link with nvJitLinkCreate"
@@ -215,7 +215,7 @@ impl Link {
     /// If the inputs don't match the options, or can't be linked together.
     pub(crate) fn complete(&mut self) -> Result<(), Status> {
         let options = self.options_if_open()?;
-        self.state = State::Failed;
+        self.state = LinkState::Failed;
         let refused = if options.ptx && self.lto_text_count < self.texts.len() {
             Some((Status::IncorrectInputType, "error   : with -ptx, all inputs have to be LTO-IR"))
         } else if options.lto && self.lto_text_count == 0 && self.lto_ir_parts.is_empty() {
@@ -233,13 +233,13 @@ impl Link {
             Status::Internal
         })?;
         self.state = if options.ptx {
-            State::Ptx((text + "\0").into_bytes())
+            LinkState::Ptx((text + "\0").into_bytes())
         } else {
             let text = match options.max_registers {
                 Some(most) => linked::with_max_registers(&text, most),
                 None => text,
             };
-            State::Image(fatbin::from_ptx(text.as_bytes(), options.architecture))
+            LinkState::Image(fatbin::from_ptx(text.as_bytes(), options.architecture))
         };
         if options.time {
             let milliseconds = |begun: Instant| begun.elapsed().as_secs_f64() * 1e3;
@@ -297,7 +297,7 @@ impl Link {
     /// If the link isn't complete, or `-ptx` was given.
     pub(crate) fn image(&self) -> Result<&[u8], Status> {
         match &self.state {
-            State::Image(image) => Ok(image),
+            LinkState::Image(image) => Ok(image),
             _ => Err(Status::Internal),
         }
     }
@@ -309,7 +309,7 @@ impl Link {
     pub(crate) fn ptx(&self) -> Result<&[u8], Status> {
         let is_wanted = self.options.as_ref().is_some_and(|options| options.ptx);
         match &self.state {
-            State::Ptx(text) => Ok(text),
+            LinkState::Ptx(text) => Ok(text),
             _ if is_wanted => Err(Status::Internal),
             _ => Err(Status::InvalidInput),
         }

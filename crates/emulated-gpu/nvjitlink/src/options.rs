@@ -72,19 +72,15 @@ impl LinkOptions {
         }
         let wrong = |status, log: &str| Err((status, log.to_owned()));
         if options.target.is_empty() {
-            return wrong(
-                Status::MissingArch,
-                "-arch is missing: set the architecture of the device, as in -arch=sm_80",
-            );
+            let message = "-arch is missing: set the architecture of the device, as in -arch=sm_80";
+            return wrong(Status::MissingArch, message);
         }
         if options.ptx && !options.lto {
             return wrong(Status::IncompatibleOptions, "-ptx needs -lto");
         }
         if is_virtual && !options.ptx {
-            return wrong(
-                Status::IncompatibleOptions,
-                "-arch=compute_… needs -lto and -ptx: write -arch=sm_…",
-            );
+            let message = "-arch=compute_… needs -lto and -ptx: write -arch=sm_…";
+            return wrong(Status::IncompatibleOptions, message);
         }
         Ok(options)
     }

@@ -41,19 +41,16 @@ impl Status {
     /// The number of a result in the caller's header. Results that version 12 lacks become the
     /// older ones that it uses for the same errors.
     pub(crate) fn code(self, header: Header) -> c_int {
-        let known = match (header, self) {
-            (Header::Thirteen, status) => status,
-            (
-                Header::Twelve,
-                Self::NullInput
-                | Self::IncompatibleOptions
-                | Self::IncorrectInputType
-                | Self::MissingFatbin,
-            ) => Self::InvalidInput,
-            (Header::Twelve, Self::UnrecognizedArch | Self::LtoNotEnabled) => Self::Internal,
-            (Header::Twelve, status) => status,
+        use Status::{IncompatibleOptions, IncorrectInputType, MissingFatbin, NullInput};
+        let status_of_header = match self {
+            status if header == Header::Thirteen => status,
+            NullInput | IncompatibleOptions | IncorrectInputType | MissingFatbin => {
+                Self::InvalidInput
+            }
+            Self::UnrecognizedArch | Self::LtoNotEnabled => Self::Internal,
+            status => status,
         };
-        known as c_int
+        status_of_header as c_int
     }
 }
 
@@ -83,15 +80,9 @@ mod tests {
 
     #[test]
     fn no_result_is_newer_than_the_callers_header() {
-        for status in [
-            Status::Success,
-            Status::NullInput,
-            Status::IncompatibleOptions,
-            Status::IncorrectInputType,
-            Status::MissingFatbin,
-            Status::UnrecognizedArch,
-            Status::LtoNotEnabled,
-        ] {
+        use Status::*;
+        let newer = [IncompatibleOptions, IncorrectInputType, MissingFatbin, UnrecognizedArch];
+        for status in newer.into_iter().chain([Success, NullInput, LtoNotEnabled]) {
             assert_eq!(status.code(Header::Thirteen), status as c_int);
             assert!(status.code(Header::Twelve) <= 9, "{status:?}");
             assert_eq!(status.code(Header::Twelve) == 0, status == Status::Success);

@@ -224,11 +224,8 @@ mod tests {
             let texts = |list: &[&str]| -> Vec<CString> {
                 list.iter().map(|&one| CString::new(one).unwrap()).collect()
             };
-            assert_eq!(
-                without_real_architecture(&texts(given)),
-                (texts(expected), card),
-                "{given:?}"
-            );
+            let actual = without_real_architecture(&texts(given));
+            assert_eq!(actual, (texts(expected), card), "{given:?}");
         }
     }
 }

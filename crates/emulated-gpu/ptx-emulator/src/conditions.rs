@@ -27,7 +27,7 @@ pub enum ConditionError {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct ConditionEntry {
     owner: u64,
     value: AtomicU32,
 }
@@ -35,7 +35,7 @@ struct Entry {
 /// All conditions, by handle.
 #[derive(Debug)]
 pub struct Conditions {
-    table: RwLock<HashMap<u64, Entry>>,
+    table: RwLock<HashMap<u64, ConditionEntry>>,
     next: AtomicU64,
 }
 
@@ -46,11 +46,11 @@ impl Default for Conditions {
 }
 
 impl Conditions {
-    fn read(&self) -> RwLockReadGuard<'_, HashMap<u64, Entry>> {
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<u64, ConditionEntry>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, HashMap<u64, Entry>> {
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<u64, ConditionEntry>> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -59,7 +59,7 @@ impl Conditions {
     #[must_use]
     pub fn create(&self, owner: u64) -> u64 {
         let handle = self.next.fetch_add(1, Ordering::Relaxed);
-        self.write().insert(handle, Entry { owner, value: AtomicU32::new(0) });
+        self.write().insert(handle, ConditionEntry { owner, value: AtomicU32::new(0) });
         handle
     }
 

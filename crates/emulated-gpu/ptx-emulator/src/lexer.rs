@@ -86,11 +86,8 @@ impl Lexer<'_> {
         let from = self.position;
         self.position += run;
         let characters: String = self.text[from..self.position].chars().take(8).collect();
-        self.problem(
-            from,
-            format!("`{characters}` is not ASCII"),
-            "PTX is ASCII only, in comments too: ptxas refuses anything else",
-        );
+        let help = "PTX is ASCII only, in comments too: ptxas refuses anything else";
+        self.problem(from, format!("`{characters}` is not ASCII"), help);
         self.position = end;
     }
 
@@ -296,11 +293,8 @@ impl Lexer<'_> {
 
     fn bad_number(&mut self, start: usize) {
         let text = self.text[start..self.position].to_owned();
-        self.problem(
-            start,
-            format!("`{text}` is not a number"),
-            "write 12, 0x1F, 017, 0b101, 12U, 1.5, 1.5e3, 0f3F800000 or 0d3FF0000000000000",
-        );
+        let help = "write 12, 0x1F, 017, 0b101, 12U, 1.5, 1.5e3, 0f3F800000 or 0d3FF0000000000000";
+        self.problem(start, format!("`{text}` is not a number"), help);
     }
 
     /// Reads `0f` and 8 hexadecimal digits, or `0d` and 16.

@@ -130,10 +130,8 @@ mod tests {
         assert_eq!(headroom_of_files(&two), Some(350));
         let one = [("memory.limit_in_bytes", "1000\n"), ("memory.usage_in_bytes", "800\n")];
         assert_eq!(headroom_of_files(&one), Some(200));
-        assert_eq!(
-            headroom_of_files(&[("memory.max", "max\n"), ("memory.current", "800\n")]),
-            None
-        );
+        let actual = headroom_of_files(&[("memory.max", "max\n"), ("memory.current", "800\n")]);
+        assert_eq!(actual, None);
         assert_eq!(headroom_of_files(&[("memory.limit_in_bytes", "9223372036854771712\n")]), None);
         assert_eq!(headroom_of_files(&[]), None);
     }

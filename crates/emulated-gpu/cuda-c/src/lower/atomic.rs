@@ -1,18 +1,13 @@
 //! Atomic operations.
 
-use super::{Lowered, Lowerer, Typed};
+use super::{Lowerer, Recognised, Typed};
 use crate::ir::{Effect, Ty, UnaryOp};
 use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
 
 impl Lowerer<'_> {
-    pub(super) fn atomic(
-        &mut self,
-        name: &str,
-        arguments: &[Expr],
-        span: Span,
-    ) -> Lowered<Option<Typed>> {
+    pub(super) fn atomic(&mut self, name: &str, arguments: &[Expr], span: Span) -> Recognised {
         let Some(rest) = name.strip_prefix("atomic") else { return Ok(None) };
         let (rest, scope) = match rest {
             _ if rest.ends_with("_block") => (&rest[..rest.len() - 6], ".cta"),

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::expression::Operand;
 use super::mathematics::simple_function;
 use super::overload::decayed;
-use super::table::rows;
-use super::{Lowered, Lowerer, Typed};
+use super::table::{Row, rows};
+use super::{Lowered, Lowerer, Recognised, Typed};
 use crate::ir::{Effect, Op, Template, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Binary, Expr};
@@ -129,12 +129,7 @@ impl Lowerer<'_> {
     }
 
     /// Lowers a call of a built-in function; `None` if no function has this name.
-    pub(super) fn built_in(
-        &mut self,
-        name: &str,
-        arguments: &[Expr],
-        span: Span,
-    ) -> Lowered<Option<Typed>> {
+    pub(super) fn built_in(&mut self, name: &str, arguments: &[Expr], span: Span) -> Recognised {
         // With a float argument, these names call the functions of float.
         let single;
         let name = match arguments {
@@ -223,12 +218,7 @@ impl Lowerer<'_> {
         self.error(span, message, "")
     }
 
-    fn table_function(
-        &mut self,
-        row: &super::table::Row,
-        arguments: &[Expr],
-        span: Span,
-    ) -> Lowered<Typed> {
+    fn table_function(&mut self, row: &Row, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         let &(name, types, effect, least, text) = row;
         if let (true, Some(operator)) = (self.options.arch < least, half_operator(name)) {
             return self.halves(name, operator, arguments, span);

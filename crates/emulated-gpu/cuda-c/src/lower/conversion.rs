@@ -20,7 +20,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    fn conversions(&self, from: &Type) -> &[(Type, Rc<Function>)] {
+    pub(super) fn conversions(&self, from: &Type) -> &[(Type, Rc<Function>)] {
         match from {
             Type::Struct(own) => self.conversions.get(&own.id).map_or(&[], Vec::as_slice),
             _ => &[],
@@ -53,10 +53,6 @@ impl Lowerer<'_> {
         let operand = self.inline_call(&chosen, Vec::new(), &[], this, span)?;
         let result = self.read(operand);
         self.cast(result, to, span)
-    }
-
-    pub(super) fn has_conversions(&self, ty: &Type) -> bool {
-        !self.conversions(ty).is_empty()
     }
 
     /// Converts a struct with an implicit conversion to a number or a pointer by it. If there are

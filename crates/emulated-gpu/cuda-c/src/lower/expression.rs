@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::convert::{memory_of, ty_of};
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::Problem;
-use crate::ir::{Op, Ty};
+use crate::ir::{Op, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{CastStyle, Expr, ExprKind, Unary};
 use crate::types::{QualifiedType, Scalar, Type};
@@ -43,11 +43,7 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn load(
-        &mut self,
-        ty: &QualifiedType,
-        address: crate::ir::Value,
-    ) -> crate::ir::Value {
+    pub(super) fn load(&mut self, ty: &QualifiedType, address: Value) -> Value {
         let value = self.builder.load(memory_of(&ty.ty), ty.is_volatile, address);
         if ty.ty == Type::Scalar(Scalar::Bool) {
             let zero = self.builder.integer(Ty::I32, 0);
@@ -57,12 +53,7 @@ impl Lowerer<'_> {
         value
     }
 
-    pub(super) fn store(
-        &mut self,
-        ty: &QualifiedType,
-        address: crate::ir::Value,
-        value: crate::ir::Value,
-    ) {
+    pub(super) fn store(&mut self, ty: &QualifiedType, address: Value, value: Value) {
         let value = if ty.ty == Type::Scalar(Scalar::Bool) {
             self.builder.convert(crate::ir::Convert::FromBool, Ty::I32, value)
         } else {

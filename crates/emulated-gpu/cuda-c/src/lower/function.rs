@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
 
 use super::convert::memory_of;
+use super::expression::Operand;
 use super::{Frame, Lowered, Lowerer, Lvalue, Symbol};
 use crate::diagnostic::Problem;
 use crate::ir::{BlockId, Builder, Function as Kernel, Op, Parameter, Terminator, Ty};
@@ -135,7 +136,7 @@ impl Lowerer<'_> {
         let body = function.body.as_deref().unwrap_or_default();
         let done = self.scoped(|lowerer| {
             let result = lowerer.statements(body);
-            lowerer.check_body(function);
+            crate::teach::check_function(function, lowerer.problems);
             result
         });
         self.check_labels();
@@ -217,10 +218,7 @@ impl Lowerer<'_> {
     }
 
     /// Lowers all arguments; stops at the first one with an error.
-    pub(super) fn operands(
-        &mut self,
-        arguments: &[Expr],
-    ) -> Lowered<Vec<super::expression::Operand>> {
+    pub(super) fn operands(&mut self, arguments: &[Expr]) -> Lowered<Vec<Operand>> {
         arguments.iter().map(|argument| self.operand(argument)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Memory accesses that are written as calls: with a cache hint, or of many bytes.
 
 use super::expression::Operand;
-use super::{Lowered, Lowerer, Lvalue, Typed};
+use super::{Lowered, Lowerer, Lvalue, Recognised, Typed};
 use crate::ir::{Memory, Value};
 use crate::source::Span;
 use crate::syntax::Expr;
@@ -11,12 +11,7 @@ use crate::types::{QualifiedType, Type};
 const MAX_ACCESSES: u64 = 1024;
 
 impl Lowerer<'_> {
-    pub(super) fn memory_call(
-        &mut self,
-        name: &str,
-        arguments: &[Expr],
-        span: Span,
-    ) -> Lowered<Option<Typed>> {
+    pub(super) fn memory_call(&mut self, name: &str, arguments: &[Expr], span: Span) -> Recognised {
         match name {
             "__ldg" | "__ldca" | "__ldcg" | "__ldcs" | "__ldlu" | "__ldcv" => {
                 self.check_argument_count(name, arguments, 1, span)?;

@@ -53,6 +53,8 @@ use crate::types::{QualifiedType, Struct, Type};
 pub(crate) struct Stop;
 
 pub(crate) type Lowered<T> = Result<T, Stop>;
+/// The lowered call of a built-in function; `None` if the name is not one of a group of functions.
+pub(crate) type Recognised = Lowered<Option<Typed>>;
 
 /// The maximum nesting of expressions, statements and calls.
 const MAX_NESTING: usize = 320;

@@ -150,10 +150,8 @@ impl Lowerer<'_> {
                 format!("`{name}` has {needed} parameter{plural}, and {} are given", given.len());
             return self.error(span, message, "");
         }
-        let problem = Problem::new(
-            self.place_of(span),
-            format!("`{name}` doesn't take ({})", types.join(", ")),
-        );
+        let message = format!("`{name}` doesn't take ({})", types.join(", "));
+        let problem = Problem::new(self.place_of(span), message);
         self.fail(problem.help("cast the arguments to the types of its parameters"))
     }
 

@@ -15,7 +15,8 @@ impl Lowerer<'_> {
         let operand = self.operand(base)?;
         let own = self.object(&operand);
         // A struct is indexed by its `operator[]`, or as the pointer that it converts to.
-        let indexed = |ty: &Type| Self::has_method(ty, "operator[]") || !self.has_conversions(ty);
+        let indexed =
+            |ty: &Type| Self::has_method(ty, "operator[]") || self.conversions(ty).is_empty();
         if matches!(own.1.ty, Type::Struct(_)) && indexed(&own.1.ty) {
             let arguments = std::slice::from_ref(index);
             return self.call_method(own, "operator[]", &[], arguments, span);

@@ -1,18 +1,13 @@
 //! Exchanges between lanes: shuffles, matches and reductions.
 
-use super::{Lowered, Lowerer, Typed};
+use super::{Lowered, Lowerer, Recognised, Typed};
 use crate::ir::{BinaryOp, Convert, Effect, Op, Template, Ty, Value};
 use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
 
 impl Lowerer<'_> {
-    pub(super) fn shuffle(
-        &mut self,
-        name: &str,
-        arguments: &[Expr],
-        span: Span,
-    ) -> Lowered<Option<Typed>> {
+    pub(super) fn shuffle(&mut self, name: &str, arguments: &[Expr], span: Span) -> Recognised {
         let mode = match name {
             "__shfl_sync" => "idx",
             "__shfl_up_sync" => "up",

@@ -3,7 +3,7 @@
 use super::{Lowerer, Typed};
 use crate::diagnostic::Problem;
 use crate::source::Span;
-use crate::syntax::{Binary, Expr, ExprKind, Function};
+use crate::syntax::{Binary, Expr, ExprKind};
 use crate::types::{Scalar, Type};
 
 impl Lowerer<'_> {
@@ -52,10 +52,6 @@ impl Lowerer<'_> {
             let message = "this assigns, and the condition is the assigned value";
             self.warn(Problem::warning(condition.span, message).help("write `==` to compare"));
         }
-    }
-
-    pub(super) fn check_body(&mut self, function: &Function) {
-        crate::teach::check_function(function, self.problems);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::ir::{
 use crate::source::Span;
 
 /// The known contents of memory: by address and access, the place and the value.
-type KnownMemory = HashMap<(Value, Access), (Place, Value)>;
+type KnownMemory = HashMap<(Value, Access), (MemoryPlace, Value)>;
 
 /// The maximum number of known values in memory: each store is compared with all of them.
 const MAX_KNOWN: usize = 1000;
@@ -187,7 +187,7 @@ fn apply_facts(
 
 /// The target of an address.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct MemoryPlace {
     /// The address without constant offsets, and their sum.
     root: Value,
     offset: i64,
@@ -196,7 +196,7 @@ struct Place {
     object: Value,
 }
 
-impl Place {
+impl MemoryPlace {
     fn new(function: &Function, address: Value) -> Self {
         let mut place = Self { root: address, offset: 0, object: address };
         let mut constant = true;
@@ -219,7 +219,11 @@ impl Place {
 }
 
 /// Whether two accesses can't overlap.
-fn disjoint(function: &Function, (a, of_a): (Place, Access), (b, of_b): (Place, Access)) -> bool {
+fn disjoint(
+    function: &Function,
+    (a, of_a): (MemoryPlace, Access),
+    (b, of_b): (MemoryPlace, Access),
+) -> bool {
     if a.root == b.root {
         let (size_a, size_b) = (of_a.memory.bytes() as i64, of_b.memory.bytes() as i64);
         return a.offset.saturating_add(size_a) <= b.offset
@@ -264,11 +268,11 @@ fn forward_memory(
             if let Some((_, same)) = known.get(&own) {
                 return Some(*same);
             }
-            add(Rc::make_mut(known), own, (Place::new(function, inst.args[0]), value));
+            add(Rc::make_mut(known), own, (MemoryPlace::new(function, inst.args[0]), value));
         }
         Op::Store(access) if !access.volatile => {
             let own = (inst.args[0], Access::plain(access.memory));
-            let place = Place::new(function, inst.args[0]);
+            let place = MemoryPlace::new(function, inst.args[0]);
             let known = Rc::make_mut(known);
             known.retain(|(_, access), (other, _)| {
                 disjoint(function, (*other, *access), (place, own.1))

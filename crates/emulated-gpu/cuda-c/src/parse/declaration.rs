@@ -224,10 +224,8 @@ impl Parser<'_> {
             }
             parser.layout(&mut Layout::default())?;
             if parser.is("->") {
-                let problem = Problem::new(
-                    parser.span(),
-                    "a result type after the parameters isn't supported",
-                );
+                let message = "a result type after the parameters isn't supported";
+                let problem = Problem::new(parser.span(), message);
                 return parser.fail(problem.help("write it before the name"));
             }
             let body = if parser.is("{") {

@@ -131,10 +131,8 @@ impl Parser<'_> {
         let attributes = specifiers.attributes;
         let special = around == DeclarationContext::Specialisation;
         if special && !self.is("<") {
-            let problem = Problem::new(
-                declarator.span,
-                "the template arguments of this specialisation are missing",
-            );
+            let message = "the template arguments of this specialisation are missing";
+            let problem = Problem::new(declarator.span, message);
             let help = format!("write them after the name: `{}<float>(…)`", declarator.name);
             return self.fail(problem.help(help));
         }

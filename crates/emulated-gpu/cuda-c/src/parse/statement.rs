@@ -176,7 +176,8 @@ impl Parser<'_> {
         let token = self.bump();
         let (word, count) = token.text.split_once(' ').unwrap_or((&token.text, ""));
         let unroll = if word == "nounroll" {
-            Unroll::By(Rc::new(self.number_at(1, token.span)?))
+            let one = crate::syntax::ExprKind::Integer(1, crate::types::Scalar::Int);
+            Unroll::By(Rc::new(self.expr(one, token.span)?))
         } else if count.trim().is_empty() {
             Unroll::Full
         } else {
@@ -201,10 +202,6 @@ impl Parser<'_> {
             return self.fail(problem.help("write it on the line before the `for`"));
         }
         self.loop_statement(unroll)
-    }
-
-    fn number_at(&mut self, value: u64, span: Span) -> Parsed<Expr> {
-        self.expr(crate::syntax::ExprKind::Integer(value, crate::types::Scalar::Int), span)
     }
 
     fn conditional_statement(&mut self) -> Parsed<StatementKind> {

@@ -94,7 +94,7 @@ fn log(name: &str, error: &Error) {
 }
 
 /// An exported function, which `cuGetProcAddress` finds too.
-pub(crate) struct Entry {
+pub(crate) struct EntryPoint {
     /// The exported symbol: the name, followed by `_v2` and the like if there are several versions.
     pub(crate) symbol: &'static str,
     /// The CUDA version that introduced this symbol.
@@ -151,14 +151,14 @@ macro_rules! export {
         )*
 
         /// The functions of this file.
-        pub(crate) const ENTRIES: &[$crate::abi::ffi::Entry] = &[$(
-            $crate::abi::ffi::Entry {
+        pub(crate) const ENTRIES: &[$crate::abi::ffi::EntryPoint] = &[$(
+            $crate::abi::ffi::EntryPoint {
                 symbol: stringify!($name),
                 since: $since,
                 function: $name as *const std::ffi::c_void,
                 per_thread: $crate::abi::ffi::export!(@per_thread $name $($how $($alias)?)?) as *const std::ffi::c_void,
             },
-            $($crate::abi::ffi::Entry {
+            $($crate::abi::ffi::EntryPoint {
                 symbol: stringify!($second),
                 since: $second_since,
                 function: $second as *const std::ffi::c_void,

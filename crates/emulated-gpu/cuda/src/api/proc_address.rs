@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use crate::abi::error::{Code, Result, fail_if};
-use crate::abi::ffi::{Entry, export};
+use crate::abi::ffi::{EntryPoint, export};
 use crate::abi::{Out, Text};
 use crate::api::{self, graph};
 
@@ -22,7 +22,7 @@ enum LookUp {
 }
 
 /// The function that `cuGraphInstantiate` denotes since 12.0. Before that, it was another one.
-const RENAMED: &[Entry] = &[Entry {
+const RENAMED: &[EntryPoint] = &[EntryPoint {
     symbol: "cuGraphInstantiate",
     since: 12000,
     function: graph::cuGraphInstantiateWithFlags as *const c_void,
@@ -30,7 +30,7 @@ const RENAMED: &[Entry] = &[Entry {
 }];
 
 /// Every exported function.
-const ALL: &[&[Entry]] = &[
+const ALL: &[&[EntryPoint]] = &[
     ENTRIES,
     RENAMED,
     api::texture::array::ENTRIES,
@@ -70,7 +70,7 @@ const ALL: &[&[Entry]] = &[
 ];
 
 /// The name that `cuGetProcAddress` uses: the symbol without a suffix like `_v2`.
-fn name_of(entry: &Entry) -> &str {
+fn name_of(entry: &EntryPoint) -> &str {
     match entry.symbol.rsplit_once("_v") {
         Some((name, form)) if form.bytes().all(|digit| digit.is_ascii_digit()) => name,
         _ => entry.symbol,

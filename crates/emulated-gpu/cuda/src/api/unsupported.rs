@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 
 use crate::abi::error::Code;
-use crate::abi::ffi::{Entry, early};
+use crate::abi::ffi::{EntryPoint, early};
 
 /// Declares functions that fail whatever their arguments are. The arguments need no declaration, because the caller
 /// removes them (System V ABI, "The Stack Frame"). Before each is the version with which `cuGetProcAddress` finds it
@@ -24,7 +24,7 @@ macro_rules! refuse {
         )*)*
 
         /// The functions of this file.
-        pub(crate) const ENTRIES: &[Entry] = &[$($(Entry {
+        pub(crate) const ENTRIES: &[EntryPoint] = &[$($(EntryPoint {
             symbol: stringify!($symbol),
             since: $since,
             function: $symbol as *const c_void,

@@ -12,7 +12,7 @@ use crate::abi::Handle;
 pub(crate) type Destructor = Option<unsafe extern "C" fn(Handle, usize, usize)>;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct StoredValue {
     key: usize,
     value: usize,
     destructor: Destructor,
@@ -21,7 +21,7 @@ struct Entry {
 /// The values that belong to one context.
 #[derive(Debug, Default)]
 pub(crate) struct Storage {
-    entries: Mutex<Vec<Entry>>,
+    entries: Mutex<Vec<StoredValue>>,
 }
 
 /// The destructors of a destroyed context's values. They must be run after all locks are released, because they may
@@ -30,11 +30,11 @@ pub(crate) struct Storage {
 #[must_use = "the destructors have to be run"]
 pub(crate) struct PendingDestructors {
     context: Handle,
-    entries: Vec<Entry>,
+    entries: Vec<StoredValue>,
 }
 
 impl Storage {
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn entries(&self) -> MutexGuard<'_, Vec<StoredValue>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -42,7 +42,7 @@ impl Storage {
     pub(crate) fn put(&self, key: usize, value: usize, destructor: Destructor) {
         let mut entries = self.entries();
         entries.retain(|entry| entry.key != key);
-        entries.push(Entry { key, value, destructor });
+        entries.push(StoredValue { key, value, destructor });
     }
 
     /// The value under a key.

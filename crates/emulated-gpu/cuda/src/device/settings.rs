@@ -228,11 +228,8 @@ mod tests {
         for (text, bytes) in
             [("512M", 512 << 20), ("8g", 8 << 30), ("1000", 1000), ("1 T", 1 << 40)]
         {
-            assert_eq!(
-                read(&[("EMULATED_GPU_MEMORY", text)]).unwrap().memory,
-                Some(bytes),
-                "{text}"
-            );
+            let expected = Some(bytes);
+            assert_eq!(read(&[("EMULATED_GPU_MEMORY", text)]).unwrap().memory, expected, "{text}");
         }
     }
 

@@ -198,9 +198,8 @@ impl Executable {
         let fits =
             children.iter().zip(&new.steps).all(|(step, new)| step.difference_from(new).is_none());
         if children.len() != new.steps.len() || !fits {
-            return invalid(
-                "the graph and the node's graph differ in their nodes or in their order",
-            );
+            let message = "the graph and the node's graph differ in their nodes or in their order";
+            return invalid(message);
         }
         for (step, new) in children.iter_mut().zip(new.steps) {
             step.operation = new.operation;

@@ -15,7 +15,7 @@ use crate::abi::registry::fresh;
 pub(crate) const DESCRIPTOR: i32 = 1;
 
 #[derive(Debug)]
-struct Entry {
+struct PhysicalEntry {
     memory: Weak<Physical>,
     /// The handle's own reference to the memory, while the count isn't zero.
     owned: Option<Arc<Physical>>,
@@ -35,11 +35,11 @@ pub(crate) struct PhysicalHandle {
 /// The table of handles.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
-    entries: Mutex<HashMap<Handle, Entry>>,
+    entries: Mutex<HashMap<Handle, PhysicalEntry>>,
 }
 
 impl Handles {
-    fn entries(&self) -> MutexGuard<'_, HashMap<Handle, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Handle, PhysicalEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -49,7 +49,10 @@ impl Handles {
         let mut entries = self.entries();
         entries.retain(|_, entry| entry.memory.strong_count() > 0);
         let weak = Arc::downgrade(&memory);
-        entries.insert(handle, Entry { memory: weak, owned: Some(memory), references: 1, types });
+        entries.insert(
+            handle,
+            PhysicalEntry { memory: weak, owned: Some(memory), references: 1, types },
+        );
         handle
     }
 
@@ -108,7 +111,7 @@ impl Handles {
     /// Handles that were not released, or whose memory is still mapped, with their sizes in bytes.
     pub(crate) fn list(&self) -> Vec<(Handle, u64)> {
         let entries = self.entries();
-        let alive = |(&handle, entry): (&Handle, &Entry)| {
+        let alive = |(&handle, entry): (&Handle, &PhysicalEntry)| {
             Some((handle, entry.memory.upgrade().filter(|memory| memory.is_own())?.size()))
         };
         let mut list: Vec<_> = entries.iter().filter_map(alive).collect();

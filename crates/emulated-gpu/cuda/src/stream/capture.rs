@@ -46,13 +46,13 @@ pub(crate) struct Capture {
     mode: Mode,
     origin: Handle,
     thread: ThreadId,
-    state: Mutex<State>,
+    state: Mutex<CaptureState>,
     /// The registry of captures in progress; it contains this one until it ends.
     registry: Arc<Registry<Capture>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CaptureState {
     invalidated: bool,
     /// Each participating stream, and the nodes on which its next work depends.
     streams: HashMap<Handle, (Arc<Stream>, Vec<Handle>)>,
@@ -61,7 +61,7 @@ struct State {
     exposed: HashMap<Handle, Vec<Handle>>,
 }
 
-impl State {
+impl CaptureState {
     /// The nodes on which the next work of a stream depends.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Capture {
             mode,
             origin: stream.handle,
             thread: thread::current().id(),
-            state: Mutex::new(State { streams: captured, ..State::default() }),
+            state: Mutex::new(CaptureState { streams: captured, ..CaptureState::default() }),
             registry: Arc::clone(registry),
         });
         // Destroying the context ends the captures of all its streams. The guard delays that until this capture is
@@ -124,7 +124,7 @@ impl Capture {
         self.id as Handle
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CaptureState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -188,7 +188,7 @@ impl Capture {
     }
 
     /// Unregisters the capture, so that its streams execute their work again. Returns its final state.
-    fn detach(&self) -> State {
+    fn detach(&self) -> CaptureState {
         let state = std::mem::take(&mut *self.state());
         self.registry.remove(self.handle());
         for (stream, _) in state.streams.values() {

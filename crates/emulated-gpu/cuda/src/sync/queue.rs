@@ -15,7 +15,7 @@ pub(crate) type Ticket<J> = (Arc<Queue<J>>, u64);
 /// A queue of jobs.
 #[derive(Debug)]
 pub(crate) struct Queue<J> {
-    state: Mutex<State<J>>,
+    state: Mutex<QueueState<J>>,
     /// Notified when work was enqueued or the queue was closed.
     work: Condvar,
     /// Notified when a job was done.
@@ -23,8 +23,8 @@ pub(crate) struct Queue<J> {
 }
 
 #[derive(Debug)]
-struct State<J> {
-    jobs: VecDeque<Entry<J>>,
+struct QueueState<J> {
+    jobs: VecDeque<QueueEntry<J>>,
     submitted: u64,
     completed: u64,
     /// Whether the queue has a worker thread.
@@ -34,14 +34,14 @@ struct State<J> {
 
 /// A job, and the tickets of other queues for which it waits.
 #[derive(Debug)]
-struct Entry<J> {
+struct QueueEntry<J> {
     after: Vec<Ticket<J>>,
     job: J,
 }
 
 impl<J> Default for Queue<J> {
     fn default() -> Self {
-        let state = State {
+        let state = QueueState {
             jobs: VecDeque::new(),
             submitted: 0,
             completed: 0,
@@ -53,7 +53,7 @@ impl<J> Default for Queue<J> {
 }
 
 impl<J> Queue<J> {
-    fn state(&self) -> MutexGuard<'_, State<J>> {
+    fn state(&self) -> MutexGuard<'_, QueueState<J>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,7 +73,7 @@ impl<J> Queue<J> {
             start()?;
             state.has_worker = true;
         }
-        state.jobs.push_back(Entry { after, job });
+        state.jobs.push_back(QueueEntry { after, job });
         state.submitted += 1;
         let ticket = state.submitted;
         drop(state);
@@ -115,7 +115,7 @@ impl<J> Queue<J> {
 
     /// Executes jobs until the queue is closed and empty.
     pub(crate) fn work(&self, mut run: impl FnMut(J)) {
-        while let Some(Entry { after, job }) = self.next() {
+        while let Some(QueueEntry { after, job }) = self.next() {
             for (queue, ticket) in &after {
                 queue.wait_for(*ticket);
             }
@@ -127,7 +127,7 @@ impl<J> Queue<J> {
         }
     }
 
-    fn next(&self) -> Option<Entry<J>> {
+    fn next(&self) -> Option<QueueEntry<J>> {
         let mut state = self.state();
         loop {
             if let Some(entry) = state.jobs.pop_front() {

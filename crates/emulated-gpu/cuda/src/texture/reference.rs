@@ -22,13 +22,13 @@ pub(crate) struct Reference {
     pub(crate) kind: Opaque,
     /// The handle of the variable.
     variable: Option<u64>,
-    state: Mutex<State>,
+    state: Mutex<ReferenceState>,
     hardware: Arc<Hardware>,
 }
 
 /// The state of a reference: the bound memory and the parameters.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct State {
+pub(crate) struct ReferenceState {
     pub(crate) source: Source,
     /// `CUarray_format` and number of channels, for bound memory.
     pub(crate) format: (u32, u32),
@@ -67,7 +67,7 @@ impl Reference {
             flags: if read.normalised { NORMALISED } else { 0 },
             ..TextureDescription::default()
         };
-        let state = State { source: Source::Nothing, format: (0, 0), texture };
+        let state = ReferenceState { source: Source::Nothing, format: (0, 0), texture };
         Self {
             handle: fresh(),
             module,
@@ -78,12 +78,12 @@ impl Reference {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReferenceState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The current state.
-    pub(crate) fn get(&self) -> State {
+    pub(crate) fn get(&self) -> ReferenceState {
         *self.state()
     }
 
@@ -98,7 +98,7 @@ impl Reference {
     /// # Errors
     /// `INVALID_VALUE` or `NOT_SUPPORTED` if a single parameter is not valid, `INVALID_HANDLE` if the variable no
     /// longer exists.
-    pub(crate) fn set(&self, arrays: &Arrays, change: impl FnOnce(&mut State)) -> Result {
+    pub(crate) fn set(&self, arrays: &Arrays, change: impl FnOnce(&mut ReferenceState)) -> Result {
         let mut state = self.state();
         let mut new = *state;
         change(&mut new);
@@ -113,7 +113,7 @@ impl Reference {
         bound.map_err(|error| Code::INVALID_HANDLE.because(error.to_string()))
     }
 
-    fn resource(&self, state: &State, arrays: &Arrays) -> Result<Option<Resource>> {
+    fn resource(&self, state: &ReferenceState, arrays: &Arrays) -> Result<Option<Resource>> {
         let memory = self.hardware.memory();
         let (format, channels) = state.format;
         let texels = match state.source {

@@ -214,11 +214,6 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written_register(node, ty, width).map(Some)
     }
 
-    /// The predicate `p` of `{a, b}|p`.
-    pub(super) fn predicate_destination(&mut self, node: &Node<'a>) -> Result<Destination> {
-        self.written_register(node, Type::Pred, Width::Exact).map(Some)
-    }
-
     /// Reads a pair of destinations `d|p` (either may be `_`), or only `d`.
     pub(super) fn destination_pair(
         &mut self,

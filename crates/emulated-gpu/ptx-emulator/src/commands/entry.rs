@@ -261,10 +261,8 @@ mod tests {
         assert_eq!(instance(&format!("_Z1kI{}fEvv", "P".repeat(100_000))), None);
         // Each argument is twice as long as the one before.
         let doubled: String = (0..40).map(|index| format!("3VecIS{0}_S{0}_E", index)).collect();
-        assert_eq!(
-            instance(&format!("_Z1kIPf{doubled}Evv")).map(|name| name.len() > 1 << 20),
-            None
-        );
+        let actual = instance(&format!("_Z1kIPf{doubled}Evv")).map(|name| name.len() > 1 << 20);
+        assert_eq!(actual, None);
     }
 
     #[test]

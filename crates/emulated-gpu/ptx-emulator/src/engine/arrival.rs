@@ -5,7 +5,7 @@ use super::code::{Barrier, BarrierKind, Step, ends};
 use super::core::{Core, Outcome, Problem};
 use super::registers::{LANES, lanes};
 use super::turn::{Stopped, TurnRules};
-use super::warp::{State, Warp, WarpSplit};
+use super::warp::{SplitState, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::BARRIERS;
 
@@ -25,7 +25,7 @@ pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32
 pub(super) fn lanes_past(warp: &Warp, code: &[Step], pc: u32) -> u32 {
     let behind = |split: &&WarpSplit| {
         let exits = split.frames.is_none() && ends(&code[split.pc as usize].action);
-        split.state == State::Ready && split.pc > pc && !exits
+        split.state == SplitState::Ready && split.pc > pc && !exits
     };
     warp.splits.iter().filter(behind).fold(0, |mask, split| mask | split.mask)
 }
@@ -72,7 +72,7 @@ pub(super) fn arrive(
         let elsewhere = warp
             .splits
             .iter()
-            .find(|other| matches!(other.state, State::AtBarrier(_)) && other.pc != pc);
+            .find(|other| matches!(other.state, SplitState::AtBarrier(_)) && other.pc != pc);
         if let Some(other) = elsewhere {
             let message = format!(
                 "lanes {active:#010x} of a warp come to this barrier while lanes {:#010x} wait at another one",

@@ -4,7 +4,7 @@ use super::code::{Action, BarrierKind, Step};
 use super::objects::Objects;
 use super::race::ThreadClocks;
 use super::registers::{LANES, lanes};
-use super::warp::{State, Warp};
+use super::warp::{SplitState, Warp};
 use crate::limits::BARRIERS;
 use crate::program::Atomic;
 
@@ -76,7 +76,7 @@ impl Barriers {
             for warp in warps.iter_mut() {
                 warp.missing = None;
                 for split in &mut warp.splits {
-                    if split.state != State::AtBarrier(index as u8) {
+                    if split.state != SplitState::AtBarrier(index as u8) {
                         continue;
                     }
                     if let Action::Barrier(barrier) = &code[split.pc as usize].action
@@ -91,7 +91,7 @@ impl Barriers {
                             warp.registers.set(d, lane, result);
                         }
                     }
-                    split.state = State::Ready;
+                    split.state = SplitState::Ready;
                     split.pc += 1;
                 }
             }

@@ -8,7 +8,7 @@ use super::race::ThreadClocks;
 use super::registers::{LANES, Registers, Slot, lanes};
 use super::run::turn;
 use super::turn::{Stopped, TurnRules};
-use super::warp::{State, Warp, WarpSplit};
+use super::warp::{SplitState, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::RESERVED_SHARED;
 use crate::program::Special;
@@ -85,9 +85,6 @@ pub(super) struct Block {
 
 impl Block {
     /// Allocates a block of a shape. `track` records initialised memory, `races` records accesses.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(super) fn new(
         executable: &Executable,
         shape: LaunchShape,
@@ -264,10 +261,8 @@ impl Block {
             .iter()
             .flat_map(|warp| warp.splits.iter().map(move |split| (warp, split)))
             .collect();
-        let mut problem = Problem::new(
-            FaultKind::Deadlock,
-            "all threads of the block that still run are waiting, and none can continue",
-        );
+        let message = "all threads of the block that still run are waiting, and none can continue";
+        let mut problem = Problem::new(FaultKind::Deadlock, message);
         // A split that polls an object is already one step past the test.
         let object = |(warp, split): &(&Warp, &WarpSplit)| {
             warp.polled_object(split, core.memory_polls, events)
@@ -277,8 +272,8 @@ impl Block {
             let (warp, split) = at;
             let line = image.source.line_of(image.places[place(at) as usize].span.start);
             let what = match (split.state, object(at)) {
-                (State::AtBarrier(index), _) => format!("at barrier {index}"),
-                (State::Ready, Some(object)) => format!(
+                (SplitState::AtBarrier(index), _) => format!("at barrier {index}"),
+                (SplitState::Ready, Some(object)) => format!(
                     "at the barrier object at {object:#x} of shared memory, {}",
                     self.barriers.objects.waits_for(object)
                 ),

@@ -4,7 +4,7 @@ use super::code::{Action, Step};
 use super::collective::{Collective, CollectiveKind, Contributions};
 use super::core::{Core, Outcome, Problem};
 use super::turn::{Stopped, TurnRules};
-use super::warp::{State, Warp, WarpSplit};
+use super::warp::{SplitState, Warp, WarpSplit};
 use crate::fault::FaultKind;
 
 /// Reports that a lane executes a collective whose mask doesn't include the lane.
@@ -34,7 +34,7 @@ pub(super) fn run_converged(
     let mut met = false;
     for first in 0..warp.splits.len() {
         let leader = &warp.splits[first];
-        if leader.state != State::AtCollective {
+        if leader.state != SplitState::AtCollective {
             continue;
         }
         let Some(own) = collective(code, leader.pc) else { continue };
@@ -43,7 +43,7 @@ pub(super) fn run_converged(
         let group: Vec<usize> = (first..warp.splits.len())
             .filter(|&index| {
                 let other = &warp.splits[index];
-                other.state == State::AtCollective
+                other.state == SplitState::AtCollective
                     && collective(code, other.pc).is_some_and(|step| {
                         step.kind == own.kind
                             && step.members_of(&core.registers, other.mask).0 == members
@@ -74,7 +74,7 @@ pub(super) fn run_converged(
                 }
                 step.write_results(&mut core.registers, split.mask, present, &all);
             }
-            split.state = State::Ready;
+            split.state = SplitState::Ready;
             split.pc += 1;
         }
         if let Some(threads) = &mut core.threads
@@ -105,7 +105,12 @@ pub(super) fn join_collective(
         }
         if members & warp.alive & !group != 0 {
             let (pc, frames) = (at.pc, at.frames.clone());
-            warp.splits.push(WarpSplit { pc, mask: group, frames, state: State::AtCollective });
+            warp.splits.push(WarpSplit {
+                pc,
+                mask: group,
+                frames,
+                state: SplitState::AtCollective,
+            });
             waiting |= group;
             continue;
         }

@@ -78,17 +78,11 @@ pub(super) struct Bytes {
 
 impl Bytes {
     /// Allocates `len` zeroed bytes.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(super) fn new(len: usize) -> Result<Self, OutOfMemory> {
         Self::tracked(len, false)
     }
 
     /// Allocates `len` uninitialised (zeroed) bytes; `track` records which of them are written.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(super) fn tracked(len: usize, track: bool) -> Result<Self, OutOfMemory> {
         if len == 0 {
             return Ok(Self::default());

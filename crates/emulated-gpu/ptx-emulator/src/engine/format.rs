@@ -277,14 +277,10 @@ mod tests {
 
     #[test]
     fn integers_are_formatted_like_c() {
-        assert_eq!(
-            printed("%d|%5d|%-5d|%05d|%+d", &[u64::from(-3i32 as u32), 7, 7, 7, 7]),
-            "-3|    7|7    |00007|+7"
-        );
-        assert_eq!(
-            printed("%u %ld %llu", &[3_000_000_000, -1i64 as u64, u64::MAX]),
-            "3000000000 -1 18446744073709551615"
-        );
+        let actual = printed("%d|%5d|%-5d|%05d|%+d", &[u64::from(-3i32 as u32), 7, 7, 7, 7]);
+        assert_eq!(actual, "-3|    7|7    |00007|+7");
+        let expected = "3000000000 -1 18446744073709551615";
+        assert_eq!(printed("%u %ld %llu", &[3_000_000_000, -1i64 as u64, u64::MAX]), expected);
         let expected = "ff 0xff 0000BEEF 10 A%";
         assert_eq!(printed("%x %#x %08X %o %c%%", &[255, 255, 0xbeef, 8, 65]), expected);
         assert_eq!(printed("%.3d %*d", &[5, 4, 9]), "005    9");
@@ -296,14 +292,10 @@ mod tests {
         let expected = "1.500000 2.67   -3.000";
         assert_eq!(printed("%f %.2f %8.3f", &[bits(1.5), bits(2.675), bits(-3.0)]), expected);
         assert_eq!(printed("%e %E", &[bits(12345.678), bits(0.0)]), "1.234568e+04 0.000000E+00");
-        assert_eq!(
-            printed("%g %g %g %g", &[bits(0.0001), bits(1e-5), bits(1e6), bits(100000.0)]),
-            "0.0001 1e-05 1e+06 100000"
-        );
-        assert_eq!(
-            printed("%f %f %06.1f", &[bits(f64::NAN), bits(f64::NEG_INFINITY), bits(2.5)]),
-            "nan -inf 0002.5"
-        );
+        let actual = printed("%g %g %g %g", &[bits(0.0001), bits(1e-5), bits(1e6), bits(100000.0)]);
+        assert_eq!(actual, "0.0001 1e-05 1e+06 100000");
+        let actual = printed("%f %f %06.1f", &[bits(f64::NAN), bits(f64::NEG_INFINITY), bits(2.5)]);
+        assert_eq!(actual, "nan -inf 0002.5");
         assert_eq!(printed("%a %a", &[bits(1.0), bits(0.1)]), "0x1p+0 0x1.999999999999ap-4");
     }
 

@@ -12,7 +12,7 @@ use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use super::trace::calls_function;
 use super::trace::origin::{Origin, origins};
 use super::trace::view::View;
-use super::warp::{State, Warp};
+use super::warp::{SplitState, Warp};
 use super::watch::Watch;
 use crate::program::{FunctionId, Op, Operand, Register};
 use crate::record::{
@@ -103,7 +103,7 @@ impl Recorder {
             let waiting = warp
                 .splits
                 .iter()
-                .filter(|split| split.state != State::Ready && there(split.pc))
+                .filter(|split| split.state != SplitState::Ready && there(split.pc))
                 .fold(0, |mask, split| mask | split.mask);
             let done = pending.mask & !waiting;
             let Some(step) = self.record.steps.get_mut(latest) else { continue };
@@ -134,9 +134,9 @@ impl Recorder {
             line: self.line(core, split.pc),
             mask: split.mask,
             waits: match split.state {
-                State::Ready => Waits::Turn,
-                State::AtBarrier(number) => Waits::Barrier(number),
-                State::AtCollective => Waits::Lanes,
+                SplitState::Ready => Waits::Turn,
+                SplitState::AtBarrier(number) => Waits::Barrier(number),
+                SplitState::AtCollective => Waits::Lanes,
             },
         });
         Some(RecordedStep {

@@ -74,9 +74,6 @@ impl Slot {
 
 impl Registers {
     /// Allocates zeroed rows and predicates.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(super) fn new(rows: u32, predicates: u32) -> Result<Self, OutOfMemory> {
         let mut words = filled(0, predicates.max(FIRST_PREDICATE) as usize)?;
         words[ALWAYS as usize] = u32::MAX;
@@ -107,9 +104,6 @@ impl Registers {
     }
 
     /// Starts to track initialisation. All current values count as initialised.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(super) fn track(&mut self) -> Result<(), OutOfMemory> {
         self.defined =
             [filled(u32::MAX, self.rows.len())?, filled(u32::MAX, self.predicates.len())?];

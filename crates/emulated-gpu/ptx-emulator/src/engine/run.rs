@@ -13,7 +13,7 @@ use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{POLL_COST, Progress, run_straight, tick};
 use super::turn::{Stopped, Turn, TurnRules};
-use super::warp::{State, Warp, WarpSplit, push_frame};
+use super::warp::{SplitState, Warp, WarpSplit, push_frame};
 use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, texture, workspace};
 use crate::fault::FaultKind;
 use crate::program::Special;
@@ -68,7 +68,7 @@ fn run<const PROFILE: bool>(
             if warp.alive == 0 {
                 return Ok((Turn::Exited, threads));
             }
-            if warp.splits.iter().all(|split| split.state == State::AtCollective) {
+            if warp.splits.iter().all(|split| split.state == SplitState::AtCollective) {
                 return Err(deadlock(warp, code, core));
             }
             return Ok((Turn::Waiting, threads));
@@ -134,7 +134,7 @@ fn run<const PROFILE: bool>(
                             pc: pc + 1,
                             mask: split.mask & !active,
                             frames: split.frames.clone(),
-                            state: State::Ready,
+                            state: SplitState::Ready,
                         };
                         warp.splits.push(rest);
                         split.pc = *target;
@@ -172,7 +172,7 @@ fn run<const PROFILE: bool>(
                             pc: target,
                             mask: 1 << lane,
                             frames: split.frames.clone(),
-                            state: State::Ready,
+                            state: SplitState::Ready,
                         });
                     }
                     split.mask &= !active;
@@ -192,7 +192,7 @@ fn run<const PROFILE: bool>(
                         pc: *target,
                         mask: active,
                         frames: push_frame(split.frames.clone(), pc + 1),
-                        state: State::Ready,
+                        state: SplitState::Ready,
                     };
                     warp.splits.push(inside);
                     remove_lanes(warp, split, active);
@@ -205,7 +205,7 @@ fn run<const PROFILE: bool>(
                                 pc: frame.return_to,
                                 mask: active,
                                 frames: frame.parent.clone(),
-                                state: State::Ready,
+                                state: SplitState::Ready,
                             };
                             warp.splits.push(outside);
                         }
@@ -278,7 +278,7 @@ fn run<const PROFILE: bool>(
                                 pc,
                                 mask,
                                 frames: split.frames.clone(),
-                                state: State::AtBarrier(index),
+                                state: SplitState::AtBarrier(index),
                             };
                             warp.splits.push(waiting);
                         }

@@ -268,10 +268,8 @@ impl Core<'_> {
                 .address(address)
                 .note(note);
         }
-        let problem = Problem::new(
-            FaultKind::IllegalAddress,
-            format!("{what} at {address:#x}, outside of the {name} ({size} bytes)"),
-        );
+        let message = format!("{what} at {address:#x}, outside of the {name} ({size} bytes)");
+        let problem = Problem::new(FaultKind::IllegalAddress, message);
         let note = if offset >= size {
             format!("it is {} bytes after the end", offset - size)
         } else {

@@ -43,7 +43,7 @@ fn same_stack(a: &Frames, b: &Frames) -> bool {
 
 /// Whether a split can run, or what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SplitState {
     /// It can run.
     Ready,
     /// It waits at this barrier of the block.
@@ -58,7 +58,7 @@ pub(super) struct WarpSplit {
     pub(super) pc: u32,
     pub(super) mask: u32,
     pub(super) frames: Frames,
-    pub(super) state: State,
+    pub(super) state: SplitState,
 }
 
 /// The state of a warp between two turns.
@@ -105,7 +105,7 @@ impl Warp {
     /// Starts all lanes of `mask` at the beginning of the program.
     pub(super) fn start(&mut self, mask: u32) {
         self.splits.clear();
-        self.splits.push(WarpSplit { pc: 0, mask, frames: None, state: State::Ready });
+        self.splits.push(WarpSplit { pc: 0, mask, frames: None, state: SplitState::Ready });
         self.alive = mask;
         self.is_turn_used_up = false;
         self.executed = 0;
@@ -115,7 +115,7 @@ impl Warp {
 
     /// Whether some split can run.
     pub(super) fn ready(&self) -> bool {
-        self.splits.iter().any(|split| split.state == State::Ready)
+        self.splits.iter().any(|split| split.state == SplitState::Ready)
     }
 
     /// Records that a split, which is already past the test, found an incomplete phase. `registers`
@@ -153,7 +153,7 @@ impl Warp {
 
     /// Whether every split that is ready to run is just polling an incomplete phase.
     pub(super) fn only_polls(&self, seen: u64, events: u64) -> bool {
-        let mut ready = self.splits.iter().filter(|split| split.state == State::Ready);
+        let mut ready = self.splits.iter().filter(|split| split.state == SplitState::Ready);
         ready.all(|split| self.polled_object(split, seen, events).is_some())
     }
 
@@ -163,13 +163,13 @@ impl Warp {
     pub(super) fn take_next_split(&mut self) -> Option<(WarpSplit, u32)> {
         if let [only] = &self.splits[..] {
             // A single split has no other lanes to meet.
-            return (only.state == State::Ready)
+            return (only.state == SplitState::Ready)
                 .then(|| self.splits.pop())
                 .flatten()
                 .map(|split| (split, u32::MAX));
         }
         let rotate = std::mem::take(&mut self.is_turn_used_up);
-        let ready = self.splits.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
+        let ready = self.splits.iter().enumerate().filter(|(_, f)| f.state == SplitState::Ready);
         let chosen = if rotate {
             ready.map(|(index, _)| index).next()
         } else {
@@ -179,7 +179,8 @@ impl Warp {
         let mut split = self.splits.remove(chosen);
         let mut stop = u32::MAX;
         self.splits.retain(|other| {
-            let meets = other.state == State::Ready && same_stack(&other.frames, &split.frames);
+            let meets =
+                other.state == SplitState::Ready && same_stack(&other.frames, &split.frames);
             if meets && other.pc == split.pc {
                 split.mask |= other.mask;
                 return false;

@@ -19,9 +19,6 @@ pub(crate) struct InitialisedBytes {
 
 impl InitialisedBytes {
     /// Creates a shadow of `len` uninitialised bytes.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(crate) fn new(len: usize) -> Result<Self, OutOfMemory> {
         let whole = len.checked_next_multiple_of(8).ok_or(OutOfMemory { size: len as u64 })?;
         Ok(Self { shadow: Zeroed::new(whole, 8)?, len })

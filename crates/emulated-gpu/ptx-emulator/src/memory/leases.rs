@@ -14,17 +14,17 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The leases on the memory of the devices.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    state: Mutex<State>,
+    state: Mutex<LeaseState>,
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LeaseState {
     next: u64,
     active: BTreeSet<u64>,
 }
 
-impl State {
+impl LeaseState {
     /// Whether a lease with a number below `number` is still active.
     fn is_used_before(&self, number: u64) -> bool {
         self.active.first().is_some_and(|&oldest| oldest < number)
@@ -32,7 +32,7 @@ impl State {
 }
 
 impl Leases {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LeaseState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

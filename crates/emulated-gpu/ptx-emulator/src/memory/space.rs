@@ -113,9 +113,6 @@ enum Owner {
 impl Block {
     /// Allocates `len` bytes at a multiple of `align` (a power of two): in the space, if there is
     /// one with enough addresses left, or else on the heap.
-    ///
-    /// # Errors
-    /// If the host is out of memory.
     pub(super) fn new(
         space: Option<&Arc<Space>>,
         len: u64,

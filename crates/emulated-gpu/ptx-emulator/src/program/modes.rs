@@ -19,10 +19,7 @@ pub enum Rounding {
 
 /// Comparison operators of `setp` and `set`. The unordered ones are true when an operand is NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "named as in the ISA; lo ls hi hs are Lt Le Gt Ge on unsigned types"
-)]
+#[expect(missing_docs, reason = "as in the ISA; lo ls hi hs are the unsigned Lt Le Gt Ge")]
 pub enum Comparison {
     Eq,
     Ne,

@@ -22,7 +22,7 @@ pub struct NotBound {
 
 /// A handle in the table.
 #[derive(Clone, Debug)]
-struct Entry {
+struct BoundObject {
     kind: Opaque,
     /// Whether it is a variable of a module, so that its resource can change.
     variable: bool,
@@ -44,7 +44,7 @@ pub(crate) enum HandleLookup {
 /// until it ends.
 #[derive(Debug)]
 pub struct Bindings {
-    table: RwLock<HashMap<u64, Entry>>,
+    table: RwLock<HashMap<u64, BoundObject>>,
     next: AtomicU64,
 }
 
@@ -60,7 +60,7 @@ impl Bindings {
     pub fn create(&self, resource: Resource) -> u64 {
         let handle = self.next.fetch_add(1, Ordering::Relaxed);
         let (kind, resource) = (resource.kind(), Some(Arc::new(resource)));
-        self.write().insert(handle, Entry { kind, variable: false, resource });
+        self.write().insert(handle, BoundObject { kind, variable: false, resource });
         handle
     }
 
@@ -103,7 +103,7 @@ impl Bindings {
 
     /// Adds a variable of a module, by address.
     pub(crate) fn declare(&self, variable: u64, kind: Opaque) {
-        self.write().insert(variable, Entry { kind, variable: true, resource: None });
+        self.write().insert(variable, BoundObject { kind, variable: true, resource: None });
     }
 
     /// Removes the variable at this address.
@@ -114,10 +114,10 @@ impl Bindings {
     /// Looks up a handle for a kernel.
     pub(crate) fn find(&self, handle: u64) -> HandleLookup {
         match self.read().get(&handle) {
-            Some(Entry { resource: Some(resource), .. }) => {
+            Some(BoundObject { resource: Some(resource), .. }) => {
                 HandleLookup::Bound(Arc::clone(resource))
             }
-            Some(Entry { kind, .. }) => HandleLookup::Empty(*kind),
+            Some(BoundObject { kind, .. }) => HandleLookup::Empty(*kind),
             None if (FIRST_HANDLE..self.next.load(Ordering::Relaxed)).contains(&handle) => {
                 HandleLookup::Destroyed
             }
@@ -125,11 +125,11 @@ impl Bindings {
         }
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<u64, Entry>> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, HashMap<u64, BoundObject>> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<u64, Entry>> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<u64, BoundObject>> {
         self.table.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

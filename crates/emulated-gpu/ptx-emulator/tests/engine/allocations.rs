@@ -70,16 +70,10 @@ fn ranges_are_inside_or_outside_of_allocations(place: RunOptions) {
         assert_eq!(memory.fill(from, &[1], len).is_ok(), inside, "fill {from:#x} {len}");
         assert_eq!(memory.copy(from, at, len).is_ok(), inside && len <= 16, "copy to {from:#x}");
         assert_eq!(memory.copy(at, from, len).is_ok(), inside && len <= 16, "copy from {from:#x}");
-        assert_eq!(
-            memory.check_read(from, len, Reach::default()).is_ok(),
-            inside,
-            "check_read {from:#x} {len}"
-        );
-        assert_eq!(
-            memory.check_write(from, len, Reach::default()).is_ok(),
-            inside,
-            "check_write {from:#x} {len}"
-        );
+        let actual = memory.check_read(from, len, Reach::default()).is_ok();
+        assert_eq!(actual, inside, "check_read {from:#x} {len}");
+        let actual = memory.check_write(from, len, Reach::default()).is_ok();
+        assert_eq!(actual, inside, "check_write {from:#x} {len}");
     }
     assert_eq!(memory.range_of(at), Some((at, 16)));
     assert_eq!(memory.range_of(at + 15), Some((at, 16)));

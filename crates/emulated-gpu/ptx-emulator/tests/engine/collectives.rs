@@ -123,27 +123,19 @@ fn lanes_at_one_collective_form_groups_by_mask() {
     let each = |f: fn(u32) -> u32| (0..32).map(f).collect::<Vec<u32>>();
     // The segment mask of tiles of four is 0x1c.
     assert_eq!(tiles("shfl.sync.bfly.b32 %r0, %t, 3, 0x1c1f, %m;"), each(|t| t ^ 3));
-    assert_eq!(
-        tiles("shfl.sync.down.b32 %r0, %t, 1, 0x1c1f, %m;"),
-        each(|t| t + u32::from(t % 4 < 3))
-    );
+    let actual = tiles("shfl.sync.down.b32 %r0, %t, 1, 0x1c1f, %m;");
+    assert_eq!(actual, each(|t| t + u32::from(t % 4 < 3)));
     assert_eq!(tiles("shfl.sync.idx.b32 %r0, %t, 2, 0x1c1f, %m;"), each(|t| t / 4 * 4 + 2));
     // Lanes 5, 7, 13, 15, …: no lane in every other tile.
-    assert_eq!(
-        tiles("vote.sync.ballot.b32 %r0, %q, %m;"),
-        each(|t| if t & 4 != 0 { 0b1010 << (t / 4 * 4) } else { 0 })
-    );
-    assert_eq!(
-        tiles("vote.sync.any.pred %s, %q, %m; selp.u32 %r0, 1, 0, %s;"),
-        each(|t| u32::from(t & 4 != 0))
-    );
+    let actual = tiles("vote.sync.ballot.b32 %r0, %q, %m;");
+    assert_eq!(actual, each(|t| if t & 4 != 0 { 0b1010 << (t / 4 * 4) } else { 0 }));
+    let actual = tiles("vote.sync.any.pred %s, %q, %m; selp.u32 %r0, 1, 0, %s;");
+    assert_eq!(actual, each(|t| u32::from(t & 4 != 0)));
     assert_eq!(tiles("match.any.sync.b32 %r0, %x, %m;"), each(|t| 0b0101 << (t / 4 * 4 + t % 2)));
     assert_eq!(tiles("match.all.sync.b32 %r0|%s, %x, %m; selp.u32 %r0, 7, 8, %s;"), [8; 32]);
     assert_eq!(tiles("redux.sync.add.u32 %r0, %t, %m;"), each(|t| t / 4 * 16 + 6));
-    assert_eq!(
-        tiles("elect.sync %r0|%s, %m; selp.u32 %r0, 99, %r0, %s;"),
-        each(|t| if t % 4 == 0 { 99 } else { t / 4 * 4 })
-    );
+    let actual = tiles("elect.sync %r0|%s, %m; selp.u32 %r0, 99, %r0, %s;");
+    assert_eq!(actual, each(|t| if t % 4 == 0 { 99 } else { t / 4 * 4 }));
     assert_eq!(tiles("bar.warp.sync %m; mov.u32 %r0, %m;"), each(|t| 15 << (t / 4 * 4)));
     // Run the collectives with a predicate that excludes whole tiles.
     assert_eq!(

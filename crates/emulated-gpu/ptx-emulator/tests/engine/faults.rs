@@ -75,10 +75,8 @@ fn accesses_to_freed_memory_are_faults() {
             emulator.memory().free(array).unwrap();
         }
         let result = run(".reg .b32 %v;\nld.global.u32 %v, [%p0+4];\nret;", 1, &[array], &emulator);
-        assert_eq!(
-            result.as_ref().err().map(|f| f.kind),
-            faulty.then_some(FaultKind::UseAfterFree)
-        );
+        let expected = faulty.then_some(FaultKind::UseAfterFree);
+        assert_eq!(result.as_ref().err().map(|f| f.kind), expected);
         if let Err(fault) = result {
             assert!(
                 fault.to_string().contains("4 bytes into an allocation of 16 bytes"),

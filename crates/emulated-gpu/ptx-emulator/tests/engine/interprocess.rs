@@ -84,10 +84,8 @@ fn memory_that_reuses_a_shared_address_is_not_shared() {
     let opened = two.open_shared(&found, Home::default()).unwrap();
     one.free(block).unwrap();
     evict_quarantine(one);
-    assert_eq!(
-        two.open_shared(&found, Home::default()),
-        Err(OpenError::Freed { process: std::process::id() })
-    );
+    let expected = Err(OpenError::Freed { process: std::process::id() });
+    assert_eq!(two.open_shared(&found, Home::default()), expected);
     let again: Vec<u64> = (0..4).map(|_| one.allocate(LEN as u64, 256).unwrap()).collect();
     assert!(again.contains(&block), "the test wants it at the same place");
     for block in again {

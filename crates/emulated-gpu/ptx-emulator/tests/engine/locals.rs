@@ -66,10 +66,8 @@ fn each_variable_has_bounds() {
     let report = run("st.local.v4.u32 [second+0], {%v, %v, %v, %v};").unwrap_err();
     assert!(matches!(report.kind, FaultKind::IllegalAddress | FaultKind::Misaligned), "{report}");
     assert_eq!(run("st.local.v2.u32 [first], {%v, %v};").map_err(|fault| fault.kind), Ok(()));
-    assert_eq!(
-        run("st.local.v4.u32 [third], {%v, %v, %v, %v};").map_err(|fault| fault.kind),
-        Ok(())
-    );
+    let actual = run("st.local.v4.u32 [third], {%v, %v, %v, %v};").map_err(|fault| fault.kind);
+    assert_eq!(actual, Ok(()));
 }
 
 #[test]

@@ -72,10 +72,8 @@ const TILED: &str = "
 fn the_counts_of_a_tiled_product_are_right() {
     let sum = launch_counts(([2, 2, 1], [16, 16, 1]), 32 * 32, TILED);
     assert_eq!(sum.fma_multiply_adds, 32 * 32 * 32);
-    assert_eq!(
-        (sum.tensor_multiply_adds, sum.other_multiply_adds, sum.single_operations),
-        (0, 0, 0)
-    );
+    let actual = (sum.tensor_multiply_adds, sum.other_multiply_adds, sum.single_operations);
+    assert_eq!(actual, (0, 0, 0));
     // Four blocks load two pairs of tiles of 1,024 bytes each. The results have 4,096 bytes.
     let (loaded, stored) = (4 * 2 * 2 * 1024, 32 * 32 * 4);
     assert_eq!(32 * sum.global_sectors, loaded + stored);

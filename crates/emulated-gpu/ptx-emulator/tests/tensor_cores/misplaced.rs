@@ -61,11 +61,8 @@ fn wmma_needs_aligned_global_or_shared_memory() {
                 (align + align / 4, Some(FaultKind::Misaligned)),
             ] {
                 let address = format!("{base}+{offset}");
-                assert_eq!(
-                    kind(instruction, "", &operands(&address)),
-                    expected,
-                    "{instruction} {address}"
-                );
+                let actual = kind(instruction, "", &operands(&address));
+                assert_eq!(actual, expected, "{instruction} {address}");
             }
         }
         for base in ["%p2", "%p3"] {

@@ -27,14 +27,6 @@ struct Card {
     used: u64,
 }
 
-/// The number of cards.
-///
-/// # Errors
-/// `INVALID_VALUE` if an environment variable has an invalid value.
-fn card_count() -> Result<u32> {
-    Ok(settings()?.devices)
-}
-
 /// The properties of a card.
 ///
 /// # Errors
@@ -74,7 +66,7 @@ export! {
     /// `cuInit`.
     0 fn emulatedGpuGetCardCount(count: Out<u32>) early {
         count.required()?;
-        count.set(card_count()?)
+        count.set(settings()?.devices)
     }
 
     /// `CUresult emulatedGpuGetCard(unsigned int number, EmulatedGpuCard *card, size_t size)`: the properties of a

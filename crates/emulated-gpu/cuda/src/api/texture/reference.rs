@@ -12,7 +12,7 @@ use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::device::texture_limits::ALIGNMENT;
 use crate::texture::array;
-use crate::texture::reference::{Reference, Source, State, check_flags};
+use crate::texture::reference::{Reference, ReferenceState, Source, check_flags};
 
 /// `CU_TRSA_OVERRIDE_FORMAT`: use the array's texel format; a no-op, as that is always done.
 const OVERRIDE_FORMAT: u32 = 1;
@@ -61,7 +61,7 @@ fn texture(handle: Handle) -> Result<Arc<Reference>> {
 }
 
 /// Changes the state of a texture reference.
-fn set(handle: Handle, change: impl FnOnce(&mut State)) -> Result {
+fn set(handle: Handle, change: impl FnOnce(&mut ReferenceState)) -> Result {
     texture(handle)?.set(&driver()?.arrays, change)
 }
 

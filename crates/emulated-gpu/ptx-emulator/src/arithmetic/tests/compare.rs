@@ -164,11 +164,8 @@ fn testp_classifies_numbers() {
         (f32::NAN, "---+--"),
     ] {
         for (property, sign) in order.into_iter().zip(signs.chars()) {
-            assert_eq!(
-                test_property(property, Type::F32, bits(x)),
-                sign == '+',
-                "{property:?} {x}"
-            );
+            let expected = sign == '+';
+            assert_eq!(test_property(property, Type::F32, bits(x)), expected, "{property:?} {x}");
         }
     }
     assert!(test_property(Subnormal, Type::F64, 1));

@@ -76,36 +76,22 @@ fn floats_convert_to_integers_in_each_rounding() {
             let half = convert_float(Type::F16, Type::F32, NEAREST, single);
             let brain = convert_float(Type::Bf16, Type::F32, NEAREST, single);
             for (to, width) in [(Type::S8, 8), (Type::S16, 16), (Type::S32, 32), (Type::S64, 64)] {
-                assert_eq!(
-                    convert_to_integer(to, Type::F32, rounding, single),
-                    expected(width),
-                    "{x} {rounding:?}"
-                );
-                assert_eq!(
-                    convert_to_integer(to, Type::F64, rounding, double),
-                    expected(width),
-                    "{x} {rounding:?}"
-                );
+                let actual = convert_to_integer(to, Type::F32, rounding, single);
+                assert_eq!(actual, expected(width), "{x} {rounding:?}");
+                let actual = convert_to_integer(to, Type::F64, rounding, double);
+                assert_eq!(actual, expected(width), "{x} {rounding:?}");
                 if x.abs() != 0.4 && x != -0.6 {
                     assert_eq!(convert_to_integer(to, Type::F16, rounding, half), expected(width));
-                    assert_eq!(
-                        convert_to_integer(to, Type::Bf16, rounding, brain),
-                        expected(width)
-                    );
+                    let actual = convert_to_integer(to, Type::Bf16, rounding, brain);
+                    assert_eq!(actual, expected(width));
                 }
             }
             // Negative numbers are clamped for unsigned types.
             let clamped = u64::try_from(value).unwrap_or(0);
-            assert_eq!(
-                convert_to_integer(Type::U32, Type::F32, rounding, single),
-                clamped,
-                "{x} {rounding:?}"
-            );
-            assert_eq!(
-                convert_to_integer(Type::U64, Type::F64, rounding, double),
-                clamped,
-                "{x} {rounding:?}"
-            );
+            let actual = convert_to_integer(Type::U32, Type::F32, rounding, single);
+            assert_eq!(actual, clamped, "{x} {rounding:?}");
+            let actual = convert_to_integer(Type::U64, Type::F64, rounding, double);
+            assert_eq!(actual, clamped, "{x} {rounding:?}");
         }
     }
 }
@@ -187,10 +173,8 @@ fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
     assert_eq!(run(UP, 1e30), bits(1e30));
     assert_eq!(run(NEAREST, f32::INFINITY), bits(f32::INFINITY));
     assert_eq!(run(NEAREST, f32::NAN), NAN);
-    assert_eq!(
-        convert_to_integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()),
-        (-2.0_f64).to_bits()
-    );
+    let expected = (-2.0_f64).to_bits();
+    assert_eq!(convert_to_integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()), expected);
     assert_eq!(convert_to_integer(Type::F16, Type::F16, UP, 0x3c01), 0x4000);
     assert_eq!(convert_to_integer(Type::Bf16, Type::Bf16, NEAREST, 0x4020), 0x4000);
     // Both modifiers: 1.7 rounds to 2, which is clamped.
@@ -205,10 +189,8 @@ fn integers_convert_to_floats() {
     assert_eq!(convert_float(Type::F32, Type::U32, ZERO, 0xffff_ffff), bits(4294967040.0));
     assert_eq!(convert_float(Type::F32, Type::S32, NEAREST, 16777217), bits(16777216.0));
     assert_eq!(convert_float(Type::F32, Type::S32, UP, 16777217), bits(16777218.0));
-    assert_eq!(
-        convert_float(Type::F64, Type::U64, NEAREST, u64::MAX),
-        18446744073709551616.0_f64.to_bits()
-    );
+    let expected = 18446744073709551616.0_f64.to_bits();
+    assert_eq!(convert_float(Type::F64, Type::U64, NEAREST, u64::MAX), expected);
     assert_eq!(convert_float(Type::F64, Type::S64, ZERO, i64::MAX as u64), 0x43df_ffff_ffff_ffff);
     assert_eq!(convert_float(Type::F16, Type::S32, NEAREST, 65520), 0x7c00);
     assert_eq!(convert_float(Type::F16, Type::S32, ZERO, 65520), 0x7bff);
@@ -229,32 +211,19 @@ fn small_functions_equal_the_general_ones() {
         let a = F32.draw(&mut random);
         let x = f32::from_bits(a as u32);
         if x == 0.0 || x.is_normal() || x.is_nan() || x.is_infinite() {
-            assert_eq!(
-                u64::from(fast::f32_to_f16(x)),
-                slow(Type::F16, Type::F32, NEAREST, a),
-                "{a:x}"
-            );
-            assert_eq!(
-                u64::from(fast::f32_to_bf16(x)),
-                slow(Type::Bf16, Type::F32, NEAREST, a),
-                "{a:x}"
-            );
-            assert_eq!(
-                u64::from(fast::f32_to_s32(x) as u32),
-                slow(Type::S32, Type::F32, ZERO, a),
-                "{a:x}"
-            );
+            let expected = slow(Type::F16, Type::F32, NEAREST, a);
+            assert_eq!(u64::from(fast::f32_to_f16(x)), expected, "{a:x}");
+            let expected = slow(Type::Bf16, Type::F32, NEAREST, a);
+            assert_eq!(u64::from(fast::f32_to_bf16(x)), expected, "{a:x}");
+            let expected = slow(Type::S32, Type::F32, ZERO, a);
+            assert_eq!(u64::from(fast::f32_to_s32(x) as u32), expected, "{a:x}");
             assert_eq!(fast::f32_to_f64(x).to_bits(), slow(Type::F64, Type::F32, None, a), "{a:x}");
         }
         let small = a as u32 >> (a >> 40 & 31);
-        assert_eq!(
-            bits(fast::u32_to_f32(small)),
-            slow(Type::F32, Type::U32, NEAREST, u64::from(small))
-        );
-        assert_eq!(
-            bits(fast::s32_to_f32(small as i32)),
-            slow(Type::F32, Type::S32, NEAREST, u64::from(small))
-        );
+        let expected = slow(Type::F32, Type::U32, NEAREST, u64::from(small));
+        assert_eq!(bits(fast::u32_to_f32(small)), expected);
+        let expected = slow(Type::F32, Type::S32, NEAREST, u64::from(small));
+        assert_eq!(bits(fast::s32_to_f32(small as i32)), expected);
         let a = F64.draw(&mut random);
         let direct = convert(Type::F32, Type::F64, NEAREST, false, PLAIN, a, None);
         assert_eq!(bits(fast::f64_to_f32(f64::from_bits(a))), direct, "{a:x}");

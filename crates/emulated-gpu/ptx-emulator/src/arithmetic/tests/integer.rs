@@ -183,18 +183,14 @@ fn mad_adds_in_the_width_of_the_product() {
     assert_eq!(int_mad(IntBinary::MulHigh, false, Type::U32, 1 << 31, 4, 0xffff_ffff), 1);
     let expected = (1 << 40) - 2;
     assert_eq!(int_mad(IntBinary::MulWide, false, Type::S32, 0xffff_ffff, 2, 1 << 40), expected);
-    assert_eq!(
-        int_mad(IntBinary::MulWide, false, Type::U16, 0xffff, 0xffff, 0xffff_ffff),
-        0xfffe_0000
-    );
+    let actual = int_mad(IntBinary::MulWide, false, Type::U16, 0xffff, 0xffff, 0xffff_ffff);
+    assert_eq!(actual, 0xfffe_0000);
     // 0x40000000² >> 32 = 0x10000000
     let near_max = 0x7000_0000;
     let expected = 0x7fff_ffff;
     assert_eq!(int_mad(IntBinary::MulHigh, true, Type::S32, 1 << 30, 1 << 30, near_max), expected);
-    assert_eq!(
-        int_mad(IntBinary::MulHigh, false, Type::S32, 1 << 30, 1 << 30, near_max),
-        0x8000_0000
-    );
+    let expected = 0x8000_0000;
+    assert_eq!(int_mad(IntBinary::MulHigh, false, Type::S32, 1 << 30, 1 << 30, near_max), expected);
     assert_eq!(int_mad(IntBinary::Mul24Low, false, Type::U32, 0xff00_0002, 3, 4), 10);
     let expected = 0x4000_0001;
     assert_eq!(int_mad(IntBinary::Mul24High, false, Type::U32, 0x80_0000, 0x80_0000, 1), expected);
@@ -275,29 +271,19 @@ macro_rules! against {
             prop_assert_eq!(int_binary(ADD, ty, ua, ub), a.wrapping_add(b) as u64);
             prop_assert_eq!(int_binary(SUB, ty, ua, ub), a.wrapping_sub(b) as u64);
             prop_assert_eq!(int_binary(IntBinary::MulLow, ty, ua, ub), a.wrapping_mul(b) as u64);
-            prop_assert_eq!(
-                int_mad(IntBinary::MulLow, false, ty, ua, ub, uc),
-                a.wrapping_mul(b).wrapping_add(c) as u64
-            );
+            let expected = a.wrapping_mul(b).wrapping_add(c) as u64;
+            prop_assert_eq!(int_mad(IntBinary::MulLow, false, ty, ua, ub, uc), expected);
         }
         let expected = ((a as u128 * b as u128) >> n) as $unsigned as u64;
         prop_assert_eq!(int_binary(IntBinary::MulHigh, Type::$u, ua, ub), expected);
-        prop_assert_eq!(
-            int_binary(IntBinary::MulHigh, Type::$s, ua, ub),
-            ((x as i128 * y as i128) >> n) as $unsigned as u64
-        );
-        prop_assert_eq!(
-            int_binary(IntBinary::Div, Type::$u, ua, ub),
-            a.checked_div(b).unwrap_or(<$unsigned>::MAX) as u64
-        );
-        prop_assert_eq!(
-            int_binary(IntBinary::Rem, Type::$s, ua, ub),
-            (if y == 0 { -1 } else { x.wrapping_rem(y) }) as $unsigned as u64
-        );
-        prop_assert_eq!(
-            int_binary(IntBinary::Div, Type::$s, ua, ub),
-            (if y == 0 { -1 } else { x.wrapping_div(y) }) as $unsigned as u64
-        );
+        let expected = ((x as i128 * y as i128) >> n) as $unsigned as u64;
+        prop_assert_eq!(int_binary(IntBinary::MulHigh, Type::$s, ua, ub), expected);
+        let expected = a.checked_div(b).unwrap_or(<$unsigned>::MAX) as u64;
+        prop_assert_eq!(int_binary(IntBinary::Div, Type::$u, ua, ub), expected);
+        let expected = (if y == 0 { -1 } else { x.wrapping_rem(y) }) as $unsigned as u64;
+        prop_assert_eq!(int_binary(IntBinary::Rem, Type::$s, ua, ub), expected);
+        let expected = (if y == 0 { -1 } else { x.wrapping_div(y) }) as $unsigned as u64;
+        prop_assert_eq!(int_binary(IntBinary::Div, Type::$s, ua, ub), expected);
         prop_assert_eq!(int_binary(IntBinary::Min, Type::$s, ua, ub), x.min(y) as $unsigned as u64);
         prop_assert_eq!(int_binary(IntBinary::Max, Type::$u, ua, ub), a.max(b) as u64);
         prop_assert_eq!(sad(Type::$u, ua, ub, uc), a.abs_diff(b).wrapping_add(c) as u64);

@@ -61,10 +61,8 @@ fn check_fma(
     let product = shape.exact(a).times(&shape.exact(b));
     let addend = shape.exact(c);
     let zero = zero_sum(shape, rounding, product.negative, addend.negative);
-    prop_assert_eq!(
-        fma(mode(rounding), ty, a, b, c),
-        expected(shape, rounding, &product.plus(&addend), zero)
-    );
+    let expected = expected(shape, rounding, &product.plus(&addend), zero);
+    prop_assert_eq!(fma(mode(rounding), ty, a, b, c), expected);
     Ok(())
 }
 
@@ -274,11 +272,8 @@ fn host_and_integer_arithmetic_agree() {
             );
             if whole {
                 let op = FloatUnary::Sqrt { approximate: false };
-                assert_eq!(
-                    float_unary(op, mode(nearest), ty, a),
-                    soft_sqrt(nearest, format, a),
-                    "sqrt {ty:?} {a:#x}"
-                );
+                let expected = soft_sqrt(nearest, format, a);
+                assert_eq!(float_unary(op, mode(nearest), ty, a), expected, "sqrt {ty:?} {a:#x}");
             }
         }
     }

@@ -11,10 +11,8 @@ pub(super) fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let short = opcode == "mad24";
     let mut form = check.take(if short { "{sat}; lo|hi" } else { "{sat}; lo|hi|wide" })?;
     if form.has("sat") && !form.has("hi") {
-        return Err(check.error(
-            format!("`.sat` goes with `{opcode}.hi.s32` only"),
-            format!("write {opcode}.hi.sat.s32, or remove .sat"),
-        ));
+        let help = format!("write {opcode}.hi.sat.s32, or remove .sat");
+        return Err(check.error(format!("`.sat` goes with `{opcode}.hi.s32` only"), help));
     }
     let types = ".s32 @sat; .u16|u32|s16|s32 @wide; .int @!sat|wide";
     check.take_more(&mut form, if short { ".s32 @sat; .u32|s32 @!sat" } else { types })?;

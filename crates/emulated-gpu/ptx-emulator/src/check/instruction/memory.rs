@@ -19,7 +19,7 @@ const ORDERINGS: [(&str, Ordering); 6] = [
 ];
 
 /// The modifiers of a load or a store.
-struct Access {
+struct AccessModifiers {
     ordering: Ordering,
     scope: Option<Scope>,
     space: Space,
@@ -35,7 +35,7 @@ fn access(
     orderings: &'static str,
     spaces: &'static str,
     caches: &'static str,
-) -> Result<Access> {
+) -> Result<AccessModifiers> {
     let ordering = check.take(orderings)?.choice(&ORDERINGS).unwrap_or(Ordering::Weak);
     let scope = scope(check, ordering)?;
     let space = check.space(spaces);
@@ -63,7 +63,7 @@ fn access(
     )?;
     let policy = cache_hints(check, ordering, space, if nc { "ca|cg|cs" } else { caches })?;
     let (lanes, ty) = vector(check, space)?;
-    Ok(Access { ordering, scope, space, policy, lanes, ty })
+    Ok(AccessModifiers { ordering, scope, space, policy, lanes, ty })
 }
 
 /// Takes the scope of a memory order.
@@ -175,11 +175,11 @@ pub(super) fn ldu(check: &mut Check<'_, '_>) -> Result<Op> {
     let space = check.space("global");
     let (lanes, ty) = vector(check, space)?;
     let (ordering, scope, policy) = (Ordering::Weak, None, false);
-    load(check, &Access { ordering, scope, space, policy, lanes, ty })
+    load(check, &AccessModifiers { ordering, scope, space, policy, lanes, ty })
 }
 
-fn load(check: &mut Check<'_, '_>, access: &Access) -> Result<Op> {
-    let &Access { ordering, scope, space, policy, lanes, ty } = access;
+fn load(check: &mut Check<'_, '_>, access: &AccessModifiers) -> Result<Op> {
+    let &AccessModifiers { ordering, scope, space, policy, lanes, ty } = access;
     check.shape(if policy { "d, [a], policy" } else { "d, [a]" })?;
     cache_policy(check, policy)?;
     let parts = check.parts(0)?;
@@ -257,7 +257,7 @@ pub(super) fn st(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let spaces = "global|shared|shared::cta|shared::cluster|local|param|param::func";
     let access = access(check, "{weak|volatile|relaxed|mmio|release}", spaces, "wb|cg|cs|wt")?;
-    let Access { ordering, scope, space, policy, lanes, ty } = access;
+    let AccessModifiers { ordering, scope, space, policy, lanes, ty } = access;
     check.shape(if policy { "[a], b, policy" } else { "[a], b" })?;
     cache_policy(check, policy)?;
     let address = check.address(0, space)?;

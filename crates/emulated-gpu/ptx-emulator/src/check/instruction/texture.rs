@@ -77,7 +77,7 @@ fn residency_predicate(check: &mut Check<'_, '_>) -> Result<Destination> {
     let written = check.written;
     let OperandKind::VectorPair(_, node) = &written.operands[0].kind else { return Ok(None) };
     check.require(60, (7, 1))?;
-    check.predicate_destination(node)
+    check.written_register(node, Type::Pred, Width::Exact).map(Some)
 }
 
 /// The optional offset in texels that follows the coordinates. A depth to compare with is an error.
@@ -162,10 +162,8 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let gather = Some(check.modifiers.require_one_of("a channel", &channels)?);
     let geometry = geometry(check)?;
     if geometry.axes != 2 {
-        return Err(check.error(
-            "tld4 gathers four texels of two dimensions",
-            "write .2d, .a2d, .cube or .acube",
-        ));
+        let help = "write .2d, .a2d, .cube or .acube";
+        return Err(check.error("tld4 gathers four texels of two dimensions", help));
     }
     check.take("v4")?;
     let ty = check.modifiers.ty("u32|s32|f32")?;

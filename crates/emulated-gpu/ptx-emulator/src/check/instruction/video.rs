@@ -105,10 +105,8 @@ fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let negate = [a_negated != b_negated, c_negated];
     let any = negate[0] || negate[1];
     if negate == [true, true] || plus_one && (any || a_negated) || parts[2] != WHOLE {
-        return Err(check.error(
-            "`vmad` negates the product or c, and not with .po",
-            "negate one of them, and take c whole",
-        ));
+        let help = "negate one of them, and take c whole";
+        return Err(check.error("`vmad` negates the product or c, and not with .po", help));
     }
     let d = check.destination(0, Type::U32)?;
     let form = VideoMad { signed, a: parts[0], b: parts[1], negate, plus_one, shift, saturate };

@@ -57,7 +57,7 @@ impl<'a> Check<'_, 'a> {
     }
 
     /// A register that is written.
-    pub(super) fn written_register(
+    pub(in crate::check) fn written_register(
         &mut self,
         node: &Node<'a>,
         ty: Type,

@@ -12,7 +12,7 @@ use crate::engine::registers::{SINK_PREDICATE, Slot, Width, lanes};
 use crate::engine::simd;
 use crate::program::{BarrierAction, Instruction, IntBinary, Op, Scope, Space, Type};
 
-const UNUSED: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
+pub(super) const UNUSED: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
 
 impl Lowering<'_> {
     /// Emits the steps of an instruction.
@@ -353,12 +353,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Emits a collective of the lanes in a mask.
-    pub(super) fn emit_collective(&mut self, kind: CollectiveKind, mask: Slot) {
-        self.collective(kind, Some(mask), UNUSED, (UNUSED, UNUSED));
-    }
-
-    fn collective(
+    /// Emits a collective of the lanes in a mask; without one, of the active lanes.
+    pub(super) fn collective(
         &mut self,
         kind: CollectiveKind,
         members: Option<Slot>,

@@ -1,6 +1,7 @@
 //! Lowering of matrix instructions (tensor cores).
 
 use super::Lowering;
+use super::instruction::UNUSED;
 use crate::engine::code::Action;
 use crate::engine::collective::CollectiveKind;
 use crate::engine::matrix::{MatrixStep, Product, RowTransfer, TileTransfer, Transpose};
@@ -47,7 +48,7 @@ impl Lowering<'_> {
                 self.tile_transfer((*space, *address), registers, *fragment, *stride, true)
             }
         };
-        self.emit_collective(CollectiveKind::Converge, all_lanes);
+        self.collective(CollectiveKind::Converge, Some(all_lanes), UNUSED, (UNUSED, UNUSED));
         self.emit(Action::Matrix(Box::new(step)));
     }
 

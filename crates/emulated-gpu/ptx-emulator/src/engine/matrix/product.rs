@@ -117,11 +117,6 @@ impl Product {
         each_row(&self.registers[which], &self.places[which])
     }
 
-    /// The registers of `a`, each with the given indices of its elements.
-    fn rows_of_a<'p>(&'p self, places: &'p [u16]) -> impl Iterator<Item = (Slot, &'p [u16])> {
-        each_row(&self.registers[0], places)
-    }
-
     /// The number of stripes of eight columns in `b` and `c`, over all matrices.
     fn stripes(&self) -> usize {
         self.matrices * self.shape.n / COLUMNS
@@ -171,7 +166,7 @@ fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Reg
     let mut b = [[[0.0; COLUMNS]; K]; MAX_STRIPES];
     let mut c = [[0.0; COLUMNS]; MAX_ROWS];
     let [a_element, b_element, c_element] = product.elements;
-    for (slot, places) in product.rows_of_a(places) {
+    for (slot, places) in each_row(&product.registers[0], places) {
         unpack_elements(a_element, registers.narrow(slot.index), places, a.as_flattened_mut());
     }
     for (slot, places) in product.rows(1) {
