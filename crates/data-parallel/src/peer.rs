@@ -17,8 +17,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 
-use ring::rand::{self, SystemRandom};
-use ring::{digest, hmac};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
 
 /// The environment variable with the secret.
 pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
@@ -111,7 +111,7 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
 /// shows its algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Secret {
-    key: hmac::Key,
+    hmac: Hmac<Sha256>,
     is_set: bool,
 }
 
@@ -128,9 +128,9 @@ impl Secret {
                 text.len()
             )),
             text => {
-                let digest = text.map(|text| digest::digest(&digest::SHA256, text.as_bytes()));
-                let key = digest.as_ref().map_or(&[][..], |digest| digest.as_ref());
-                Ok(Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), is_set: text.is_some() })
+                let key = text.map_or_else(Vec::new, |text| Sha256::digest(text).to_vec());
+                let hmac = Hmac::new_from_slice(&key).expect("a key of any length is valid");
+                Ok(Self { hmac, is_set: text.is_some() })
             }
         }
     }
@@ -143,14 +143,17 @@ impl Secret {
     /// The proof that a side has the secret. It includes the side's name, so that a side can't send the other
     /// side's proof back.
     pub(crate) fn proof(&self, side: &str, messages: &[&[u8]]) -> [u8; PROOF] {
-        let tag = hmac::sign(&self.key, &[side.as_bytes(), &messages.concat()].concat());
-        tag.as_ref().try_into().expect("an HMAC with SHA-256 has 32 bytes")
+        self.over(side, messages).finalize().into_bytes().into()
     }
 
     /// Whether this is the right proof, in constant time.
     pub(crate) fn is_proof(&self, proof: &[u8], side: &str, messages: &[&[u8]]) -> bool {
-        let text = [side.as_bytes(), &messages.concat()].concat();
-        hmac::verify(&self.key, &text, proof).is_ok()
+        self.over(side, messages).verify_slice(proof).is_ok()
+    }
+
+    fn over(&self, side: &str, messages: &[&[u8]]) -> Hmac<Sha256> {
+        let start = self.hmac.clone().chain_update(side);
+        messages.iter().fold(start, |hmac, message| hmac.chain_update(message))
     }
 }
 
@@ -159,8 +162,9 @@ impl Secret {
 /// # Errors
 /// If the operating system has no random numbers.
 pub(crate) fn nonce() -> io::Result<[u8; NONCE]> {
-    let nonce = rand::generate(&SystemRandom::new());
-    nonce.map(rand::Random::expose).map_err(|_| io::Error::other("no random numbers"))
+    let mut nonce = [0; NONCE];
+    getrandom::fill(&mut nonce).map_err(|_| io::Error::other("no random numbers"))?;
+    Ok(nonce)
 }
 
 #[cfg(test)]

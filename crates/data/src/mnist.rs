@@ -17,6 +17,8 @@ pub(crate) struct File {
     pub(crate) dotted: &'static str,
     /// The SHA-256 of the decompressed file.
     pub(crate) digest: &'static str,
+    /// The size of the gzipped file.
+    pub(crate) packed_bytes: u64,
 }
 
 /// The end of the error messages about the user's folder: how to do without one.
@@ -28,21 +30,25 @@ pub(crate) const FILES: [File; 4] = [
         name: "train-images-idx3-ubyte",
         dotted: "train-images.idx3-ubyte",
         digest: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+        packed_bytes: 9_912_422,
     },
     File {
         name: "train-labels-idx1-ubyte",
         dotted: "train-labels.idx1-ubyte",
         digest: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+        packed_bytes: 28_881,
     },
     File {
         name: "t10k-images-idx3-ubyte",
         dotted: "t10k-images.idx3-ubyte",
         digest: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+        packed_bytes: 1_648_877,
     },
     File {
         name: "t10k-labels-idx1-ubyte",
         dotted: "t10k-labels.idx1-ubyte",
         digest: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+        packed_bytes: 4_542,
     },
 ];
 

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ureq::Proxy;
-
-use crate::download::{self, Downloader, MIRRORS};
+use crate::download::{Downloader, MIRRORS};
 use crate::mnist::{self, File, FileContent};
 use crate::written_by_name;
 use crate::{Counts, DataError, Digits, Origin, PIXELS, digits};
@@ -48,7 +46,7 @@ pub fn load(
         cache: dirs::cache_dir().map(|cache| cache.join("four-levels-down").join("mnist")),
         mirrors: &MIRRORS,
         patience: PATIENCE,
-        proxy: download::proxy(|name| std::env::var_os(name)),
+        proxy: None,
         files: &mnist::FILES,
     };
     load_from(source, &places, counts, notice)
@@ -64,8 +62,8 @@ pub(crate) struct MnistPlaces<'a> {
     pub(crate) mirrors: &'a [&'a str],
     /// How long to wait in total for mirrors that do not answer.
     pub(crate) patience: Duration,
-    /// The network's proxy, or the reason why it can't be used.
-    pub(crate) proxy: Result<Option<Proxy>, String>,
+    /// The network's proxy instead of the one that the environment names; empty: none.
+    pub(crate) proxy: Option<&'a str>,
     /// Names and digests of the four files.
     pub(crate) files: &'a [File; 4],
 }
@@ -168,13 +166,8 @@ fn fetch_missing(
         // Before the download, so that nothing is downloaded if the folder can't be created.
         fs::create_dir_all(&cache)
             .map_err(|error| format!("can't create {}: {error}", host::shown(&cache)))?;
-        let downloader = match &mut downloader {
-            Some(downloader) => downloader,
-            none => {
-                let proxy = places.proxy.clone()?;
-                none.insert(Downloader::new(places.mirrors, places.patience, proxy))
-            }
-        };
+        let downloader = downloader
+            .get_or_insert_with(|| Downloader::new(places.mirrors, places.patience, places.proxy));
         contents.push(downloader.fetch(file, &cache)?);
     }
     Ok((cache, contents, downloader.is_some()))

@@ -58,7 +58,7 @@ impl Collection {
             cache: Some(cache.to_owned()),
             mirrors,
             patience: LONG,
-            proxy: Ok(None),
+            proxy: Some(""),
             files: &self.files,
         }
     }

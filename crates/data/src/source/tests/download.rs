@@ -93,7 +93,7 @@ fn a_network_that_does_not_answer_causes_a_timeout() {
     let collection = Arc::new(Collection::new());
     let silent = [Server::new(|_| Reply::Silence), Server::new(|_| Reply::Silence)];
     let stuck = [mirror(&collection, Reply::Half), mirror(&collection, Reply::Half)];
-    for (servers, said) in [(silent, "no answer within 1.0 s"), (stuck, "it broke off after")] {
+    for (servers, said) in [(silent, "curl: (28) "), (stuck, "it broke off after")] {
         let cache = tempdir().unwrap();
         let mirrors = [&servers[0].address[..], &servers[1].address[..]];
         let patience = Duration::from_secs(2);
@@ -156,16 +156,25 @@ fn a_damaged_cache_is_reported_if_the_network_fails() {
 }
 
 #[test]
-fn nothing_is_downloaded_with_an_invalid_proxy() {
+fn a_proxy_that_fails_is_reported_and_not_bypassed() {
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, Reply::Body);
     let cache = tempdir().unwrap();
     let mirrors = [&server.address[..]];
-    let proxy = Err("the proxy is invalid".to_owned());
-    let places = MnistPlaces { proxy, ..collection.places(cache.path(), &mirrors) };
-    let (digits, notices) = load_quietly(Source::Auto, &places);
-    assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-    assert!(notices[0].contains("(the proxy is invalid)"), "{notices:?}");
+    for (proxy, reason) in [
+        ("http://127.0.0.1:1", "curl: (7) "),
+        ("socks5://127.0.0.1:1", "curl: "),
+        ("http://user:secret@", "correct or unset it"),
+        ("secret secret", "correct or unset it"),
+        ("ftp://user:secret@proxy.example:21", "correct or unset it"),
+    ] {
+        let places =
+            MnistPlaces { proxy: Some(proxy), ..collection.places(cache.path(), &mirrors) };
+        let (digits, notices) = load_quietly(Source::Auto, &places);
+        assert_eq!(digits.unwrap().origin, Origin::Synthetic);
+        assert!(notices[0].contains(reason), "{proxy}: {notices:?}");
+        assert!(!notices[0].contains("secret"), "{notices:?}");
+    }
     assert_eq!(server.requests(), 0);
 }
 
