@@ -1,178 +1,113 @@
 //! The fast version of the training step. It differs from the textbook form in four ways:
 //!
-//! 1. *Fusion.* Bias and ReLU are applied while the block of `z` that a product wrote is still in
-//!    the cache, and so is ReLU's mask in the backward pass. The hidden `z`, `da`, `dw` and `db` are
-//!    never written to memory: `w −= learning_rate · dzᵀ · a_prev` is one product that adds to the
-//!    weight matrix.
-//! 2. *A faster product*: the crate `gemm-f32`, which selects AVX-512, AVX2 or NEON code at run time.
-//! 3. *Threads*: the result of each large product is split into blocks, one for each thread, which share no
-//!    memory that they write. The order of a block's sums only depends on its width, so the number of threads
-//!    only changes the rounding.
+//! 1. *Packing* (`packed`): the weights stay in the order in which the kernels read them.
+//! 2. *Registers* (`kernels`): each number that is loaded is used many times. Bias, ReLU, ReLU's mask and the
+//!    update are applied in registers. The hidden `z`, `da`, `dw` and `db` are never written to memory.
+//! 3. *Blocks* (`step`): three phases, each cut into items that the threads compute in any order.
 //! 4. *No copy of the input*, if the rows of a batch are contiguous in the dataset.
 
+mod kernels;
+mod packed;
+mod step;
+
+use std::sync::Arc;
 use std::time::Instant;
 
 use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, Zip};
-use rayon::prelude::*;
-use tensor::Loss;
+use ndarray::{ArrayView2, ArrayViewMut2};
+use pulp::Arch;
 
-use crate::operations::{matrix, matrix_mut, output_gradient, sigmoid, softmax};
+use crate::operations::{matrix, matrix_mut};
 use crate::state::{Layer, State};
+use packed::{Packed, panels};
+use step::{Given, Step};
 
-/// Products with fewer multiplications run on one thread: using more would cost more than it saves.
+/// Steps with fewer multiplications run on one thread: using more would cost more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
 
-// ANCHOR: step
-/// One training step: forward, backward and update.
-pub(crate) fn step(state: &mut State, learning_rate: f32) {
-    // Entering the thread pool once for the whole step, rather than for each product, keeps its
-    // threads awake in between.
-    rayon::scope(|_| fused_step(state, learning_rate));
+/// The packed weights and the buffers of the fast form.
+pub(crate) struct Fast {
+    arch: Arch,
+    threads: usize,
+    layers: Arc<Vec<Packed>>,
+    /// Whether the packed weights are the network's.
+    packed: bool,
+    /// Whether a step has left results that are not in the level's buffers yet.
+    ahead: bool,
+    step: Option<Step>,
 }
 
-fn fused_step(state: &mut State, learning_rate: f32) {
-    let batch = state.batch;
-    let last = state.layers.len() - 1;
-    let classes = state.layers[last].outputs;
-    for l in 0..=last {
-        let (before, rest) = state.layers.split_at_mut(l);
-        let a_prev = before.last().map_or(state.input.x(), |previous| &previous.a);
-        forward(&mut rest[0], a_prev, batch, l < last);
-    }
-    let z = &state.layers[last].z;
-    match state.loss {
-        Loss::CrossEntropy => softmax(z, &mut state.p, classes),
-        Loss::Bce => sigmoid(z, &mut state.p),
-        Loss::SquaredError => state.p.copy_from_slice(z),
-    }
-    output_gradient(&state.p, &state.y, &mut state.layers[last].dz, classes);
-    for l in (0..=last).rev() {
-        let (before, rest) = state.layers.split_at_mut(l);
-        // The gradient of the layer before needs the old weights, so it comes before the update.
-        if let Some(previous) = before.last_mut() {
-            backward(previous, &rest[0], batch);
+impl Fast {
+    /// For the network of this state.
+    pub(crate) fn new(state: &State) -> Self {
+        let threads = rayon::current_num_threads();
+        let layer = |(l, layer): (usize, &Layer)| {
+            let first = l == 0;
+            // The first layer has at least two chunks for each thread, but none of few inputs.
+            let slices = if first { (2 * threads).div_ceil(panels(layer.outputs)) } else { 1 };
+            Packed::new(layer, first, slices.clamp(1, (layer.inputs / 64).max(1)))
+        };
+        Self {
+            arch: instructions(),
+            threads,
+            layers: Arc::new(state.layers.iter().enumerate().map(layer).collect()),
+            packed: false,
+            ahead: false,
+            step: None,
         }
-        let a_prev = before.last().map_or(state.input.x(), |previous| &previous.a);
-        update(&mut rest[0], a_prev, batch, learning_rate);
     }
-}
-// ANCHOR_END: step
 
-/// `z = a_prev · wᵀ + b`; a hidden layer only stores `relu(z)`, in `a`.
-///
-/// The result is split along its longer side: into blocks of samples that share the weights, or
-/// into blocks of units that share the samples.
-fn forward(layer: &mut Layer, a_prev: &[f32], batch: usize, hidden: bool) {
-    let (m, n) = (layer.inputs, layer.outputs);
-    let a_prev = matrix(a_prev, batch, m);
-    let w = matrix(&layer.w, n, m);
-    let b = ArrayView1::from(&layer.b);
-    let mut z = matrix_mut(if hidden { &mut layer.a } else { &mut layer.z }, batch, n);
-    let threads = threads_for(batch * n * m);
-    if batch > n {
-        let samples = batch.div_ceil(threads);
-        z.axis_chunks_iter_mut(Axis(0), samples)
-            .into_par_iter()
-            .zip(a_prev.axis_chunks_iter(Axis(0), samples))
-            .for_each(|(z, a_prev)| forward_block(z, a_prev, w, b, hidden));
-    } else {
-        let units = n.div_ceil(threads);
-        z.axis_chunks_iter_mut(Axis(1), units)
-            .into_par_iter()
-            .zip(w.axis_chunks_iter(Axis(0), units))
-            .zip(b.axis_chunks_iter(Axis(0), units))
-            .for_each(|((z, w), b)| forward_block(z, a_prev, w, b, hidden));
-    }
-}
-
-/// One block of the forward pass: the product, then bias and ReLU while it is still in the cache.
-fn forward_block(
-    mut z: ArrayViewMut2<'_, f32>,
-    a_prev: ArrayView2<'_, f32>,
-    w: ArrayView2<'_, f32>,
-    b: ArrayView1<'_, f32>,
-    hidden: bool,
-) {
-    product(&mut z, 0.0, 1.0, a_prev, w.t());
-    for mut row in z.rows_mut() {
-        Zip::from(&mut row).and(&b).for_each(|z, b| {
-            *z += b;
-            // Written so that NaN stays NaN.
-            if hidden && *z < 0.0 {
-                *z = 0.0;
+    // ANCHOR: step
+    /// One training step: forward, backward and update.
+    pub(crate) fn step(&mut self, state: &mut State, learning_rate: f32) {
+        if !self.packed {
+            self.layers.iter().zip(&state.layers).for_each(|(packed, layer)| packed.pack(layer));
+            self.packed = true;
+        }
+        let step = match &mut self.step {
+            Some(step) if step.batch() == state.batch => step,
+            step => {
+                let threads = self.threads;
+                step.insert(Step::new(self.arch, &self.layers, state.loss, state.batch, threads))
             }
-        });
+        };
+        let given = Given { x: state.input.x(), y: &state.y, learning_rate };
+        let weights: usize = self.layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
+        step.run(&given, state.batch * weights >= WORTH_SHARING);
+        self.ahead = true;
     }
-}
+    // ANCHOR_END: step
 
-/// `dz = (dz_next · w_next) ⊙ [a > 0]` of the layer before `next`.
-fn backward(layer: &mut Layer, next: &Layer, batch: usize) {
-    let n = layer.outputs;
-    let dz_next = matrix(&next.dz, batch, next.outputs);
-    let w_next = matrix(&next.w, next.outputs, n);
-    let a = matrix(&layer.a, batch, n);
-    let mut dz = matrix_mut(&mut layer.dz, batch, n);
-    let units = n.div_ceil(threads_for(batch * n * next.outputs));
-    dz.axis_chunks_iter_mut(Axis(1), units)
-        .into_par_iter()
-        .zip(w_next.axis_chunks_iter(Axis(1), units))
-        .zip(a.axis_chunks_iter(Axis(1), units))
-        .for_each(|((mut dz, w_next), a)| {
-            product(&mut dz, 0.0, 1.0, dz_next, w_next);
-            Zip::from(&mut dz).and(&a).for_each(|dz, a| {
-                // relu(z) is positive exactly where z is.
-                *dz = if *a > 0.0 { *dz } else { 0.0 };
-            });
-        });
-}
-
-/// `w −= learning_rate · dzᵀ · a_prev` and `b −= learning_rate · Σ_batch dz`.
-fn update(layer: &mut Layer, a_prev: &[f32], batch: usize, learning_rate: f32) {
-    let (m, n) = (layer.inputs, layer.outputs);
-    let a_prev = matrix(a_prev, batch, m);
-    let dz = matrix(&layer.dz, batch, n);
-    let mut w = matrix_mut(&mut layer.w, n, m);
-    let units = n.div_ceil(threads_for(batch * n * m));
-    w.axis_chunks_iter_mut(Axis(0), units)
-        .into_par_iter()
-        .zip(dz.axis_chunks_iter(Axis(1), units))
-        .for_each(|(mut w, dz)| {
-            if w.nrows() > 1 && w.ncols() > 1 {
-                return product(&mut w, 1.0, -learning_rate, dz.t(), a_prev);
+    /// Brings the level's buffers up to date.
+    pub(crate) fn unpack(&mut self, state: &mut State) {
+        if let Some(step) = self.step.as_ref().filter(|_| std::mem::take(&mut self.ahead)) {
+            self.layers
+                .iter()
+                .zip(&mut state.layers)
+                .for_each(|(packed, layer)| packed.unpack(layer));
+            // A batch of another size may have been loaded since.
+            if step.batch() == state.batch {
+                step.unpack(state);
             }
-            // `gemm` would add one sample after another to a single row or column, each time rounded to
-            // the precision of the weights. Summing the samples first loses less.
-            let mut dw = Array2::zeros(w.dim());
-            product(&mut dw.view_mut(), 0.0, 1.0, dz.t(), a_prev);
-            w.scaled_add(-learning_rate, &dw);
-        });
-    let mut b = ArrayViewMut1::from(&mut layer.b);
-    layer.db.fill(0.0);
-    let mut db = ArrayViewMut1::from(&mut layer.db);
-    for row in dz.rows() {
-        db += &row;
+        }
     }
-    b.scaled_add(-learning_rate, &db);
+
+    /// Has the weights packed again, because those of the level's buffers have changed.
+    pub(crate) const fn repack(&mut self) {
+        (self.packed, self.ahead) = (false, false);
+    }
 }
 
-/// The number of threads for a product with this number of multiplications.
-fn threads_for(multiplications: usize) -> usize {
-    if multiplications < WORTH_SHARING { 1 } else { rayon::current_num_threads() }
-}
-
-/// `c = keep · c + scale · a · b`, where `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
-/// If `keep` is 0, the old content of `c` is ignored.
-fn product(
-    c: &mut ArrayViewMut2<'_, f32>,
-    keep: f32,
-    scale: f32,
-    a: ArrayView2<'_, f32>,
-    b: ArrayView2<'_, f32>,
-) {
-    multiply(c, keep, scale, a, b, Parallelism::None);
+/// The widest vectors of this processor, unless the variable `LEVEL1_SIMD` is `avx2` or `scalar`.
+fn instructions() -> Arch {
+    match std::env::var("LEVEL1_SIMD").as_deref() {
+        #[cfg(target_arch = "x86_64")]
+        Ok("avx2") => pulp::x86::V3::try_new().map_or(Arch::Scalar, Arch::V3),
+        Ok("scalar") => Arch::Scalar,
+        _ => Arch::new(),
+    }
 }
 
 /// The library's peak speed on all cores in GFLOP/s: the best of several products of 1024 × 1024 matrices.

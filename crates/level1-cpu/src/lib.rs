@@ -17,6 +17,7 @@ use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Level, Parameters, Result};
 
+use fast::Fast;
 pub use fast::large_product_gflops;
 pub use program::{Form, Options, Program};
 use state::State;
@@ -25,6 +26,7 @@ use state::State;
 pub struct Level1 {
     network: Network,
     state: State,
+    fast: Fast,
     form: Form,
     /// Whether the last step was a fused one, which doesn't write all buffers.
     fused: bool,
@@ -34,7 +36,9 @@ impl Level1 {
     /// A network with all parameters 0.
     #[must_use]
     pub fn new(network: &Network, form: Form) -> Self {
-        Self { network: network.clone(), state: State::new(network), form, fused: false }
+        let state = State::new(network);
+        let fast = Fast::new(&state);
+        Self { network: network.clone(), state, fast, form, fused: false }
     }
 }
 
@@ -50,6 +54,7 @@ impl Level for Level1 {
 
     fn forward(&mut self) -> Result<()> {
         self.state.is_loaded("forward")?;
+        self.fast.unpack(&mut self.state);
         self.fused = false;
         forward::forward(&mut self.state);
         Ok(())
@@ -62,6 +67,7 @@ impl Level for Level1 {
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
+        self.fast.repack();
         update::update(&mut self.state, learning_rate);
         Ok(())
     }
@@ -70,7 +76,7 @@ impl Level for Level1 {
         if self.form == Form::Fast {
             self.state.is_loaded("step")?;
             self.fused = true;
-            fast::step(&mut self.state, learning_rate);
+            self.fast.step(&mut self.state, learning_rate);
             return Ok(());
         }
         self.forward()?;
@@ -80,6 +86,7 @@ impl Level for Level1 {
 
     fn loss(&mut self) -> Result<f32> {
         self.state.is_loaded("loss")?;
+        self.fast.unpack(&mut self.state);
         let State { layers, y, loss, .. } = &self.state;
         let last = &layers[layers.len() - 1];
         Ok(match loss {
@@ -90,6 +97,7 @@ impl Level for Level1 {
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        self.fast.repack();
         for (layer, given) in self.state.layers.iter_mut().zip(&parameters.layers) {
             layer.w.copy_from_slice(given.w.data());
             layer.b.copy_from_slice(given.b.data());
@@ -99,6 +107,7 @@ impl Level for Level1 {
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
+        self.fast.unpack(&mut self.state);
         let State { layers, input, y, p, batch, .. } = &self.state;
         let last = layers.len();
         let buffer: &[f32] = match name {

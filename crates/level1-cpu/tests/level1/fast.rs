@@ -2,15 +2,24 @@
 //! with the derived tolerances, on every preset's network and on unusual batches.
 
 use level1_cpu::{Form, Level1};
-use tensor::{Dump, Loss, Network};
+use proptest::prelude::*;
+use tensor::{Dump, Loss, Network, TensorName};
 use training::dump::{Inputs, dump, header};
 use training::{Level, Preset};
 
 fn step(preset: &Preset, form: Form) -> Dump {
-    let inputs = Inputs::fixture(preset);
+    step_from(preset, &Inputs::fixture(preset), form)
+}
+
+fn step_from(preset: &Preset, inputs: &Inputs, form: Form) -> Dump {
     let mut level = Level1::new(&preset.network, form);
     let header = header("level1-cpu", "cpu", preset, 0);
-    dump(&mut level, header, preset, &inputs, form == Form::Fast).unwrap()
+    dump(&mut level, header, preset, inputs, form == Form::Fast).unwrap()
+}
+
+/// Does something with this number of threads, however many cores there are.
+fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
 }
 
 fn assert_agree(preset: &Preset) {
@@ -52,12 +61,68 @@ fn odd_sizes_and_batches_agree() {
     }
 }
 
-/// With many cores, so that each has one unit or none.
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn all_shapes_agree(
+        sizes in prop::collection::vec(1_usize..=70, 2..=4),
+        batch in 1_usize..=300,
+        loss in prop::sample::select(Loss::ALL.to_vec()),
+        threads in 1_usize..=5,
+    ) {
+        let mut preset = Preset::find("softmax").unwrap();
+        preset.network = Network { sizes, loss };
+        preset.batch_size = batch;
+        with_threads(threads, || assert_agree(&preset));
+    }
+}
+
+/// With many cores, so that each has one chunk of the weights or none.
 #[test]
 fn many_threads_agree() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();
     for name in ["batch-37", "batch-67", "units-1025"] {
-        pool.install(|| assert_agree(&Preset::find(name).unwrap()));
+        with_threads(64, || assert_agree(&Preset::find(name).unwrap()));
+    }
+}
+
+/// Which thread computes an item, and when, has no influence.
+#[test]
+fn the_same_number_of_threads_gives_the_same_bits() {
+    let mut preset = Preset::find("deep").unwrap();
+    preset.kind = training::PresetKind::Fixture;
+    for threads in [1, 2, 3, 8] {
+        let train = || {
+            let mut level = Level1::new(&preset.network, Form::Fast);
+            let inputs = Inputs::fixture(&preset);
+            level.set_parameters(&inputs.parameters).unwrap();
+            let order = data::Epoch::in_order(inputs.set.len(), preset.batch_size, false);
+            for _ in 0..20 {
+                level.load(&order.batch(&inputs.set, 0), None).unwrap();
+                level.step(0.1).unwrap();
+            }
+            level.tensor(TensorName::W(1)).unwrap().unwrap().into_data()
+        };
+        let [first, second] = [(); 2].map(|()| with_threads(threads, train));
+        assert!(first.iter().zip(&second).all(|(a, b)| a.to_bits() == b.to_bits()), "{threads}");
+    }
+}
+
+/// NaN must show where the textbook form shows it: neither ReLU nor padding may hide or spread it.
+#[test]
+fn nan_is_preserved() {
+    let preset = Preset::find("three-layer").unwrap();
+    for layer in 0..preset.network.sizes.len() - 1 {
+        let mut inputs = Inputs::fixture(&preset);
+        inputs.parameters.layers[layer].w.data_mut()[5] = f32::NAN;
+        inputs.parameters.layers[layer].b.data_mut()[2] = f32::INFINITY;
+        let [textbook, fast] =
+            [Form::Textbook, Form::Fast].map(|form| step_from(&preset, &inputs, form));
+        for tensor in &fast.tensors {
+            let same = textbook.tensors.iter().find(|other| other.name == tensor.name).unwrap();
+            let nan = |data: &[f64]| data.iter().map(|x| x.is_nan()).collect::<Vec<_>>();
+            assert_eq!(nan(&tensor.data), nan(&same.data), "{}, layer {layer}", tensor.name);
+        }
     }
 }
 
