@@ -119,7 +119,7 @@ fn registers_have_the_names_of_their_variables() {
             for (unsigned k = i; k < n; k += blockDim.x) total += x[k];
             out[i] = total;
         }";
-    let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
+    let ptx = cuda_c::compile(source, &cuda_c::CompileOptions::default()).unwrap();
     let named = |register: &str| {
         let one = ptx.variables.iter().find(|one| one.register == register)?;
         Some(one.name.as_str())
