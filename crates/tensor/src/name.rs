@@ -91,38 +91,26 @@ impl FromStr for TensorName {
     type Err = ParseNameError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = || ParseNameError(text.to_owned());
-        match text {
-            "x" => return Ok(Self::X),
-            "y" => return Ok(Self::Y),
-            "p" => return Ok(Self::P),
-            "loss" => return Ok(Self::Loss),
-            _ => {}
-        }
-        let (stem, next) = match text.strip_suffix("_next") {
-            Some(stem) => (stem, true),
-            None => (text, false),
-        };
-        let digits = stem.find(|c: char| c.is_ascii_digit()).ok_or_else(error)?;
-        let (letters, digits) = stem.split_at(digits);
-        let layer: usize = digits.parse().map_err(|_| error())?;
-        // Layers count from 1, so "w0" is rejected; so is "w01", which would be printed as "w1".
-        if layer == 0 || layer > MAX_LAYERS || digits.starts_with('0') {
-            return Err(error());
-        }
-        match (letters, next) {
-            ("w", false) => Ok(Self::W(layer)),
-            ("b", false) => Ok(Self::B(layer)),
-            ("z", false) => Ok(Self::Z(layer)),
-            ("a", false) => Ok(Self::A(layer)),
-            ("dz", false) => Ok(Self::Dz(layer)),
-            ("dw", false) => Ok(Self::Dw(layer)),
-            ("db", false) => Ok(Self::Db(layer)),
-            ("da", false) => Ok(Self::Da(layer)),
-            ("w", true) => Ok(Self::WNext(layer)),
-            ("b", true) => Ok(Self::BNext(layer)),
-            _ => Err(error()),
-        }
+        // A number that is no layer becomes 1, and the name is then not that of the text. Layers count from 1.
+        let number =
+            text.split(|c: char| !c.is_ascii_digit()).find_map(|digits| digits.parse().ok());
+        let layer = number.filter(|layer| (1..=MAX_LAYERS).contains(layer)).unwrap_or(1);
+        let of_layers: [fn(usize) -> Self; 10] = [
+            Self::W,
+            Self::B,
+            Self::Z,
+            Self::A,
+            Self::Dz,
+            Self::Dw,
+            Self::Db,
+            Self::Da,
+            Self::WNext,
+            Self::BNext,
+        ];
+        let of_layer = of_layers.into_iter().map(|name| name(layer));
+        let names = [Self::X, Self::Y, Self::P, Self::Loss].into_iter().chain(of_layer);
+        let found = names.into_iter().find(|name| name.to_string() == text);
+        found.ok_or_else(|| ParseNameError(text.to_owned()))
     }
 }
 
