@@ -156,8 +156,8 @@ fn causes(wrong: &Wrong<'_>) -> Option<Causes> {
 
 /// A row less its mean, over its deviation, its norm, its sum or its largest element.
 fn normalised(values: &[f32], width: usize) -> Causes {
-    type Divisor = (&'static str, fn(&[f32]) -> [f32; 2]);
-    let divisors: [Divisor; 4] = [
+    type OfRow = (&'static str, fn(&[f32]) -> [f32; 2]);
+    let divisors: [OfRow; 4] = [
         ("its deviation", |row| {
             let n = row.len() as f32;
             let mean = row.iter().sum::<f32>() / n;
@@ -167,7 +167,7 @@ fn normalised(values: &[f32], width: usize) -> Causes {
         ("its sum", |row| [0.0, row.iter().sum()]),
         ("its largest element", |row| [0.0, row.iter().copied().fold(f32::MIN, f32::max)]),
     ];
-    let made = |(name, of): Divisor| {
+    let made = |(name, of): OfRow| {
         let rows = values.chunks_exact(width.max(1)).flat_map(|row| {
             let [less, divisor] = of(row);
             row.iter().map(move |x| (x - less) / divisor)
@@ -291,6 +291,9 @@ fn losses(wrong: &Wrong<'_>, z: &[f32], p: &[f32], y: &[f32]) -> Causes {
     }
 }
 
+/// A divisor of each element, in words and as a function of the element's number.
+type Divisor<'a> = (String, Box<dyn Fn(usize) -> f32 + 'a>);
+
 /// A gradient over a divisor that may be 0.
 fn divided(wrong: &Wrong<'_>, name: TensorName, gradient: &[f32]) -> Causes {
     let norm = |values: &[f32]| values.iter().map(|x| x * x).sum::<f32>().sqrt();
@@ -305,7 +308,7 @@ fn divided(wrong: &Wrong<'_>, name: TensorName, gradient: &[f32]) -> Causes {
     let rows: Vec<f32> = gradient.chunks(width.max(1)).map(norm).collect();
     let largest = gradient.iter().fold(0.0_f32, |all, x| all.max(x.abs()));
     let (own, global) = (norm(gradient), norm(&all));
-    let divisors: [(String, Box<dyn Fn(usize) -> f32 + '_>); 5] = [
+    let divisors: [Divisor<'_>; 5] = [
         ("the norm of all gradients".into(), Box::new(move |_| global)),
         (format!("the norm of {name}"), Box::new(move |_| own)),
         (format!("the norm of its row of {name}"), Box::new(|i| rows[i / width.max(1)])),

@@ -745,7 +745,8 @@ fn simple_factors_are_printed_as_numbers() {
 #[test]
 fn output_gradients_through_another_function_of_p() {
     let start = Start::new(&[36, 17, 10], 12, Loss::CrossEntropy, 5).scaled(3.0);
-    let rows = |dump: &Dump, of: &dyn Fn(&[f64], &[f64]) -> Vec<f64>| {
+    type OfRows<'a> = &'a dyn Fn(&[f64], &[f64]) -> Vec<f64>;
+    let rows = |dump: &Dump, of: OfRows<'_>| {
         let (p, y) = (values(dump, P), values(dump, Y));
         let rows = p.chunks(10).zip(y.chunks(10));
         rows.flat_map(|(p, y)| of(p, y)).map(|dz| dz / 12.0).collect::<Vec<f64>>()
