@@ -314,7 +314,7 @@ fn divided(wrong: &Wrong<'_>, name: TensorName, gradient: &[f32]) -> Causes {
         (format!("the norm of its row of {name}"), Box::new(|i| rows[i / width.max(1)])),
         (format!("the largest magnitude of {name}"), Box::new(move |_| largest)),
         (
-            "the root of its own square, without an epsilon".into(),
+            "the root of its square, without an epsilon".into(),
             Box::new(|i| (gradient[i] * gradient[i]).sqrt()),
         ),
     ];

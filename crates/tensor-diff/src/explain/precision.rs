@@ -60,7 +60,7 @@ pub(super) fn flushed(scene: &Scene<'_>) -> Option<Pattern> {
             values.iter().any(is_small).then(flushed)
         })
         .collect();
-    // All operands, and each alone.
+    // All operands together, and each one.
     let groups =
         std::iter::once(&small[..]).chain(small.chunks(1)).filter(|group| !group.is_empty());
     let operands = groups.filter_map(|group| {

@@ -39,8 +39,8 @@ pub(super) fn variances(context: &Context<'_>) -> Errors {
     all
 }
 
-/// Whether these errors of a sum are what rounding usually makes of such numbers; the usual errors of the right sum
-/// grow with the numbers.
+/// Whether rounding usually makes errors of this size. An element is the sum that is held, the sum that is tried, the
+/// right sum and its usual error, which grows with the sum.
 pub(crate) fn is_usual<'i>(elements: impl IntoIterator<Item = [f64; 4]> + 'i) -> bool {
     let sums = elements.into_iter().fold([0.0; 4], |sums, [held, made, right, usual]: [f64; 4]| {
         let squares = [(held - made).powi(2), made.powi(2), right.powi(2), usual.powi(2)];
