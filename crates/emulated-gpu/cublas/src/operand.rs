@@ -129,8 +129,8 @@ impl Operand {
             driver.addresses(stream, array, count as usize)?
         };
         for (index, &address) in addresses.iter().enumerate() {
-            let one = Matrix { address, batch: 1, ..matrix.clone() };
-            one.check_memory(driver).map_err(|rejection| {
+            let single = Matrix { address, batch: 1, ..matrix.clone() };
+            single.check_memory(driver).map_err(|rejection| {
                 rejection.map_message(|message| format!("matrix {index} of the batch: {message}"))
             })?;
         }
@@ -146,8 +146,8 @@ impl CheckedOperand {
             Addresses::Strided => Some(View::of_matrix(&self.matrix, operation, index)),
             Addresses::Known(addresses) => {
                 let address = *addresses.get(index as usize)?;
-                let one = Matrix { address, ..self.matrix.clone() };
-                Some(View::of_matrix(&one, operation, 0))
+                let single = Matrix { address, ..self.matrix.clone() };
+                Some(View::of_matrix(&single, operation, 0))
             }
             Addresses::Array(_) => None,
         }
@@ -162,8 +162,8 @@ impl CheckedOperand {
             Addresses::Strided => Access::append(list, self.matrix.accesses(make)),
             Addresses::Known(addresses) => {
                 for &address in addresses {
-                    let one = Matrix { address, batch: 1, ..self.matrix.clone() };
-                    Access::append(list, one.accesses(make))?;
+                    let single = Matrix { address, batch: 1, ..self.matrix.clone() };
+                    Access::append(list, single.accesses(make))?;
                 }
                 Ok(())
             }

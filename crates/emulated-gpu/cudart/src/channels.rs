@@ -33,9 +33,9 @@ pub(crate) fn format(channels: Channels) -> Result<(u32, u32)> {
     let count = bits.iter().take_while(|&&bits| bits != 0).count();
     let equal = bits.iter().take(count).all(|&channel| channel == bits[0]);
     let rest_unused = bits.iter().skip(count).all(|&channel| channel == 0);
-    let known =
+    let row =
         FORMATS.iter().find(|(format_kind, width, _)| (*format_kind, *width) == (kind, bits[0]));
-    match known {
+    match row {
         Some(&(.., format)) if equal && rest_unused && matches!(count, 1 | 2 | 4) => {
             Ok((format, count as u32))
         }
@@ -48,8 +48,8 @@ pub(crate) fn format(channels: Channels) -> Result<(u32, u32)> {
 
 /// Converts from the driver's format and number of channels.
 pub(crate) fn from_format(format: u32, count: u32) -> Channels {
-    let known = FORMATS.iter().find(|(.., driver_format)| *driver_format == format);
-    let (kind, width) = known.map_or((NONE, 0), |&(kind, width, _)| (kind, width));
+    let row = FORMATS.iter().find(|(.., driver_format)| *driver_format == format);
+    let (kind, width) = row.map_or((NONE, 0), |&(kind, width, _)| (kind, width));
     let bits = std::array::from_fn(|index| if (index as u32) < count { width } else { 0 });
     Channels { bits, kind }
 }

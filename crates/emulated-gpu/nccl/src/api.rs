@@ -157,10 +157,10 @@ export! {
         } else {
             devices.elements(ranks)?.collect()
         };
-        let devices = driver::devices()?;
-        if let Some(wrong) = list.iter().find(|device| !(0..devices).contains(*device)) {
+        let device_count = driver::devices()?;
+        if let Some(wrong) = list.iter().find(|device| !(0..device_count).contains(*device)) {
             return Err(Error::argument(format!(
-                "device {wrong} does not exist: there are {devices} (set by EMULATED_GPU_DEVICES)"
+                "device {wrong} does not exist: there are {device_count} (set by EMULATED_GPU_DEVICES)"
             )));
         }
         let id = UniqueId::new()?;

@@ -70,9 +70,9 @@ impl CollectiveParameters {
 
     /// How the call of another rank differs, or `None` if it is the same.
     pub(crate) fn difference(&self, call: &Call) -> Option<String> {
-        let theirs = call.kind.load(Relaxed);
-        if theirs != self.kind as u32 {
-            let name = NcclCollective::from_code(theirs as i32)
+        let kind_of_other = call.kind.load(Relaxed);
+        if kind_of_other != self.kind as u32 {
+            let name = NcclCollective::from_code(kind_of_other as i32)
                 .map_or("another operation", |kind| kind.texts()[0]);
             return Some(format!("calls {name}"));
         }

@@ -314,7 +314,7 @@ mod tests {
         let comm = Communicator::join(&id, (1, 0), (0, 0)).unwrap();
         let (source, mut target) = (*b"12345678", [0_u8; 8]);
         let places = [target.as_mut_ptr() as u64, source.as_ptr() as u64];
-        let one = |sends| Transfer {
+        let transfer = |sends| Transfer {
             sends,
             peer: 0,
             address: places[usize::from(sends)],
@@ -328,9 +328,9 @@ mod tests {
             mailbox.messages.store(1, Relaxed);
             for sends in [true, false] {
                 let mut progress = Progress { begun: true, ..Progress::default() };
-                assert!(one(sends).can_advance(&comm, &progress));
+                assert!(transfer(sends).can_advance(&comm, &progress));
                 // SAFETY: eight bytes, which are valid during the test.
-                let error = unsafe { one(sends).advance(&comm, &mut progress) }.unwrap_err();
+                let error = unsafe { transfer(sends).advance(&comm, &mut progress) }.unwrap_err();
                 assert!(error.why.contains("damaged"), "{}", error.why);
                 assert_eq!(error.code, Code::Internal);
             }
@@ -341,8 +341,8 @@ mod tests {
         let (mut sent, mut received) = (Progress::default(), Progress::default());
         // SAFETY: as above.
         unsafe {
-            assert!(one(true).advance(&comm, &mut sent).unwrap() && sent.done);
-            assert!(one(false).advance(&comm, &mut received).unwrap() && received.done);
+            assert!(transfer(true).advance(&comm, &mut sent).unwrap() && sent.done);
+            assert!(transfer(false).advance(&comm, &mut received).unwrap() && received.done);
         }
         assert_eq!(source, target);
         comm.release(false);

@@ -71,37 +71,41 @@ impl Nvidia {
     /// # Errors
     /// NVIDIA's error. The outcome is returned in any case, because it has the log.
     pub(crate) fn compile(&self, program: &Program, options: &[CString]) -> (Outcome, Result) {
-        let theirs = match NvidiaProgram::new(self, program) {
-            Ok(theirs) => theirs,
+        let nvidia_program = match NvidiaProgram::new(self, program) {
+            Ok(nvidia_program) => nvidia_program,
             Err(status) => return (Outcome::default(), Err(status)),
         };
         let (options, card) = without_real_architecture(options);
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: the program exists, and `options` has as many C strings as its length says.
         let status = Status::check(unsafe {
-            (self.compile)(theirs.program.handle, options.len() as c_int, options.as_ptr())
+            (self.compile)(nvidia_program.program.handle, options.len() as c_int, options.as_ptr())
         });
         let mut outcome =
-            Outcome { log: theirs.text((self.log_size, self.log)), ..Outcome::default() };
+            Outcome { log: nvidia_program.text((self.log_size, self.log)), ..Outcome::default() };
         if let Some(pch_status) = self.pch_status {
             // SAFETY: the program exists.
-            outcome.pch_status = unsafe { pch_status(theirs.program.handle) };
+            outcome.pch_status = unsafe { pch_status(nvidia_program.program.handle) };
         }
         if let Some(required) = self.pch_heap_required {
             // SAFETY: the program exists, and the place for the result is valid.
-            let status = unsafe { required(theirs.program.handle, &raw mut outcome.pch_heap) };
+            let status =
+                unsafe { required(nvidia_program.program.handle, &raw mut outcome.pch_heap) };
             outcome.pch_heap = if status == 0 { outcome.pch_heap } else { 0 };
         }
         if status.is_ok() {
-            let ptx = theirs.text((self.ptx_size, self.ptx));
+            let ptx = nvidia_program.text((self.ptx_size, self.ptx));
             outcome.image =
                 card.map_or_else(Vec::new, |card| fatbin::from_ptx(ptx.as_bytes(), card));
-            let part =
-                |part: Option<SizeAndCopy>| part.map(|part| theirs.bytes(part)).unwrap_or_default();
+            let part = |part: Option<SizeAndCopy>| {
+                part.map(|part| nvidia_program.bytes(part)).unwrap_or_default()
+            };
             outcome.lto = part(self.lto_size.zip(self.lto));
             outcome.optix = part(self.optix_size.zip(self.optix));
-            outcome.compiled =
-                Some((ptx, program.expressions.iter().map(|name| theirs.lowered(name)).collect()));
+            outcome.compiled = Some((
+                ptx,
+                program.expressions.iter().map(|name| nvidia_program.lowered(name)).collect(),
+            ));
         }
         (outcome, status)
     }
@@ -116,7 +120,8 @@ struct NvidiaProgram<'a> {
 impl<'a> NvidiaProgram<'a> {
     fn new(library: &'a Nvidia, program: &Program) -> Result<Self> {
         // SAFETY: only a program of this library is stored in it, below.
-        let mut theirs = Self { library, program: unsafe { NvidiaObject::new(library.destroy) } };
+        let mut nvidia_program =
+            Self { library, program: unsafe { NvidiaObject::new(library.destroy) } };
         let pointers = |texts: Vec<&CString>| -> Vec<*const c_char> {
             texts.into_iter().map(|text| text.as_ptr()).collect()
         };
@@ -125,7 +130,7 @@ impl<'a> NvidiaProgram<'a> {
         // SAFETY: all strings are C strings that outlive the call, both arrays have `names.len()` elements, and the place for the program is valid.
         Status::check(unsafe {
             (library.create)(
-                &raw mut theirs.program.handle,
+                &raw mut nvidia_program.program.handle,
                 program.source.as_ptr(),
                 program.name.as_ptr(),
                 names.len() as c_int,
@@ -133,7 +138,7 @@ impl<'a> NvidiaProgram<'a> {
                 names.as_ptr(),
             )
         })?;
-        let handle = theirs.program.handle;
+        let handle = nvidia_program.program.handle;
         for name in &program.expressions {
             // SAFETY: the program exists, and the name is a C string.
             Status::check(unsafe { (library.add_name)(handle, name.as_ptr()) })?;
@@ -143,7 +148,7 @@ impl<'a> NvidiaProgram<'a> {
             // SAFETY: the program exists, and the caller passed the function and its data for this.
             Status::check(unsafe { set(handle, function, data) })?;
         }
-        Ok(theirs)
+        Ok(nvidia_program)
     }
 
     /// One part of the output; may be empty.

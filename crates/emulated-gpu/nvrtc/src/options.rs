@@ -131,8 +131,8 @@ fn boolean(name: &str, value: &str) -> Result<bool, String> {
 fn architecture(value: &str) -> Result<u32, String> {
     let name = value.strip_prefix("compute_").or_else(|| value.strip_prefix("sm_"));
     let name = name.map(|name| if name == "90a" { "90" } else { name });
-    let known = ARCHITECTURES.into_iter().find(|number| name == Some(&number.to_string()));
-    known.ok_or_else(|| format!("invalid value for --gpu-architecture (-arch): {value}"))
+    let supported = ARCHITECTURES.into_iter().find(|number| name == Some(&number.to_string()));
+    supported.ok_or_else(|| format!("invalid value for --gpu-architecture (-arch): {value}"))
 }
 
 #[cfg(test)]

@@ -77,9 +77,9 @@ struct Headers<'a> {
 
 impl cuda_c::Resolver for Headers<'_> {
     fn resolve(&self, include: &str, from: &str) -> Option<(String, String)> {
-        let own = self.headers.get(include);
-        let own = own.map(|text| (include.to_owned(), text.clone().into_owned()));
-        own.or_else(|| self.folders.resolve(include, from))
+        let header = self.headers.get(include);
+        let header = header.map(|text| (include.to_owned(), text.clone().into_owned()));
+        header.or_else(|| self.folders.resolve(include, from))
     }
 }
 

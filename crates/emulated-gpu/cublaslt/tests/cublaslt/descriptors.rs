@@ -139,15 +139,8 @@ fn the_message_names_structures_of_the_wrong_kind() {
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();
         let mut get_heuristic = |handle, requested| {
             let (result, count) = (result.as_mut_ptr(), &raw mut count);
-            get_heuristic(
-                handle,
-                wrong.cast(),
-                [wrong.cast(); 4],
-                preference,
-                requested,
-                result,
-                count,
-            )
+            let wanted = (requested, result, count);
+            get_heuristic((handle, wrong.cast()), [wrong.cast(); 4], preference, wanted)
         };
         assert_eq!(get_heuristic(lt.handle, 1) as u32, 7);
         messages.expect(&["operationDesc is not a matmul descriptor"]);

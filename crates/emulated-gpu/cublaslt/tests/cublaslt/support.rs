@@ -124,13 +124,10 @@ impl Drop for CublasLt {
 /// There must be space for the results and their number; pointers to structures must point to
 /// enough memory.
 pub(crate) unsafe fn get_heuristic(
-    handle: sys::cublasLtHandle_t,
-    descriptor: sys::cublasLtMatmulDesc_t,
+    (handle, descriptor): (sys::cublasLtHandle_t, sys::cublasLtMatmulDesc_t),
     [a, b, c, d]: [sys::cublasLtMatrixLayout_t; 4],
     preference: sys::cublasLtMatmulPreference_t,
-    requested: c_int,
-    results: *mut HeuristicResult,
-    count: *mut c_int,
+    (requested, results, count): (c_int, *mut HeuristicResult, *mut c_int),
 ) -> sys::cublasStatus_t {
     // SAFETY: the caller's promise.
     unsafe {
@@ -326,17 +323,9 @@ impl Call {
                     set(attribute, (&raw const *alignment).cast(), 4);
                 }
             }
-            let (place, count_place) = (results.as_mut_ptr(), &raw mut count);
             let Structures { descriptor, layouts } = structures;
-            let status = get_heuristic(
-                lt.handle,
-                descriptor,
-                layouts,
-                preference,
-                max_count,
-                place,
-                count_place,
-            );
+            let wanted = (max_count, results.as_mut_ptr(), &raw mut count);
+            let status = get_heuristic((lt.handle, descriptor), layouts, preference, wanted);
             results.set_len(count.max(0) as usize);
             sys::cublasLtMatmulPreferenceDestroy(preference);
             (status as i32, results)
