@@ -24,6 +24,8 @@
   /** Draws the losses as a curve on a logarithmic scale, from 0.01 to 1 or to the largest loss. */
   fourLevels.curve = (canvas, losses) => {
     const context = canvas.getContext("2d");
+    // Twice the size on the screen, so that letters are not squeezed.
+    canvas.width = 2 * (canvas.clientWidth || canvas.width / 2);
     const { width, height } = canvas;
     const style = getComputedStyle(canvas);
     context.clearRect(0, 0, width, height);
@@ -169,7 +171,7 @@
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
       element("div", { class: "fl-columns" },
         element("div", {}, element("div", { class: "fl-bar" }, go, again), status, problem, loss,
-          element("div", { class: "fl-bar", role: "group", "aria-label": "Break it" }, "Break it: ", ...mistakes, button("mend it", mend, "The book's kernels; the weights stay")), verdict),
+          element("div", { class: "fl-bar", role: "group", "aria-label": "Break it" }, "Break it: ", ...mistakes, button("mend it", mend, "The book's kernels; weights that a mistake has ruined begin anew")), verdict),
         kernels),
       element("h2", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
       element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer)));
@@ -248,17 +250,24 @@
       }
     }
 
+    /** Starts with new weights if a mistake has ruined them: of a network whose units are all 0, little can be judged. */
+    function renew() {
+      if (!(Number(place.dataset.loss) < 0.7)) begin();
+    }
+
     async function breakWith({ name, change, at, early = false }) {
       mistakes.forEach((button, index) => button.setAttribute("aria-pressed", String(MISTAKES[index].name === name)));
       const text = change(fourLevels.kernels[FILE]);
       editor.set(text);
       editor.select(text.slice(0, text.indexOf(at)).split("\n").length);
+      renew();
       if (await exchange(early)) await judge();
     }
 
     async function mend() {
       mistakes.forEach((button) => button.setAttribute("aria-pressed", "false"));
       editor.set(fourLevels.kernels[FILE]);
+      renew();
       if (await exchange(false)) await judge();
     }
 

@@ -218,7 +218,7 @@
     const registers = element("table", { class: "fl-registers" });
     const rest = element("button", { type: "button", "aria-pressed": "false", onclick: () => rest.setAttribute("aria-pressed", String(registers.classList.toggle("fl-all"))) });
     const readout = element("output", { class: "fl-readout" }, "Point at a cell, or tap it, for its number.");
-    const fault = record.fault ? element("div", { class: "fl-fault" }, element("strong", {}, record.fault.kind), `: ${record.fault.message}`, record.fault.line ? ` (line ${(cudaC && record.fault.cudaLine) || record.fault.line})` : "") : null;
+    const fault = record.fault ? element("div", { class: "fl-fault" }, element("strong", {}, record.fault.kind), `: ${record.fault.sentence ?? record.fault.message}`, record.fault.line ? ` (line ${(cudaC && record.fault.cudaLine) || record.fault.line})` : "") : null;
 
     /** A text of the kernel, in which the lines of all lanes are marked. `lineOf` maps lines of the PTX to its own. */
     function listing(text, lineOf, label) {

@@ -80,10 +80,10 @@ export default {
   async "each mistake is named by tensor-diff, with the operation"({ expect, open, accessible }) {
     const named = {
       "forget ReLU's mask": ["dz1", /mask/],
-      "remove a barrier": ["a1", /./],
+      "remove a barrier": ["z1", /product or its bias/],
       "turn the sign of the step": ["w1_next", /sign|added/],
       "leave out 1/B": ["dz2", /64/],
-      "update w2 too early": ["dz1", /w2_next|updated/],
+      "update w2 too early": ["da1", /w2_next/],
     };
     const page = await open("page/training.html");
     const place = page.locator('[data-four-levels="training"]');

@@ -60,6 +60,9 @@ pub(crate) struct Training {
     y: Buffer,
     p: Buffer,
     losses: Buffer,
+    /// Only for tensor-diff.
+    z1: Buffer,
+    da1: Buffer,
     train: Images,
     test: Images,
     table: [f32; 256],
@@ -111,6 +114,8 @@ impl Training {
             y: buffer(BATCH * SIZES[2])?,
             p: buffer(BATCH * SIZES[2])?,
             losses: buffer(BATCH)?,
+            z1: buffer(BATCH * SIZES[1])?,
+            da1: buffer(BATCH * SIZES[1])?,
             kernels,
             emulator,
             train,
@@ -281,7 +286,6 @@ impl Training {
             loss: Some(Loss::Bce),
             step: self.batches as u64,
             learning_rate: LEARNING_RATE,
-            not_materialised: vec![Z(1), Da(1)],
             ..Header::default()
         };
         let parameters: Vec<Buffer> = self.layers.iter().flat_map(|own| [own.w, own.b]).collect();
@@ -289,13 +293,24 @@ impl Training {
         for buffer in &parameters {
             before.push(self.floats(*buffer)?);
         }
-        let made = self.train_on(JUDGED);
+        let made = self.train_on(JUDGED).and_then(|()| {
+            // The kernels never store z1 and da1, so they make them once more: z1 without ReLU, and da1 with a mask of
+            // ones, from the w2 that dz1 was computed with.
+            if self.updates_early { self.unmasked() } else { Ok(()) }
+        });
         let mut after = Vec::new();
         for (buffer, values) in parameters.iter().zip(&before) {
             after.push(self.floats(*buffer)?);
             self.write(*buffer, values)?;
         }
         made?;
+        if !self.updates_early {
+            self.unmasked()?;
+        }
+        let Layer { inputs, outputs, w, b, .. } = self.layers[0];
+        let grid = [outputs.div_ceil(TILE) as u32, JUDGED.div_ceil(TILE) as u32];
+        let numbers = [JUDGED, inputs, outputs, 0].map(word);
+        self.launch("forward_layer", grid, &[self.x, w, b, self.z1], &numbers)?;
         let network = tensor::Network { sizes: SIZES.to_vec(), loss: Loss::Bce };
         let mut dump = Dump::new(header);
         for name in network.tensor_names() {
@@ -316,13 +331,23 @@ impl Training {
                 Dz(l) => part(layer(l).dz)?,
                 Dw(l) => self.floats(layer(l).dw)?,
                 Db(l) => self.floats(layer(l).db)?,
-                Z(_) | Da(_) => continue,
+                Z(_) => part(self.z1)?,
+                Da(_) => part(self.da1)?,
             };
             let shape = network.shape(name, JUDGED).unwrap_or_default();
             let tensor = Tensor::new(shape, values).map_err(|error| error.to_string())?;
             dump.push(name, &tensor);
         }
         Ok(dump)
+    }
+
+    /// Computes da1 on [`JUDGED`] images.
+    fn unmasked(&mut self) -> Result<(), StepFailure> {
+        let Layer { inputs, outputs, w, dz, .. } = self.layers[1];
+        self.write(self.z1, &vec![1.0; self.z1.len])?;
+        let grid = [inputs.div_ceil(TILE) as u32, JUDGED.div_ceil(TILE) as u32];
+        let numbers = [JUDGED, inputs, outputs].map(word);
+        self.launch("backward_layer", grid, &[dz, w, self.z1, self.da1], &numbers)
     }
 
     /// Writes `batch` training images, from image `first` on.
