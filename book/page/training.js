@@ -167,7 +167,7 @@
     const verdict = element("div", { class: "fl-verdict", role: "status" });
     const mistakes = MISTAKES.map((mistake) => button(mistake.name, () => breakWith(mistake)));
     const kernels = element("div", {}, text, element("div", { class: "fl-bar" },
-      button("train on with these kernels", () => exchange(false), "With the weights as they are"), button("ask tensor-diff", judge, "Have tensor-diff judge the next step")));
+      button("train on with these kernels", async () => { if ((await exchange(false)) && !running) train(); }, "With the weights as they are"), button("ask tensor-diff", judge, "Have tensor-diff judge the next step")));
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
       element("div", { class: "fl-columns" },
         element("div", {}, element("div", { class: "fl-bar" }, go, again), status, problem, loss,
@@ -231,7 +231,7 @@
       fourLevels.curve(loss, []);
     }
 
-    /** Trains on with the kernels in the editor, and with `early` in the wrong order of updates. Returns whether they are valid. */
+    /** Takes the kernels in the editor, and with `early` the wrong order of updates. Returns whether the kernels are valid. */
     async function exchange(early) {
       problem.replaceChildren();
       verdict.replaceChildren();
@@ -242,12 +242,19 @@
         editor.diagnose(diagnostics);
         if (diagnostics.length) return false;
         changed = request;
-        if (!running) train();
         return true;
       } catch (error) {
         fail(error);
         return false;
       }
+    }
+
+    /** Has a step with the kernels in the editor judged, and then trains on: a few more steps may ruin the weights. */
+    async function judged(early) {
+      halt();
+      if (!(await exchange(early))) return;
+      await judge();
+      if (!running) train();
     }
 
     /** Starts with new weights if a mistake has ruined them: of a network whose units are all 0, little can be judged. */
@@ -261,14 +268,14 @@
       editor.set(text);
       editor.select(text.slice(0, text.indexOf(at)).split("\n").length);
       renew();
-      if (await exchange(early)) await judge();
+      await judged(early);
     }
 
     async function mend() {
       mistakes.forEach((button) => button.setAttribute("aria-pressed", "false"));
       editor.set(fourLevels.kernels[FILE]);
       renew();
-      if (await exchange(false)) await judge();
+      await judged(false);
     }
 
     /** Shows tensor-diff's verdict on the next step. */
