@@ -236,28 +236,22 @@ fn access(one: &Value) -> String {
     let offsets: Vec<(i64, i64)> =
         list(&one["offsets"]).iter().map(|pair| (number(&pair[0]), number(&pair[1]))).collect();
     let verb = match word(one, "kind") {
-        "load" => "read",
-        "store" => "write",
-        _ => "update",
+        "load" => "reads",
+        "store" => "writes",
+        _ => "updates",
     };
-    let verb = if offsets.len() == 1 { format!("{verb}s") } else { verb.to_owned() };
     let who = plural(offsets.len(), "lane");
     let place = escaped(word(one, "place"));
     let mut cells = String::new();
-    let mut count = 0;
-    let mut cell = |cells: &mut String, class: &str, text: &str| {
+    let cell = |cells: &mut String, class: &str, text: &str| {
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
         let _ = write!(cells, "<span{class}>{text}</span>");
-        count += 1;
     };
-    let mut pairs = Vec::new();
     if one["space"] == "shared" {
         let mut banks = vec![BTreeMap::<i64, usize>::new(); BANKS as usize];
-        for (lane, offset) in &offsets {
+        for (_, offset) in &offsets {
             for word in offset.div_euclid(4)..(offset + bytes + 3).div_euclid(4) {
-                let bank = word.rem_euclid(BANKS) as usize;
-                *banks[bank].entry(word).or_default() += 1;
-                pairs.push((*lane, bank));
+                *banks[word.rem_euclid(BANKS) as usize].entry(word).or_default() += 1;
             }
         }
         let counts: Vec<usize> = banks.iter().map(BTreeMap::len).collect();
@@ -275,62 +269,35 @@ fn access(one: &Value) -> String {
             }
         }
         let label = counts.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
-        let wires = wires(&offsets, &pairs, count);
         return format!(
-            "<div class=\"fl-access\"><div>{who} {verb} {bytes} bytes each of shared memory, {place}; below, its 32 banks{verdict}</div>{wires}<div class=\"fl-cells\" role=\"img\" aria-label=\"words asked of each of 32 banks: {label}\" style=\"grid-template-columns: repeat(32, 1fr)\">{cells}</div></div>\n"
+            "<div class=\"fl-access\"><div>{verb} {bytes} bytes of shared memory ({place}) in {who}{verdict}</div><div class=\"fl-cells\" role=\"img\" aria-label=\"words asked of each of 32 banks: {label}\">{cells}</div></div>\n"
         );
     }
-    let mut sectors = BTreeMap::<i64, Vec<i64>>::new();
-    for (lane, offset) in &offsets {
+    let mut sectors = BTreeMap::<i64, usize>::new();
+    for (_, offset) in &offsets {
         let mut sector = (skew + offset).div_euclid(SECTOR);
         while sector * SECTOR < skew + offset + bytes {
-            sectors.entry(sector).or_default().push(*lane);
+            *sectors.entry(sector).or_default() += 1;
             sector += 1;
         }
     }
-    let far = match (sectors.keys().next(), sectors.keys().next_back()) {
-        (Some(first), Some(last)) => last - first >= 64,
-        _ => true,
-    };
-    // Sectors that are far apart stand next to each other; otherwise whole lines of four sectors are shown.
-    let shown: Vec<i64> = match (sectors.keys().next(), sectors.keys().next_back()) {
-        (Some(&first), Some(&last)) if !far => {
-            (first.div_euclid(4) * 4..(last.div_euclid(4) + 1) * 4).collect()
-        }
-        _ => sectors.keys().copied().collect(),
-    };
-    for (at, sector) in shown.iter().enumerate() {
-        match sectors.get(sector) {
-            Some(lanes) => {
-                let class = if far { "fl-lit fl-far" } else { "fl-lit" };
-                cell(&mut cells, class, &lanes.len().to_string());
-                pairs.extend(lanes.iter().map(|lane| (*lane, at)));
+    let (first, last) = (sectors.keys().next(), sectors.keys().next_back());
+    if let (Some(&first), Some(&last)) = (first, last)
+        && last - first < 64
+    {
+        for sector in first.div_euclid(4) * 4..(last + 1 + 3).div_euclid(4) * 4 {
+            match sectors.get(&sector) {
+                Some(lanes) => cell(&mut cells, "fl-lit", &lanes.to_string()),
+                None => cell(&mut cells, "", ""),
             }
-            None => cell(&mut cells, "", ""),
         }
+    } else {
+        sectors.values().for_each(|lanes| cell(&mut cells, "fl-lit fl-far", &lanes.to_string()));
     }
-    let wires = wires(&offsets, &pairs, count);
-    let label = sectors.values().map(|lanes| lanes.len().to_string()).collect::<Vec<_>>().join(" ");
-    let sectors = plural(sectors.len(), "sector");
+    let label = sectors.values().map(usize::to_string).collect::<Vec<_>>().join(" ");
+    let count = plural(sectors.len(), "sector");
     format!(
-        "<div class=\"fl-access\"><div>{who} {verb} {bytes} bytes each of global memory, {place}: {sectors} of 32 bytes</div>{wires}<div class=\"fl-cells\" role=\"img\" aria-label=\"lanes in each sector: {label}\" style=\"grid-template-columns: repeat({count}, 1fr)\">{cells}</div></div>\n"
-    )
-}
-
-/// The lanes that access memory, and lines from them to the cells below: pairs of a lane and a cell.
-fn wires(offsets: &[(i64, i64)], pairs: &[(i64, usize)], cells: usize) -> String {
-    let mut strip = String::new();
-    for lane in 0..LANES as i64 {
-        let asks = offsets.iter().any(|(asking, _)| *asking == lane);
-        strip.push_str(if asks { "<span class=\"fl-asks\"></span>" } else { "<span></span>" });
-    }
-    let x = |at: usize, count: usize| 100.0 * (at as f64 + 0.5) / count as f64;
-    let mut path = String::new();
-    for &(lane, cell) in pairs {
-        let _ = write!(path, "M{:.2} 0L{:.2} 10", x(lane as usize, LANES), x(cell, cells));
-    }
-    format!(
-        "<div class=\"fl-cells fl-strip\">{strip}</div><svg class=\"fl-wires\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><path d=\"{path}\"></path></svg>"
+        "<div class=\"fl-access\"><div>{verb} {bytes} bytes of global memory ({place}) in {who}: {count} of 32 bytes</div><div class=\"fl-cells\" role=\"img\" aria-label=\"lanes in each sector: {label}\">{cells}</div></div>\n"
     )
 }
 
@@ -367,7 +334,7 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
     };
     let _ = write!(
         html,
-        "<table class=\"fl-registers\"><caption>Registers of warp {warp}, lane by lane</caption><thead><tr><th scope=\"col\">lane</th>"
+        "<div class=\"fl-scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Registers of warp {warp}\"><table class=\"fl-registers\"><caption>Registers of warp {warp}, lane by lane</caption><thead><tr><th scope=\"col\">lane</th>"
     );
     for lane in 0..LANES {
         let (class, text) = state(lane);
@@ -391,65 +358,19 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
             "<tr data-register=\"{name}\"><th scope=\"row\" title=\".{}\">{name}</th>",
             word(declared, "type")
         );
-        let values = in_one_base(&values);
-        let shades = shades(&values);
-        for (lane, (value, shade)) in values.iter().zip(shades).enumerate() {
+        for (lane, value) in values.iter().enumerate() {
             let new = has_lane(fresh.get(&register).copied().unwrap_or_default(), lane);
-            let classes = [
-                if new { "fl-fresh" } else { "" },
-                match value.len() {
-                    5.. => "fl-long",
-                    4 => "fl-wide",
-                    _ => "",
-                },
-                if shade < 0.0 { "fl-minus" } else { "" },
-            ];
-            let classes: Vec<&str> = classes.into_iter().filter(|one| !one.is_empty()).collect();
-            let class = match classes.is_empty() {
-                true => String::new(),
-                false => format!(" class=\"{}\"", classes.join(" ")),
-            };
-            let share = match value.is_empty() {
-                true => String::new(),
-                false => format!(" style=\"--share: {:.0}%\"", 10.0 + 90.0 * shade.abs()),
-            };
-            let _ = write!(html, "<td{class}{share}><span>{}</span></td>", escaped(value));
+            let class = if new { " class=\"fl-fresh\"" } else { "" };
+            let _ = write!(html, "<td{class}>{}</td>", escaped(value));
         }
         html.push_str("</tr>\n");
     }
-    html.push_str("</tbody></table>\n");
+    html.push_str("</tbody></table></div>\n");
 }
 
 fn is_address(value: &str) -> bool {
-    numeric(value).is_none_or(|number| number >= MIN_ADDRESS)
-}
-
-/// A value as a number, decimal or hexadecimal.
-fn numeric(value: &str) -> Option<f64> {
     let hexadecimal =
         value.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    hexadecimal.map(|bits| bits as f64).or_else(|| value.parse().ok())
-}
-
-/// A register's values in one number base: all decimal, or all hexadecimal if one is an address or bits.
-fn in_one_base(values: &[String]) -> Vec<String> {
-    let hexadecimal = values.iter().any(|value| value.starts_with("0x"));
-    let large =
-        values.iter().any(|value| numeric(value).is_some_and(|number| number >= MIN_ADDRESS));
-    let convert = |value: &String| match numeric(value) {
-        Some(number) if hexadecimal && large => format!("{:#x}", number as u64),
-        Some(number) if hexadecimal => number.to_string(),
-        _ => value.clone(),
-    };
-    values.iter().map(convert).collect()
-}
-
-/// The shares of a row's largest value, from -1 to 1.
-fn shades(values: &[String]) -> Vec<f64> {
-    let number = |value: &String| match value.as_str() {
-        "true" => 1.0,
-        text => numeric(text).filter(|number| number.is_finite()).unwrap_or(0.0),
-    };
-    let most = values.iter().map(number).fold(0.0_f64, |most, value| most.max(value.abs()));
-    values.iter().map(|value| number(value) / if most == 0.0 { 1.0 } else { most }).collect()
+    let number = hexadecimal.map(|bits| bits as f64).or_else(|| value.parse().ok());
+    number.is_none_or(|number| number >= MIN_ADDRESS)
 }
