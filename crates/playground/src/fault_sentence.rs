@@ -73,7 +73,11 @@ fn element(
     origin: Option<&Origin>,
 ) -> Option<(String, i64, Option<usize>)> {
     if fault.message.starts_with("shared") {
-        return shared_element(fault);
+        let (name, index, count) = shared_element(fault)?;
+        // cuda-c puts the kernel's name before that of the variable.
+        let prefix = format!("{}_", prepared.kernel.name());
+        let own = origin.and_then(|_| name.strip_prefix(&prefix)).unwrap_or(&name);
+        return Some((own.to_owned(), index, count));
     }
     let BufferElement { role, index, count } = prepared.element_at(fault.address?)?;
     let kernel = prepared.kernel.name();
