@@ -97,6 +97,12 @@ impl Emulator {
         Self(Arc::new(Device { options, memory, pool, launches, counting, race_pages, timer }))
     }
 
+    /// The device's options.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     /// Turns the counting of instructions on or off, from the next launch on.
     pub fn set_statistics(&self, on: bool) {
         self.0.counting.store(on, Ordering::Relaxed);

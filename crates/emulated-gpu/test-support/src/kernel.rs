@@ -4,6 +4,8 @@ use cuda_c::CompileOptions;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded, Statistics};
 
+use crate::record;
+
 /// An argument of a kernel.
 #[derive(Clone, Debug)]
 pub enum Argument {
@@ -129,8 +131,8 @@ pub fn run_with(
         parameters.extend(bytes);
     }
     let launch = Launch { grid, block, dynamic_shared, parameters, ..Launch::default() };
-    let statistics =
-        emulator.launch(&own, &launch).unwrap_or_else(|fault| panic!("{kernel}: {fault}\n{text}"));
+    let statistics = record::launch(&emulator, text, &own, &launch)
+        .unwrap_or_else(|fault| panic!("{kernel}: {fault}\n{text}"));
     let read = |(address, len): (u64, usize)| {
         let mut bytes = vec![0; len];
         emulator.memory().read(address, &mut bytes).unwrap();

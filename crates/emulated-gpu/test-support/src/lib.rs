@@ -10,6 +10,7 @@ pub mod layers;
 pub mod nvrtc;
 pub mod ptx;
 pub mod random;
+pub mod record;
 pub mod reference;
 pub mod sound;
 pub mod words;

@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Emulator, Fault, Launch, Loaded, RunOptions, Statistics};
 
-use crate::kernel;
+use crate::{kernel, record};
 
 /// The directives at the beginning of a text, for the newest version and target that the emulator supports.
 pub const HEADER: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
@@ -40,7 +40,8 @@ pub fn launch(
 ) -> Result<Statistics, Fault> {
     let kernel = load(emulator, text).kernel("k").expect("the kernel k");
     let parameters = pointers.iter().flat_map(|p| p.to_le_bytes()).collect();
-    emulator.launch(&kernel, &Launch { grid, block, parameters, ..Launch::default() })
+    let launch = Launch { grid, block, parameters, ..Launch::default() };
+    record::launch(emulator, text, &kernel, &launch)
 }
 
 /// An emulated device with an instruction limit.

@@ -1,5 +1,6 @@
 //! Launches: shapes, parameters, cooperative grids, seeds, statistics.
 
+use emulated_gpu_test_support::record;
 use ptx_emulator::{Emulator, FaultKind, Launch, RunOptions};
 
 use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
@@ -80,7 +81,7 @@ fn a_grid_barrier_works_with_more_blocks_than_cores() {
             cooperative: true,
             ..Launch::default()
         };
-        emulator.launch(&kernel, &launch).unwrap();
+        record::launch(&emulator, &text, &kernel, &launch).unwrap();
         assert_eq!(read(&emulator, out, blocks), vec![blocks as u32; blocks]);
     }
 }
@@ -123,7 +124,7 @@ fn dynamic_shared_memory_follows_static_shared_memory() {
         parameters: out.to_le_bytes().into(),
         ..Launch::default()
     };
-    emulator.launch(&kernel, &launch).unwrap();
+    record::launch(&emulator, &text, &kernel, &launch).unwrap();
     assert_eq!(read(&emulator, out, 3), [0, 16, 32]);
     launch.dynamic_shared = 28;
     let fault = emulator.launch(&kernel, &launch).unwrap_err();
@@ -237,7 +238,7 @@ fn nvrtcs_matrix_products_are_right() {
         parameters.extend([m, n, k].iter().flat_map(|&x| (x as u32).to_le_bytes()));
         emulator.memory().fill(pointers[2], &[0xff], (m * n * 4) as u64).unwrap();
         let launch = Launch { grid, block, parameters, ..Launch::default() };
-        emulator.launch(&loaded.kernel(name).unwrap(), &launch).unwrap();
+        record::launch(&emulator, PTX, &loaded.kernel(name).unwrap(), &launch).unwrap();
         let got: Vec<f32> =
             read(&emulator, pointers[2], m * n).into_iter().map(f32::from_bits).collect();
         assert_eq!(got, expected, "{name}");

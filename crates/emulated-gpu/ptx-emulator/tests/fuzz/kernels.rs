@@ -2,6 +2,7 @@
 //! and barriers in between. Each kernel runs under every check, with little memory and an instruction limit,
 //! with and without vector instructions of the host, and both runs must have the same outcome.
 
+use emulated_gpu_test_support::record;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, RunOptions};
 
@@ -148,7 +149,13 @@ fn run(program: &Program, portable: bool, strict: bool) -> Option<Outcome> {
     let kernel = loaded.kernel("k").unwrap();
     let (grid, block) = (program.grid, program.block);
     let launch = Launch { grid, block, parameters, ..Launch::default() };
-    let end = match emulator.launch(&kernel, &launch) {
+    // Only checked kernels have one result.
+    let outcome = if strict {
+        record::launch(&emulator, &program.text, &kernel, &launch)
+    } else {
+        emulator.launch(&kernel, &launch)
+    };
+    let end = match outcome {
         Ok(statistics) => Ok(statistics.thread_instructions),
         Err(fault) => {
             assert!(!fault.to_string().is_empty());

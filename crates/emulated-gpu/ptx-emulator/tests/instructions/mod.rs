@@ -15,6 +15,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use emulated_gpu_test_support::record;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Kernel, Launch, RunOptions};
 use table::{Case, Float, HEADER, SLOT, width};
@@ -23,7 +24,12 @@ use table::{Case, Float, HEADER, SLOT, width};
 const MAX_SHOWN: usize = 40;
 
 /// Runs a case, and returns the bits of every result of every vector.
-fn run(emulator: &Emulator, kernel: &Kernel, case: &Case) -> Result<Vec<Vec<u128>>, String> {
+fn run(
+    emulator: &Emulator,
+    text: &str,
+    kernel: &Kernel,
+    case: &Case,
+) -> Result<Vec<Vec<u128>>, String> {
     let (count, inputs, outputs) = (case.vectors.len(), case.inputs.len(), case.outputs.len());
     let operands: Vec<u8> = case
         .vectors
@@ -42,7 +48,7 @@ fn run(emulator: &Emulator, kernel: &Kernel, case: &Case) -> Result<Vec<Vec<u128
     parameters.extend(100..116);
     let launch =
         Launch { grid: [1; 3], block: [count as u32, 1, 1], parameters, ..Launch::default() };
-    let outcome = emulator.launch(kernel, &launch);
+    let outcome = record::launch(emulator, text, kernel, &launch);
     let mut bytes = vec![0; size];
     memory.read(to, &mut bytes).unwrap();
     for address in [from, to, scratch] {
@@ -69,7 +75,7 @@ fn every_row_has_its_results_with_and_without_vector_instructions() {
     let (mut cases, mut vectors) = (0, 0);
     for case in table::all() {
         assert!((1..=1024).contains(&case.vectors.len()), "{}: rows", case.place);
-        let text = format!("{HEADER}{}", case.entry("k"));
+        let text = format!("// {}: {}\n{HEADER}{}", case.place, case.text, case.entry("k"));
         cases += 1;
         vectors += case.vectors.len();
         let mut found = Vec::new();
@@ -77,7 +83,7 @@ fn every_row_has_its_results_with_and_without_vector_instructions() {
             let source = Source { name: case.place.clone(), text: text.clone() };
             let results = match emulator.load(source) {
                 Err(diagnostics) => Err(diagnostics[0].to_string()),
-                Ok(loaded) => run(emulator, &loaded.kernel("k").unwrap(), &case),
+                Ok(loaded) => run(emulator, &text, &loaded.kernel("k").unwrap(), &case),
             };
             found.push(results);
         }

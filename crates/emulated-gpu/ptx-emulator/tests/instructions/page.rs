@@ -126,10 +126,10 @@ fn compare(answers: &[String]) {
     let (mut failures, mut compared) = (Vec::new(), 0);
     for (case, answer) in cases.iter().zip(answers) {
         let answer: Value = serde_json::from_str(answer).unwrap();
-        let source =
-            Source { name: case.place.clone(), text: format!("{HEADER}{}", case.entry("k")) };
+        let text = format!("{HEADER}{}", case.entry("k"));
+        let source = Source { name: case.place.clone(), text: text.clone() };
         let loaded = emulator.load(source).unwrap();
-        let own = run(&emulator, &loaded.kernel("k").unwrap(), case).unwrap();
+        let own = run(&emulator, &text, &loaded.kernel("k").unwrap(), case).unwrap();
         let own: String = own
             .iter()
             .flatten()

@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use emulated_gpu_test_support::record;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Launch, Output, RunOptions};
 
@@ -83,7 +84,8 @@ impl Run {
                 };
                 // Twice, because the second launch must work with the state that the first one leaves.
                 for _ in 0..2 {
-                    if let Err(fault) = emulator.launch(&loaded.kernel("k").unwrap(), &launch) {
+                    let kernel = loaded.kernel("k").unwrap();
+                    if let Err(fault) = record::launch(&emulator, &text, &kernel, &launch) {
                         panic!("{name}, {checks:?}: {fault}");
                     }
                     if !["idioms", "grid"].contains(&self.stem) {
