@@ -99,7 +99,7 @@ impl Emulator {
 
     /// The device's options.
     #[must_use]
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &RunOptions {
         &self.0.options
     }
 

@@ -15,11 +15,16 @@
 //! | 7.0 (V100) | 23 | – | 4 (fp16) | – |
 //! | 8.0 (A100), 8.6 (A2) | 24 | 4 | 8 | – |
 //! | 8.9 (L40S) | 24 | 4 | 8 | 13 bits kept, also of the sum; groups of 16 |
-//! | 9.0 (H100, H200) | 25 | 8 | 16 | 13 bits kept, also of the sum; groups of 32 |
+//! | 9.0 (H100, H200) | 25 | 8 (4 in `wmma`) | 16 | 13 bits kept, also of the sum; groups of 32 |
 //! | 10.0 (B200) | 25 | 8 | 16 | 25 bits; groups of 32; `c` is added to the sum, rounded to nearest |
 //!
+//! On 9.0, only `wgmma` has fp8 factors, and the published results are its. NVIDIA's compiler builds
+//! `mma` with fp8 factors from products of halves ([`Rules::of_halves`]): of the factors 0 and 1 of
+//! each four, then of 2 and 3 of each four, starting from 0; `c` is added last ([`add`]). This, the
+//! groups of `wmma`, and infinities and NaN were measured on an H100 with CUDA 13.0.
+//!
 //! No measurement covers the following, so this model makes a choice: 7.5 behaves like 7.0; on 9.0
-//! the `c` of fp8 factors is shifted and truncated like a product, as on 8.9 (the published results
+//! the `c` of `wgmma` with fp8 factors is shifted and truncated like a product, as on 8.9 (the published results
 //! were measured with `c` = 0); a sum of zeros is +0; the groups of `mma.sp` are counted in factors
 //! of `b`, including those multiplied by a zero of `a`. As in the paper, fp16 sums are rounded to
 //! nearest once a group. A NaN among the products and `c`, or infinities of both signs, give the
@@ -39,6 +44,7 @@ mod tile;
 
 pub use dot::dot;
 pub use format::Format;
+pub use parts::add;
 pub use rules::{Rules, Sum};
 pub use strip::{Line, Strip, WIDTH};
 pub use tile::{COLUMNS, multiply};

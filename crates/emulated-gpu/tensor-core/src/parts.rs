@@ -76,6 +76,17 @@ pub(super) fn round_result(rules: &Rules, sum: Sum, value: f64) -> f32 {
     if cut.abs() < least_normal { subnormal(rules, cut) } else { cut as f32 }
 }
 
+/// Adds two numbers of the format of a sum, rounded to nearest.
+#[inline(always)]
+#[must_use]
+pub fn add(sum: Sum, a: f32, b: f32) -> f32 {
+    let result = match sum {
+        Sum::Single => a + b,
+        Sum::Half => nearest_half(f64::from(a) + f64::from(b)),
+    };
+    if result.is_nan() { f32::from_bits(0x7fff_ffff) } else { result }
+}
+
 /// Truncates a result that is below the normal range of single precision.
 #[cold]
 fn subnormal(rules: &Rules, value: f64) -> f32 {

@@ -49,6 +49,16 @@ impl Rules {
             _ => plain(25, if is_tf32 { 8 } else { 16 }),
         }
     }
+
+    /// For a capability on which `mma` with `k` fp8 factors of this format consists of products of
+    /// halves: their rules. See the [module](super).
+    #[must_use]
+    pub fn of_halves(capability: u32, format: Format, k: usize) -> Option<Self> {
+        let is_fp8 = format == Format::E4m3 || format == Format::E5m2;
+        let rules = Self::new(capability, Format::F16);
+        (is_fp8 && (90..100).contains(&capability))
+            .then(|| Self { group: rules.group.min(k / 2), ..rules })
+    }
 }
 
 /// The format of a sum.

@@ -48,10 +48,13 @@ pub fn launch(
         // The name of a variable, or nothing.
         inputs += &format!("buffer {} {}\n", contents.len(), buffer.variable);
     }
-    inputs += &format!("parameters {}\ntext {}\n\n", launch.parameters.len(), text.len());
+    // A card refuses parameters that are longer than the kernel's.
+    let parameters =
+        &launch.parameters[..launch.parameters.len().min(kernel.parameter_bytes() as usize)];
+    inputs += &format!("parameters {}\ntext {}\n\n", parameters.len(), text.len());
     let mut inputs = inputs.into_bytes();
     inputs.extend_from_slice(text.as_bytes());
-    inputs.extend(buffers.with_symbolic_pointers(&launch.parameters));
+    inputs.extend(buffers.with_symbolic_pointers(parameters));
     before.iter().for_each(|bytes| inputs.extend(buffers.with_symbolic_pointers(bytes)));
     let results: Vec<u8> =
         after.iter().flat_map(|bytes| buffers.with_symbolic_pointers(bytes)).collect();

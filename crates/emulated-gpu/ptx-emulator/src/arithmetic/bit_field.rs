@@ -4,11 +4,16 @@
 use super::bits::{integer_value, is_signed, mask, width};
 use crate::program::{Permute, Type};
 
-/// `bfe`: extracts `length` bits of `a` from `position` on; only the lowest 8 bits of both are
-/// used. The field is sign-extended for signed types. If it reaches beyond `a`, its sign is that of
+/// The position and the length of a field, of which the ISA uses "only the lowest 8 bits"; on an
+/// H100 with CUDA 13.0, an instruction of 64 bits uses all of them.
+fn field_operands(ty: Type, operands: [u32; 2]) -> [u32; 2] {
+    if width(ty) == 64 { operands } else { operands.map(|bits| bits & 0xff) }
+}
+
+/// `bfe`: extracts `length` bits of `a` from `position` on ([`field_operands`]). The field is sign-extended for signed types. If it reaches beyond `a`, its sign is that of
 /// `a`.
 pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let [position, length] = field_operands(ty, [position, length]);
     if length == 0 {
         return 0;
     }
@@ -24,10 +29,9 @@ pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
     field as u64 & mask(width(ty))
 }
 
-/// `bfi`: inserts the lowest `length` bits of `a` into `b` from `position` on; only the lowest 8
-/// bits of both are used.
+/// `bfi`: inserts the lowest `length` bits of `a` into `b` from `position` on ([`field_operands`]).
 pub(crate) fn bit_insert(ty: Type, a: u64, b: u64, position: u32, length: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let [position, length] = field_operands(ty, [position, length]);
     let whole = mask(width(ty));
     let field = mask(length.min(64)).checked_shl(position).unwrap_or(0) & whole;
     let inserted = a.checked_shl(position).unwrap_or(0);

@@ -6,9 +6,11 @@
 //! - From integer to integer, bits are truncated, or extended by the sign of the source; `.sat`
 //!   clamps.
 //! - To a floating-point type, the value is rounded once; `.sat` clamps to \[0, 1\] and turns NaN
-//!   into +0, `.relu` turns negative values into +0. NaN becomes the canonical NaN of the
-//!   destination; only from f64 to f64 and from f32 to f64 is the payload kept.
-//! - `.ftz` only affects f32: it flushes subnormal sources and destinations.
+//!   into +0, `.relu` turns negative values into +0. A NaN becomes the canonical NaN of the
+//!   destination. The ISA leaves it open; an H100 keeps sign and payload from and to f64 (`carried_nan`),
+//!   from bf16 to f32, by `.rna.tf32`, and if there is nothing to convert.
+//! - `.ftz` only affects f32: it flushes subnormal sources and destinations; on an H100, not the
+//!   sources of an f16.
 //! - `.satfinite` turns infinities and values that are too large into the largest finite number.
 //!   For `.e4m3x2` and `.e5m2x2` it is mandatory, so it is always done. For `.f16x2`, `.bf16`,
 //!   `.bf16x2` and `.tf32`, which have no `.sat`, [`FloatMode::saturate`] means `.satfinite`; for a
@@ -117,6 +119,7 @@ fn common(cvt: Conversion, a: u64) -> Option<u64> {
         }
         (Type::F32, Type::F16, _) => single(f16_to_f32(a as u16)),
         (Type::F32, Type::Bf16, _) => single(bf16_to_f32(a as u16)),
+        (Type::F32, Type::F32, None) | (Type::F64, Type::F64, None) => a & mask(width(to)),
         (Type::F16, Type::F32, Some(Rounding::NearestEven)) => {
             u64::from(f32_to_f16(f32::from_bits(narrow)))
         }
@@ -156,28 +159,23 @@ fn scalar(cvt: Conversion, a: u64) -> u64 {
 }
 
 /// The value of a source operand, flushed for `.ftz`.
-fn source(from: Type, format: Format, mode: FloatMode, a: u64) -> u64 {
+fn source(cvt: Conversion, format: Format, a: u64) -> u64 {
+    let Conversion { to, from, mode, .. } = cvt;
     let a = if from == Type::Tf32 { a >> 13 } else { a };
     let a = a & (format.sign() | format.magnitude());
-    if mode.flush && from == Type::F32 { format.flush(a) } else { a }
+    if mode.flush && from == Type::F32 && to != Type::F16 { format.flush(a) } else { a }
 }
 
 /// `.tf32` is stored in the upper bits of 32.
 fn to_register(to: Type, bits: u64) -> u64 {
-    if to != Type::Tf32 {
-        bits
-    } else if Format::TF32.is_nan(bits) {
-        Format::F32.nan()
-    } else {
-        bits << 13
-    }
+    if to == Type::Tf32 { bits << 13 } else { bits }
 }
 
 fn float_to_integer(cvt: Conversion, format: Format, a: u64) -> u64 {
-    let Conversion { to, from, rounding, mode, .. } = cvt;
+    let Conversion { to, from, rounding, .. } = cvt;
     let (least, greatest) = integer_range(to);
     let width = width(to);
-    let value = Unpacked::new(format, source(from, format, mode, a))
+    let value = Unpacked::new(format, source(cvt, format, a))
         .round_to_integer(rounding.unwrap_or(Rounding::TowardsZero));
     let clamped = match value.magnitude {
         Magnitude::Nan if from == Type::F64 || width == 64 => return 1 << (width - 1),
@@ -199,12 +197,20 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
     let (Some(target), Some(format)) = (Format::from_type(to), Format::from_type(from)) else {
         return 0;
     };
-    let a = source(from, format, mode, a);
+    let a = source(cvt, format, a);
     let rounding = rounding.unwrap_or(Rounding::NearestEven);
     let value = Unpacked::new(format, a);
     let value = if integer { value.round_to_integer(rounding) } else { value };
+    let truncates_nan = (to, from, rounding) == (Type::Tf32, Type::F32, Rounding::NearestAway);
     let mut bits = match value.magnitude {
-        Magnitude::Nan if target == Format::F64 => double_nan(format, a),
+        Magnitude::Nan if truncates_nan => a >> 13,
+        // `.ftz` replaces the NaN of a source in single precision.
+        Magnitude::Nan if target == Format::F64 && mode.flush => {
+            carried_nan(target, format, format.nan())
+        }
+        Magnitude::Nan if target == Format::F64 || format == Format::F64 => {
+            carried_nan(target, format, a)
+        }
         Magnitude::Nan => target.nan(),
         _ => value.round(target, rounding),
     };
@@ -219,6 +225,10 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
     if finite && bits & target.magnitude() == target.infinity() && !target.is_nan(bits) {
         bits = bits & target.sign() | target.max_finite();
     }
+    if finite && target.is_nan(bits) && truncates_nan {
+        // As on an H100, which takes a unit from the last bit here, too.
+        bits -= 1;
+    }
     let mode = FloatMode {
         flush: to_single,
         saturate: mode.saturate && !(eight_bits || without_sat),
@@ -227,14 +237,12 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
     to_register(to, finish(target, mode, bits))
 }
 
-/// A NaN converted to double: the payload of an f64 or f32 is kept and made quiet; others are
-/// canonical.
-fn double_nan(format: Format, a: u64) -> u64 {
-    match format {
-        Format::F64 => a | 1 << 51,
-        Format::F32 => (a & format.sign()) << 32 | 0x7ff8 << 48 | (a & 0x007f_ffff) << 29,
-        _ => 0x7fff_ffff_e000_0000,
-    }
+/// A NaN converted from or to f64: made quiet, with its sign, and with as much of the payload as fits.
+fn carried_nan(to: Format, from: Format, a: u64) -> u64 {
+    let sign = if a & from.sign() == 0 { 0 } else { to.sign() };
+    let payload = a & (from.min_normal() - 1);
+    let payload = payload << (52 - from.fraction_bits) >> (52 - to.fraction_bits);
+    sign | to.infinity() | to.min_normal() >> 1 | payload
 }
 
 /// `cvt.f32.f16`, exact; NaN becomes 0x7fffffff.
@@ -273,10 +281,10 @@ pub(crate) fn f32_to_f16(a: f32) -> u16 {
     bits as u16 | (a.to_bits() >> 16 & 0x8000) as u16
 }
 
-/// `cvt.f32.bf16`, exact; NaN becomes 0x7fffffff.
+/// `cvt.f32.bf16`, exact.
 #[inline(always)]
 pub(crate) fn bf16_to_f32(a: u16) -> f32 {
-    super::host::canonical_f32(f32::from_bits(u32::from(a) << 16))
+    f32::from_bits(u32::from(a) << 16)
 }
 
 /// `cvt.rn.bf16.f32`; NaN becomes 0x7fff.
@@ -286,21 +294,22 @@ pub(crate) fn f32_to_bf16(a: f32) -> u16 {
     if a.is_nan() { 0x7fff } else { ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16 }
 }
 
-/// Truncates a rounded number to the bits of TF32; NaN becomes 0x7fffffff.
+/// Truncates a rounded number to the bits of TF32; NaN becomes 0x7fffe000.
 #[inline(always)]
 fn tf32(a: f32, rounded: u32) -> u32 {
-    if a.is_nan() { 0x7fff_ffff } else { rounded & !0x1fff }
+    if a.is_nan() { 0x7fff_e000 } else { rounded & !0x1fff }
 }
 
-/// `cvt.rna.tf32.f32`; NaN becomes 0x7fffffff.
+/// `cvt.rna.tf32.f32`; NaN is truncated.
 #[inline(always)]
 pub(crate) fn f32_to_tf32_away(a: f32) -> u32 {
     // Round to nearest: add half a unit of the last kept bit. A carry goes into the exponent, up to
     // infinity.
-    tf32(a, a.to_bits().wrapping_add(0x1000))
+    let half = if a.is_nan() { 0 } else { 0x1000 };
+    a.to_bits().wrapping_add(half) & !0x1fff
 }
 
-/// `cvt.rn.tf32.f32`; NaN becomes 0x7fffffff.
+/// `cvt.rn.tf32.f32`; NaN becomes 0x7fffe000.
 #[inline(always)]
 pub(crate) fn f32_to_tf32(a: f32) -> u32 {
     // Round to nearest even: add half a unit of the last kept bit, or one less if that bit is 0.
@@ -308,7 +317,7 @@ pub(crate) fn f32_to_tf32(a: f32) -> u32 {
     tf32(a, bits.wrapping_add(0xfff + (bits >> 13 & 1)))
 }
 
-/// `cvt.rz.tf32.f32`; NaN becomes 0x7fffffff.
+/// `cvt.rz.tf32.f32`; NaN becomes 0x7fffe000.
 #[inline(always)]
 pub(crate) fn f32_to_tf32_towards_zero(a: f32) -> u32 {
     tf32(a, a.to_bits())
@@ -340,10 +349,12 @@ pub(crate) fn f32_to_f64(a: f32) -> f64 {
     if a.is_nan() { f64::from_bits(nan) } else { f64::from(a) }
 }
 
-/// `cvt.rn.f32.f64`; NaN becomes 0x7fffffff.
+/// `cvt.rn.f32.f64`; a NaN becomes quiet, and keeps its sign and the upper bits of its payload.
 #[inline(always)]
 pub(crate) fn f64_to_f32(a: f64) -> f32 {
-    super::host::canonical_f32(a as f32)
+    let bits = a.to_bits();
+    let nan = (bits >> 32 & 0x8000_0000) as u32 | 0x7fc0_0000 | (bits >> 29 & 0x007f_ffff) as u32;
+    if a.is_nan() { f32::from_bits(nan) } else { a as f32 }
 }
 
 #[cfg(test)]

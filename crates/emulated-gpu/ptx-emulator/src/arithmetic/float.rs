@@ -41,7 +41,7 @@ pub(crate) fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b
 
 /// `neg`, `abs`, `rcp`, `sqrt` and the approximate instructions.
 ///
-/// For NaN, `neg` and `abs` return the canonical NaN, except for f64, where the payload is kept.
+/// For NaN, `neg` and `abs` return the canonical NaN, except for f64, where sign and payload are kept.
 pub(crate) fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> u64 {
     let Some(format) = Format::from_type(ty) else { return 0 };
     if is_pair(ty) {
@@ -82,7 +82,7 @@ pub(crate) fn finish(format: Format, mode: FloatMode, bits: u64) -> u64 {
     }
 }
 
-/// The result if an operand is NaN; `None` if none is.
+/// The result if an operand is NaN; `None` if none is. The first one takes precedence.
 fn propagated_nan(format: Format, operands: &[u64]) -> Option<u64> {
     let nan = *operands.iter().find(|&&x| format.is_nan(x))?;
     Some(if format == Format::F64 { nan | 1 << 51 } else { format.nan() })
@@ -159,7 +159,9 @@ pub(crate) fn soft_binary(
     a: u64,
     b: u64,
 ) -> u64 {
-    propagated_nan(format, &[a, b])
+    // The order of `host`.
+    let operands = if matches!(op, FloatBinary::Div { .. }) { [a, b] } else { [b, a] };
+    propagated_nan(format, &operands)
         .unwrap_or_else(|| exact_binary(op, rounding, format, a, b).round(format, rounding))
 }
 
@@ -175,7 +177,7 @@ fn exact_binary(op: FloatBinary, rounding: Rounding, format: Format, a: u64, b: 
 
 /// `fma` with integer arithmetic, without modifiers.
 pub(crate) fn soft_fma(rounding: Rounding, format: Format, a: u64, b: u64, c: u64) -> u64 {
-    propagated_nan(format, &[a, b, c])
+    propagated_nan(format, &[b, c, a])
         .unwrap_or_else(|| exact_fma(rounding, format, a, b, c).round(format, rounding))
 }
 
@@ -233,13 +235,11 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
     let a = if mode.flush { format.flush(a) } else { a };
     let result = match op {
         FloatUnary::Neg | FloatUnary::Abs => {
-            if format != Format::F64 && format.is_nan(a) {
-                format.nan()
-            } else if op == FloatUnary::Abs {
+            propagated_nan(format, &[a]).unwrap_or(if op == FloatUnary::Abs {
                 a & format.magnitude()
             } else {
                 a ^ format.sign()
-            }
+            })
         }
         FloatUnary::Rcp { approximate } => {
             let div = FloatBinary::Div { approximate: Approximate::No };
@@ -278,7 +278,7 @@ fn min_or_max(format: Format, nan: bool, xorsign_abs: bool, a: u64, b: u64, is_m
     // This order also puts −0 before +0.
     let order = |v: u64| 2 * i128::from(format.order(v)) - i128::from(v & format.sign() != 0);
     let chosen = match (format.is_nan(x), format.is_nan(y)) {
-        (true, true) => return propagated_nan(format, &[a, b]).unwrap_or(format.nan()),
+        (true, true) => return propagated_nan(format, &[b, a]).unwrap_or(format.nan()),
         (true, false) | (false, true) if nan => {
             return propagated_nan(format, &[a, b]).unwrap_or(format.nan());
         }

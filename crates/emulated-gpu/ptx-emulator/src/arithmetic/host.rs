@@ -6,8 +6,10 @@
 //!
 //! NaN (PTX ISA, "Floating-Point Instructions"): "Single-precision instructions return an
 //! unspecified NaN"; here that is always 0x7fffffff, as on hardware. "NaN payloads are supported
-//! for double-precision instructions": the result is the first NaN operand, made quiet, or
-//! 0xfff8000000000000 if no operand is NaN. Hosts differ in both, so NaNs are replaced here.
+//! for double-precision instructions": the result is a NaN operand, made quiet, or
+//! 0xfff8000000000000 if no operand is NaN. Of several, an H100 returns `b` rather than `c`, and `c`
+//! rather than `a`; only a quotient returns `a` rather than `b`. Hosts differ in both, so NaNs are
+//! replaced here.
 //!
 //! Multiply-adds are fused on all hosts: if the processor has no such instruction (or the calling
 //! function isn't compiled for it), `mul_add` calls the C library's `fma`, which is exact but slow.
@@ -38,24 +40,24 @@ pub(crate) fn saturate_f32(x: f32) -> f32 {
 
 /// Declares an operation of single and of double precision, such as `add.rn.f32` and `add.rn.f64`.
 macro_rules! binary {
-    ($($single:ident, $double:ident: $operator:tt;)*) => {$(
+    ($($single:ident, $double:ident: $a:ident $operator:tt $b:ident, $nans:expr;)*) => {$(
         #[inline(always)]
-        pub(crate) fn $single(a: f32, b: f32) -> f32 {
-            canonical_f32(a $operator b)
+        pub(crate) fn $single($a: f32, $b: f32) -> f32 {
+            canonical_f32($a $operator $b)
         }
 
         #[inline(always)]
-        pub(crate) fn $double(a: f64, b: f64) -> f64 {
-            propagate_f64(a $operator b, a, b, 0.0)
+        pub(crate) fn $double($a: f64, $b: f64) -> f64 {
+            propagate_f64($a $operator $b, $nans)
         }
     )*};
 }
 
 binary! {
-    add_f32, add_f64: +;
-    sub_f32, sub_f64: -;
-    mul_f32, mul_f64: *;
-    div_f32, div_f64: /;
+    add_f32, add_f64: a + b, [b, a];
+    sub_f32, sub_f64: a - b, [b, a];
+    mul_f32, mul_f64: a * b, [b, a];
+    div_f32, div_f64: a / b, [a, b];
 }
 
 /// `fma.rn.f32`, with one rounding.
@@ -149,27 +151,21 @@ fn flush_result(result: f32, double: f32) -> f32 {
     }
 }
 
-/// The result of a double-precision operation on `a`, `b` and `c`, with the NaN that the ISA
-/// specifies. Pass 0 for missing operands.
+/// The result of a double-precision operation. If it is NaN, it is the first NaN operand, made
+/// quiet.
 #[inline(always)]
-pub(crate) fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
+fn propagate_f64<const N: usize>(result: f64, operands: [f64; N]) -> f64 {
     let quiet = |x: f64| f64::from_bits(x.to_bits() | QUIET);
-    let nan = if a.is_nan() {
-        quiet(a)
-    } else if b.is_nan() {
-        quiet(b)
-    } else if c.is_nan() {
-        quiet(c)
-    } else {
-        f64::from_bits(DEFAULT_NAN)
-    };
+    let default = f64::from_bits(DEFAULT_NAN);
+    let nan =
+        operands.iter().rev().fold(default, |nan, &x| if x.is_nan() { quiet(x) } else { nan });
     if result.is_nan() { nan } else { result }
 }
 
 /// `fma.rn.f64`, with one rounding.
 #[inline(always)]
 pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
-    propagate_f64(a.mul_add(b, c), a, b, c)
+    propagate_f64(a.mul_add(b, c), [b, c, a])
 }
 
 /// `sqrt.rn.f64`

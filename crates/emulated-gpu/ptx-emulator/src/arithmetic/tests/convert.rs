@@ -217,7 +217,10 @@ fn small_functions_equal_the_general_ones() {
             assert_eq!(u64::from(fast::f32_to_bf16(x)), expected, "{a:x}");
             let expected = slow(Type::S32, Type::F32, ZERO, a);
             assert_eq!(u64::from(fast::f32_to_s32(x) as u32), expected, "{a:x}");
-            assert_eq!(fast::f32_to_f64(x).to_bits(), slow(Type::F64, Type::F32, None, a), "{a:x}");
+            if !x.is_nan() {
+                let double = slow(Type::F64, Type::F32, None, a);
+                assert_eq!(fast::f32_to_f64(x).to_bits(), double, "{a:x}");
+            }
         }
         let small = a as u32 >> (a >> 40 & 31);
         let expected = slow(Type::F32, Type::U32, NEAREST, u64::from(small));

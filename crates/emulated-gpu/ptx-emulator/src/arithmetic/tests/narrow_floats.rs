@@ -3,7 +3,7 @@
 
 use super::convert::{NEAREST, ZERO, convert_float};
 use super::oracle::F16;
-use super::{NAN, PLAIN, RELU, SATURATE, bits};
+use super::{FLUSH, NAN, PLAIN, RELU, SATURATE, bits};
 use crate::arithmetic::convert as fast;
 use crate::arithmetic::convert;
 use crate::program::{Rounding, Type};
@@ -11,14 +11,11 @@ use crate::program::{Rounding, Type};
 #[test]
 fn nans_and_clamps_between_floats() {
     assert_eq!(convert_float(Type::F32, Type::F16, None, 0xfe01), NAN);
-    assert_eq!(convert_float(Type::F32, Type::Bf16, None, 0xffc1), NAN);
+    assert_eq!(convert_float(Type::F32, Type::Bf16, None, 0xff81), 0xff81_0000);
     assert_eq!(convert_float(Type::F16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
     assert_eq!(convert_float(Type::Bf16, Type::F32, NEAREST, 0xff80_0001), 0x7fff);
     assert_eq!(convert_float(Type::Bf16, Type::F32, ZERO, 0xff80_0001), 0x7fff);
-    assert_eq!(convert_float(Type::F32, Type::F64, NEAREST, 0xfff0_0000_0000_0001), NAN);
     assert_eq!(convert_float(Type::F64, Type::F32, None, 0xff80_0001), 0xfff8_0000_2000_0000);
-    let expected = 0x7ff8_0000_0000_0001;
-    assert_eq!(convert_float(Type::F64, Type::F64, None, 0x7ff0_0000_0000_0001), expected);
     let run = |mode, to, x: f32| convert(to, Type::F32, NEAREST, false, mode, bits(x), None);
     assert_eq!(run(SATURATE, Type::F16, 2.0), 0x3c00);
     assert_eq!(run(SATURATE, Type::F16, f32::NAN), 0);
@@ -28,6 +25,34 @@ fn nans_and_clamps_between_floats() {
     assert_eq!(run(RELU, Type::F16, f32::NAN), 0x7fff);
     assert_eq!(run(RELU, Type::Bf16, -0.0), 0);
     assert_eq!(run(PLAIN, Type::F16, -0.0), 0x8000);
+}
+
+/// What an H100 makes of NaNs.
+#[test]
+fn nans_keep_the_payload_that_a_card_keeps() {
+    let signalling = 0xfff0_0000_0000_0001;
+    for (to, from, rounding, a, d) in [
+        (Type::F32, Type::F32, None, 0xff80_0001, 0xff80_0001),
+        (Type::F64, Type::F64, None, signalling, signalling),
+        (Type::F64, Type::F16, None, 0x7c87, 0x7ffa_1c00_0000_0000),
+        (Type::F64, Type::Bf16, None, 0xffeb, 0xfffd_6000_0000_0000),
+        (Type::F32, Type::F64, NEAREST, signalling, 0xffc0_0000),
+        (Type::F32, Type::F64, ZERO, u64::MAX, 0xffff_ffff),
+        (Type::F16, Type::F64, NEAREST, signalling, 0xfe00),
+        (Type::F16, Type::F64, NEAREST, u64::MAX, 0xffff),
+        (Type::Bf16, Type::F64, NEAREST, signalling, 0xffc0),
+        (Type::Tf32, Type::F32, NEAREST, 0xffeb_5d5f, 0x7fff_e000),
+        (Type::Tf32, Type::F32, Some(Rounding::NearestAway), 0xffeb_5d5f, 0xffeb_4000),
+        (Type::Tf32, Type::F32, Some(Rounding::NearestAway), 0x7f80_0001, 0x7f80_0000),
+    ] {
+        assert_eq!(convert_float(to, from, rounding, a), d, "{to:?} {from:?} {a:x}");
+    }
+    let run = |to, rounding, mode, a| convert(to, Type::F32, rounding, false, mode, a, None);
+    assert_eq!(run(Type::F64, None, FLUSH, 0xffeb_5d5f), 0x7fff_ffff_e000_0000);
+    let away = Some(Rounding::NearestAway);
+    for (a, d) in [(0xff80_0001, 0xff7f_e000), (0x7fff_ffff, 0x7fff_c000)] {
+        assert_eq!(run(Type::Tf32, away, SATURATE, a), d);
+    }
 }
 
 #[test]
@@ -73,7 +98,7 @@ fn rounding_to_tf32_keeps_ten_bits_of_fraction() {
     assert_eq!(run(NEAREST, 0x3f80_3000), 0x3f80_4000);
     assert_eq!(run(ZERO, 0x3f80_1fff), 0x3f80_0000);
     assert_eq!(run(away, bits(f32::MAX)), bits(f32::INFINITY));
-    assert_eq!(run(away, 0xffff_ffff), NAN);
+    assert_eq!(run(away, 0xffff_ffff), 0xffff_e000);
     assert_eq!(convert(Type::Tf32, Type::F32, NEAREST, false, RELU, bits(-1.0), None), 0);
 }
 

@@ -56,7 +56,12 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let relu = halves && check.modifiers.flag("relu");
     let double = to == Type::F64 || from == Type::F64;
     let flush = single && !finite && !relu;
-    let flush = flush && if double { check.modifiers.flag("ftz") } else { check.flushes() };
+    // Up to PTX 1.4, conversions from and to f64 don't flush on any target.
+    let flush = if double && check.context.module.version <= (1, 4) {
+        flush && check.modifiers.flag("ftz")
+    } else {
+        flush && check.flushes()
+    };
     // Between integers, `.sat` clamps to the range of the result type. Floats are clamped to [0, 1].
     let saturate = can_saturate(to, from) && !finite && !relu && check.modifiers.flag("sat");
     check.shape("d, a")?;

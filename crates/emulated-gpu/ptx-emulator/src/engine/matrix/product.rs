@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "AVX2 and FMA code is called once the host was checked for it")]
 
-use tensor_core::{COLUMNS, Rules, Sum};
+use tensor_core::{COLUMNS, Format, Rules, Sum, add};
 
 use super::number::{decode_each, format, pack_elements, unpack_elements};
 use super::sparse::Sparse;
@@ -26,6 +26,8 @@ pub(in crate::engine) struct Product {
     saturate: bool,
     mode: FloatMode,
     rules: Rules,
+    /// Whether factors of 8 bits are multiplied as halves, and `c` is added last.
+    as_halves: bool,
     elements: [Element; 3],
     result: Element,
     shape: MatrixShape,
@@ -80,7 +82,12 @@ impl Product {
         let d = Fragment { element: multiply.result, ..c };
         // The rules depend on the type of `a`. Sums are only rounded to halves if d is half
         // precision, too.
-        let rules = Rules::new(capability, format(a.element));
+        let mut rules = Rules::new(capability, format(a.element));
+        // `wmma` has 16 columns. On 9.0, it has the groups of 8.0.
+        if a.element == Element::Tf32 && b.shape.n == 16 && capability < 100 {
+            rules.group = 4;
+        }
+        let halves = Rules::of_halves(capability, format(a.element), b.shape.k);
         let sparse = multiply.sparse.zip(metadata).map(|(sparse, slot)| {
             Sparse::new(slot, (sparse.selector, sparse.ordered), a, b.shape.k)
         });
@@ -89,7 +96,8 @@ impl Product {
             inner_product: multiply.inner_product,
             saturate: multiply.saturate,
             mode: FloatMode { rounding: multiply.rounding, ..FloatMode::NEAREST },
-            rules,
+            rules: halves.unwrap_or(rules),
+            as_halves: halves.is_some(),
             elements: [a.element, b.element, c.element],
             result: multiply.result,
             shape: b.shape,
@@ -176,14 +184,25 @@ fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Reg
     for (slot, places) in product.rows(2) {
         unpack_elements(c_element, registers.narrow(slot.index), places, c.as_flattened_mut());
     }
-    let formats = (format(a_element), format(b_element));
+    let mut formats = (format(a_element), format(b_element));
     let sum = if product.result == Element::F16 { Sum::Half } else { Sum::Single };
     let m = product.shape.m;
+    let before = c;
+    if product.as_halves {
+        formats = (Format::F16, Format::F16);
+        a.iter_mut().for_each(in_pairs);
+        b.iter_mut().for_each(in_pairs);
+        c = [[0.0; COLUMNS]; MAX_ROWS];
+    }
     for stripe in 0..product.stripes() {
         let first = if product.matrices > 1 { stripe * m } else { 0 };
         let rows = &a[first..first + m];
         let sums = &mut c[stripe * m..(stripe + 1) * m];
         tensor_core::multiply(&product.rules, formats, sum, rows, &b[stripe], sums);
+    }
+    if product.as_halves {
+        let addends = before.as_flattened();
+        c.as_flattened_mut().iter_mut().zip(addends).for_each(|(x, c)| *x = add(sum, *x, *c));
     }
     if product.saturate {
         let most = if sum == Sum::Half { 65_504.0 } else { f32::MAX };
@@ -196,6 +215,14 @@ fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Reg
         for (word, places) in row.iter_mut().zip(places.chunks_exact(parts)) {
             *word = pack_elements(product.result, places, c.as_flattened());
         }
+    }
+}
+
+/// Moves the factors 0 and 1 of each four to the front.
+fn in_pairs<T: Copy, const K: usize>(factors: &mut [T; K]) {
+    let old = *factors;
+    for (k, factor) in old.into_iter().enumerate() {
+        factors[k / 4 * 2 + k % 2 + if k % 4 < 2 { 0 } else { K / 2 }] = factor;
     }
 }
 
