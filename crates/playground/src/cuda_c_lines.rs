@@ -27,7 +27,8 @@ impl Origin {
 
     /// A text in CUDA C, with instances of templates; `None` if it does not compile.
     pub(crate) fn compiled(text: &str, instances: Vec<String>) -> Option<Self> {
-        let options = cuda_c::CompileOptions { names: instances, ..cuda_c::CompileOptions::default() };
+        let options =
+            cuda_c::CompileOptions { names: instances, ..cuda_c::CompileOptions::default() };
         let ptx = cuda_c::compile(text, &options).ok()?;
         let names = ptx.variables.into_iter().map(|one| ((one.function, one.register), one.name));
         Some(Self { text: text.to_owned(), names: names.collect() })
