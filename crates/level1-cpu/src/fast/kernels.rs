@@ -19,7 +19,7 @@ pub(super) struct Segment<'a> {
     pub panel: &'a [Row],
 }
 
-/// What becomes of a finished sum, while it is in a register.
+/// The operation on a finished sum, while it is in a register.
 #[derive(Clone, Copy)]
 pub(super) enum Finish<'a> {
     /// It is stored.

@@ -23,7 +23,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// This many rows of zeros.
+    /// `count` rows of zeros.
     pub(super) fn new(count: usize) -> Self {
         let buffer = vec![0.0_f32; (count + 1) * WIDTH];
         // In bytes 64; `align_offset` counts elements. It may fail in theory, and then alignment is lost, no more.
@@ -48,7 +48,7 @@ impl Rows {
     }
 }
 
-/// The number of panels for this many units.
+/// The number of panels of a layer with `units` units.
 pub(super) const fn panels(units: usize) -> usize {
     units.div_ceil(WIDTH)
 }
@@ -97,7 +97,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// A layer with all weights 0, whose inputs are cut into this many ranges at most.
+    /// A layer with all weights 0, whose inputs are cut into at most `slices` ranges.
     pub(super) fn new(layer: &Layer, first: bool, slices: usize) -> Self {
         let (inputs, outputs) = (layer.inputs, layer.outputs);
         // Eight rows are one block of the largest kernel.

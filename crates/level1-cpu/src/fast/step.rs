@@ -26,7 +26,7 @@ pub(super) struct Step {
     layers: Arc<Vec<Packed>>,
     loss: Loss,
     batch: usize,
-    /// Samples in a block, but for the last one.
+    /// Samples in a block, except for the last one.
     samples: usize,
     /// For each chunk of the first layer, its part of `z`, `[B, 32]`.
     parts: Vec<RwLock<Rows>>,
