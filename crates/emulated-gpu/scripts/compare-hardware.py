@@ -9,7 +9,7 @@
     …/emulate scripts/compare-hardware.py run cards                          # … for a later version of the emulator
 
 `run` needs Python 3.8 and NVIDIA's driver. It loads each PTX text with the driver's own compiler, launches it with the
-recorded memory, and compares the memory afterwards bit for bit. Cases run in processes of their own, so that a fault or
+recorded memory, and compares the memory afterwards bit for bit. Cases run in separate processes, so that a fault or
 a hang only ends the case. It writes `results.md`, `results.json` and, in `changes.zip`, the exclusive or of the card's
 and the expected memory for each case that differs; then it exits with 1.
 """
@@ -48,7 +48,7 @@ PART = 24 << 20
 PATIENCE = 10
 HEADER = ".version 8.8\n.target sm_90a\n.address_size 64\n"
 
-# Launches whose results depend on more than the launch, by what is found in `TEST\nTEXT`.
+# Launches whose results depend on more than the launch, by a pattern that `TEST\nTEXT` matches.
 DIFFERENT_BY_NATURE = [
     ("debugging information that the test's text lacks", r"\.target [^\n]*debug|function_name"),
     ("parameters whose places differ", r"\.param \.align (64|128)|^compiler::cudarc::.*\n(?s:.)*sin_kernel_param_2"),

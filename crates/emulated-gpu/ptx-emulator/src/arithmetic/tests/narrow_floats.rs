@@ -27,7 +27,7 @@ fn nans_and_clamps_between_floats() {
     assert_eq!(run(PLAIN, Type::F16, -0.0), 0x8000);
 }
 
-/// What an H100 makes of NaNs.
+/// The results of an H100.
 #[test]
 fn nans_keep_the_payload_that_a_card_keeps() {
     let signalling = 0xfff0_0000_0000_0001;
