@@ -59,7 +59,6 @@ impl Fast {
         }
     }
 
-    // ANCHOR: step
     /// One training step: forward, backward and update.
     pub(crate) fn step(&mut self, state: &mut State, learning_rate: f32) {
         if !self.packed {
@@ -78,7 +77,6 @@ impl Fast {
         step.run(&given, state.batch * weights >= WORTH_SHARING);
         self.ahead = true;
     }
-    // ANCHOR_END: step
 
     /// Brings the level's buffers up to date.
     pub(crate) fn unpack(&mut self, state: &mut State) {

@@ -56,7 +56,7 @@ fn thread(prepared: &Prepared, thread: [u32; 3], block: [u32; 3]) -> String {
     format!("Thread {} of block {}", number(thread, launch.block), number(block, launch.grid))
 }
 
-/// What the access does, from a message such as `global read of 4 bytes at …`.
+/// The verb for an access, from a message such as `global read of 4 bytes at …`.
 fn verb(message: &str) -> &'static str {
     let access = message.split(" of ").next().unwrap_or_default();
     match () {
