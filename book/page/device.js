@@ -71,7 +71,7 @@
   }
 
   let compiled = null;
-  /** Those who are told of the progress. */
+  /** Functions that are called with the progress. */
   const listeners = new Set();
   /** Loads and compiles the emulator, once; if that failed, again. */
   fourLevels.compile = (progress) => {

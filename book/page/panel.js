@@ -84,7 +84,7 @@
         editor.costs(new Map());
         if (answer.diagnostics) editor.diagnose(answer.diagnostics);
         if (answer.counts?.length) editor.costs(fourLevels.costs(answer.counts, isCuda));
-        // What the book's kernel computes from the same arguments, next to what the reader's does.
+        // The result of the book's kernel with the same arguments, next to the result of the reader's.
         const compares = answer.buffers && !answer.fault && fileOf(command.value) === file && editor.get() !== original;
         const unedited = compares ? (await device.ask({ do: "command", line: limited(command.value), files: { [file]: original } })).buffers : null;
         fourLevels.showOutcome(outcome, answer, { isCuda, unedited, select: editor.select, look: answer.fault?.block && (() => look(answer.fault.block)) });

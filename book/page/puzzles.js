@@ -5,7 +5,7 @@
   const { element } = fourLevels;
   /** Number of blocks in which the store of a wrong element is looked for. */
   const BLOCKS = 32;
-  /** The puzzles by what they are about: the chapter that teaches it, and the first of them. */
+  /** The puzzles by subject: the chapter that teaches it, and its first puzzle. */
   const GROUPS = [
     ["Threads and blocks", "../gpu/threads.html", "add-one"], ["Sectors", "../gpu/coalescing.html", "coalesce"], ["An element for each thread", "../level2/kernels.html", "relu"],
     ["Adding up together", "../gpu/together.html", "rotate"], ["Banks", "../gpu/coalescing.html", "transpose"], ["Products", "../level2/ladder.html", "loops"],

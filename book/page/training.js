@@ -12,7 +12,7 @@
   /** A text without one of its lines, which stays as a comment. */
   const without = (line) => (text) => text.replaceAll(`    ${line}`, `    // left out: ${line}`);
 
-  /** Mistakes: what a reader is told, the change of the kernels, a text at the line to show, and whether the host's order is the mistake. */
+  /** Mistakes: the description, the change of the kernels, a text in the line to show, and whether the host's order is the mistake. */
   const MISTAKES = [
     { name: "forget ReLU's mask", change: (text) => text.replace(/ {4}(selp\.f32 sum[01]0, sum[01]0, 0f00000000, positive;)/g, "    // left out: $1"), at: "left out" },
     { name: "remove a barrier", change: (text) => text.replace("bar.sync 0;", "// left out: bar.sync 0;"), at: "left out" },
@@ -171,7 +171,7 @@
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
       element("div", { class: "fl-columns" },
         element("div", {}, element("div", { class: "fl-bar" }, go, again), status, problem, loss,
-          element("div", { class: "fl-bar", role: "group", "aria-label": "Break it" }, "Break it: ", ...mistakes, button("mend it", mend, "The book's kernels; weights that a mistake has ruined begin anew")), verdict),
+          element("div", { class: "fl-bar", role: "group", "aria-label": "Break it" }, "Break it: ", ...mistakes, button("mend it", mend, "The book's kernels; weights that a mistake has ruined are reset")), verdict),
         kernels),
       element("h2", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
       element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer)));

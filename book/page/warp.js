@@ -77,7 +77,7 @@
     return `${lanesOf(mask).length === 1 ? "lane" : "lanes"} ${text}`;
   }
 
-  /** What an instruction does, by the beginning of its name. One in brackets is only said if the line does nothing else. */
+  /** The effect of an instruction, by the beginning of its name. One in brackets only appears if the line has no other effect. */
   const VERBS = [
     ["ld.param", "(fetch an argument)"], ["cvta", "(convert an address)"], ["mov", "(copy a value)"], ["mul.wide", "(compute an address)"], ["mad.wide", "(compute an address)"],
     ["add.s64", "(compute an address)"], ["shl.b64", "(compute an address)"], ["cvt.u64", "(compute an address)"], ["cvt.s64", "(compute an address)"], ["bra.uni", "(jump)"],
@@ -161,7 +161,7 @@
     const numbers = [...found.keys()];
     const [first, last] = [numbers[0], numbers.at(-1)];
     const far = last - first >= 64;
-    // Sectors that are far apart stand next to each other; otherwise whole lines of four sectors are shown.
+    // Sectors that are far apart are drawn next to each other; otherwise whole lines of four sectors are shown.
     const shown = far ? numbers : [...Array((Math.floor(last / 4) - Math.floor(first / 4) + 1) * 4).keys()].map((at) => Math.floor(first / 4) * 4 + at);
     return draw({ "data-sectors": String(found.size) }, `${who} ${verb} ${one.bytes} bytes each of global memory, ${one.place}: ${plural(found.size, "sector")} of 32 bytes`,
       `lanes in each sector: ${[...found.values()].map((lanes) => lanes.length).join(" ")}`,
@@ -257,7 +257,7 @@
 
     const indexOf = (from) => steps.findIndex((step, index) => index >= from && step.warp === warp);
     const lastIndex = (before) => { let index = before - 1; while (index >= 0 && steps[index].warp !== warp) index--; return index; };
-    /** Whether two steps of a warp, one after the other, belong to one line of CUDA C. A loop's next round begins anew. */
+    /** Whether two steps of a warp, one after the other, belong to one line of CUDA C. A loop's next round is a new line. */
     const together = (one, next) => byLine() && lineOf(one.line) === lineOf(next.line) && one.mask === next.mask && one.function === next.function && one.line < next.line;
 
     /** The indices of the warp's next instruction from `from` on, or of its whole line. */

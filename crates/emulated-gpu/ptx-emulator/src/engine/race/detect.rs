@@ -24,7 +24,7 @@ impl Stopped {
         self.problem.notes.iter().any(|note| note == ADVICE_WITHIN_WARP)
     }
 
-    /// Corrects the advice for a race within a warp by what the next warp ran into: if threads of two warps race at one
+    /// Corrects the advice for a race within a warp by the race that the next warp ran into: if threads of two warps race at one
     /// of the same instructions, only a barrier of the block orders all of them.
     pub(in crate::engine) fn correct_advice(&mut self, next: &Self) {
         let steps =
