@@ -8,7 +8,7 @@ use host::file::{read_file, write_atomically};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
-use tensor::is_enough_of_safetensors;
+use tensor::cannot_be_safetensors;
 
 use crate::{Array, Element, Error, ErrorKind, Module, Result};
 
@@ -72,7 +72,7 @@ pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     let format = format(path)?;
     let is_enough = |bytes: &[u8]| match format {
         Format::Json => bytes.trim_ascii_start().first() != Some(&b'{'),
-        Format::SafeTensors => is_enough_of_safetensors(bytes),
+        Format::SafeTensors => cannot_be_safetensors(bytes),
     };
     let bytes = read_file(path, MAX_BYTES, is_enough);
     let bytes = bytes.map_err(|e| error(path, format!("it can't be read: {e}")))?;

@@ -17,7 +17,7 @@ mod tensor;
 pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header, Samples};
 pub use name::{ParseNameError, TensorName};
 pub use network::{Loss, Network};
-pub use plausible::{is_enough_of_json, is_enough_of_safetensors};
+pub use plausible::{cannot_be_json, cannot_be_safetensors};
 pub use preset_name::{FORMER_PRESET_NAMES, current_preset_name, deserialize_preset_name};
 pub use ranks::{Assembled, RankDifference};
 pub use tensor::{ShapeError, Tensor};

@@ -14,8 +14,8 @@ use crate::TensorName;
 pub enum Loss {
     /// `p = softmax(z)`, loss `−Σ_c y·ln p`, mean over the batch.
     CrossEntropy,
-    /// `p = sigmoid(z)`, binary cross-entropy, mean over the batch *and* the outputs. The update
-    /// still uses `(p − y) / B`, so its gradient is `C` times that of the loss it prints.
+    /// `p = sigmoid(z)`, binary cross-entropy, mean over the batch *and* the outputs. Training
+    /// still uses `(p − y) / B`, which is `C` times the gradient of this loss, where `C` is the number of outputs.
     Bce,
     /// `p = z`, loss `½·Σ_c (z − y)²`, mean over the batch.
     SquaredError,
@@ -80,7 +80,7 @@ impl Network {
 
     /// Every tensor of one training step, in the order of computation: inputs and parameters,
     /// forward, loss, backward from the last layer to the first, parameters after the update. The
-    /// bug is in the operation that makes the first wrong one.
+    /// bug is in the operation that makes the first wrong tensor.
     #[must_use]
     pub fn tensor_names(&self) -> Vec<TensorName> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};

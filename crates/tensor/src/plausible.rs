@@ -23,7 +23,7 @@ struct TensorPlace {
 /// longer than the header says. A safetensors file begins with the length of its header, which has in JSON
 /// the first and the last byte of each tensor.
 #[must_use]
-pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
+pub fn cannot_be_safetensors(bytes: &[u8]) -> bool {
     let Some((length, rest)) = bytes.split_first_chunk() else { return false };
     let length = u64::from_le_bytes(*length);
     if length > MAX_HEADER_BYTES || rest.first().is_some_and(|first| *first != b'{') {
@@ -37,10 +37,10 @@ pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
     tensors.len() as u64 > end.unwrap_or(0)
 }
 
-/// Whether a reader of dumps or reports can stop after these first bytes of a file: they can't be the beginning of
-/// JSON objects.
+/// Whether these first bytes of a file can't be the beginning of JSON objects, so that a reader of dumps or reports can
+/// stop.
 #[must_use]
-pub fn is_enough_of_json(bytes: &[u8]) -> bool {
+pub fn cannot_be_json(bytes: &[u8]) -> bool {
     if bytes.len() > MAX_JSON_BYTES {
         return false;
     }
@@ -70,9 +70,9 @@ mod tests {
         let header = r#"{"__metadata__":{"data_offsets":"no number"},"b":{"dtype":"F32","shape":[2],"data_offsets":[40,48]},"a":{"data_offsets":[0,40]}}"#;
         let whole = safetensors(header, 48);
         for length in 0..=whole.len() {
-            assert!(!is_enough_of_safetensors(&whole[..length]), "{length} bytes");
+            assert!(!cannot_be_safetensors(&whole[..length]), "{length} bytes");
         }
-        assert!(is_enough_of_safetensors(&safetensors(header, 49)));
+        assert!(cannot_be_safetensors(&safetensors(header, 49)));
         let others: [&[u8]; 5] = [
             &[0; 1 << 16],
             &b"y\n".repeat(1 << 15),
@@ -81,7 +81,7 @@ mod tests {
             &safetensors("{not JSON}", 8),
         ];
         for other in others {
-            assert!(is_enough_of_safetensors(other), "{:?}", &other[..8]);
+            assert!(cannot_be_safetensors(other), "{:?}", &other[..8]);
         }
     }
 
@@ -90,10 +90,10 @@ mod tests {
         let dumps = b" \n{\"a\": [1, -2.5e3, \"text\"], \"b\": {}}\n{\"a\": null}\n";
         // Readers check no beginning that is shorter than the first brace and the blanks before it.
         for length in 3..=dumps.len() {
-            assert!(!is_enough_of_json(&dumps[..length]), "{length} bytes");
+            assert!(!cannot_be_json(&dumps[..length]), "{length} bytes");
         }
         let long = [&b"{\"a\": \""[..], &vec![b'x'; 1 << 20]].concat();
-        assert!(!is_enough_of_json(&long));
+        assert!(!cannot_be_json(&long));
         let others: [&[u8]; 6] = [
             &[b' '; 1 << 16],
             &[0; 1 << 16],
@@ -103,7 +103,7 @@ mod tests {
             b"{\"a\": 1}\n{\"b\": 2} y\n",
         ];
         for other in others {
-            assert!(is_enough_of_json(other), "{:?}", &other[..2]);
+            assert!(cannot_be_json(other), "{:?}", &other[..2]);
         }
     }
 }

@@ -80,7 +80,7 @@ impl Checkpoint {
     /// # Errors
     /// If it can't be read, or is larger than `MAX_BYTES`.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = file::read_file(path, MAX_BYTES, tensor::is_enough_of_safetensors);
+        let bytes = file::read_file(path, MAX_BYTES, tensor::cannot_be_safetensors);
         let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
         Ok(Self { path: path.into(), bytes })
     }

@@ -6,12 +6,12 @@ use std::path::Path;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 use super::{Dump, DumpError};
-use crate::plausible::is_enough_of_json;
+use crate::plausible::cannot_be_json;
 use host::file;
 
 /// The bytes of a file, unpacked if it is gzipped. `most` limits both the packed and the unpacked size.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    file::read_packed(file::open_up_to(path, most)?, most, MultiGzDecoder::new, is_enough_of_json)
+    file::read_packed(file::open_up_to(path, most)?, most, MultiGzDecoder::new, cannot_be_json)
 }
 
 /// The unpacked content of a file of dumps; if it doesn't exist, that of the file with `.gz` appended.

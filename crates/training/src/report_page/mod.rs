@@ -109,7 +109,7 @@ pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
 /// If it can't be read, or is not such a report.
 pub fn read(path: &Path) -> Result<Curve> {
     let failed = |reason: String| Error::Read { path: path.into(), reason };
-    let bytes = file::read_file(path, MAX_BYTES, tensor::is_enough_of_json);
+    let bytes = file::read_file(path, MAX_BYTES, tensor::cannot_be_json);
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
     if let Some(found) = Foreign::detect(&bytes) {
         return Err(failed(found.instead_of("the report of a training run", "")));
