@@ -58,7 +58,8 @@ impl Case {
     }
 
     /// Seconds of a step. The all-reduce overlaps with the backward pass, which takes two thirds of
-    /// the kernels' time, except for the bucket of the first layer, which comes last.
+    /// the kernels' time. Only the bucket of the first layer cannot overlap, because its gradient
+    /// is computed last.
     fn step(&self, ranks: usize, bandwidth: f64) -> f64 {
         let kernels = self.kernels(self.batch as f64 / ranks as f64);
         if ranks == 1 {

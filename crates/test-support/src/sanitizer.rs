@@ -10,7 +10,7 @@ use crate::program::{EMULATED, fails, path, program, text};
 
 /// Runs a command with all sanitizers, and checks that it reports nothing.
 #[track_caller]
-pub fn is_clean(command: &mut Command) {
+pub fn assert_clean(command: &mut Command) {
     let output = command.env("EMULATED_GPU_CHECKS", "all").output().expect("the program starts");
     let stderr = text(&output.stderr);
     assert!(output.status.success() && stderr.is_empty(), "{command:?}: {stderr}");
@@ -19,7 +19,13 @@ pub fn is_clean(command: &mut Command) {
 /// Dumps a step with these kernels. Checks that a sanitizer finds the fault and reports it with these words,
 /// that the error refers to the report, and that no dump is left.
 #[track_caller]
-pub fn is_caught(level: &str, options: &[&str], kernels: &TempDir, checks: &str, words: &[&str]) {
+pub fn assert_caught(
+    level: &str,
+    options: &[&str],
+    kernels: &TempDir,
+    checks: &str,
+    words: &[&str],
+) {
     let out = path(kernels, "dump.json");
     let args = [&["dump", "--preset", "softmax", "--out", &out], &EMULATED[..], options].concat();
     let mut command = program(level, &args);
@@ -31,12 +37,12 @@ pub fn is_caught(level: &str, options: &[&str], kernels: &TempDir, checks: &str,
 
 /// Runs every way of transferring a batch to the device with all sanitizers, over shuffled epochs.
 #[track_caller]
-pub fn transfers_are_clean(level: &str, options: &[&str]) {
+pub fn assert_transfers_clean(level: &str, options: &[&str]) {
     let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];
     let steps = ["bench", "--runs", "1", "--steps", "5", "--drop-last", "false", "--shuffle"];
     for transfer in Strategy::ALL {
         let transfer = transfer.to_string();
         let args = [&steps[..], &few, &EMULATED, &["--transfer", &transfer], options].concat();
-        is_clean(&mut program(level, &args));
+        assert_clean(&mut program(level, &args));
     }
 }

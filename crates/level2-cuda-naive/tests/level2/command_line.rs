@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use test_support::kernels::with_a_fault;
 use test_support::program::{BENCH, EMULATED, SHORT, fails, json, path, text};
-use test_support::sanitizer::{is_caught, is_clean, transfers_are_clean};
+use test_support::sanitizer::{assert_caught, assert_clean, assert_transfers_clean};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_level2-cuda-naive");
 
@@ -42,14 +42,14 @@ fn the_sanitizer_finds_nothing() {
     for preset in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
         for kernels in ["per-operation", "per-sample"] {
             let args = ["dump", "--preset", preset, "--kernels", kernels, "--out", &out];
-            is_clean(&mut program(&[&args[..], &EMULATED].concat()));
+            assert_clean(&mut program(&[&args[..], &EMULATED].concat()));
         }
     }
 }
 
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {
-    transfers_are_clean(PROGRAM, &[]);
+    assert_transfers_clean(PROGRAM, &[]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn an_off_by_one_is_reported() {
         ["j >= n", "j > n"],
         ["setp.ge.u64 \t%p2, %rd1, %rd", "setp.gt.u64 \t%p2, %rd1, %rd"],
     );
-    is_caught(
+    assert_caught(
         PROGRAM,
         &[],
         &kernels,
@@ -75,7 +75,13 @@ fn a_missing_bounds_check_is_reported() {
         ["if (i >= elements)\n        return;", ""],
         ["@%p1 bra", "// @%p1 bra"],
     );
-    is_caught(PROGRAM, &[], &kernels, "memory", &["relu", "kernels/relu.cu:8", "outside of every"]);
+    assert_caught(
+        PROGRAM,
+        &[],
+        &kernels,
+        "memory",
+        &["relu", "kernels/relu.cu:8", "outside of every"],
+    );
 }
 
 /// Runs the program on a machine without NVIDIA's compiler.
@@ -164,7 +170,7 @@ fn dump_of_an_edited_relu(kernels: &TempDir, compiler: &[&str]) -> (Output, Stri
     (without_nvidia(&[&args[..], compiler].concat(), kernels), out)
 }
 
-fn is_of_the_edited_relu(dump: &str) {
+fn assert_made_by_the_edited_relu(dump: &str) {
     let dump = json(dump);
     let tensors = dump["tensors"].as_array().unwrap();
     let of = |name: &str| tensors.iter().find(|tensor| tensor["name"] == name).unwrap();
@@ -181,11 +187,11 @@ fn an_edited_kernel_is_compiled_and_run() {
     let (output, dump) = dump_of_an_edited_relu(&kernels, &["--compiler", "built-in"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
-    is_of_the_edited_relu(&dump);
+    assert_made_by_the_edited_relu(&dump);
 
     let (output, dump) = dump_of_an_edited_relu(&kernels, &[]);
     assert!(output.status.success(), "{}", text(&output.stderr));
-    is_of_the_edited_relu(&dump);
+    assert_made_by_the_edited_relu(&dump);
     let note = "note: kernels/relu.cu was edited, and NVIDIA's compiler is not found; compiled by \
                 the built-in one\n";
     match text(&output.stderr).as_str() {
@@ -251,7 +257,7 @@ fn an_edited_kernel_is_compiled_by_nvrtc() {
     let mut command = program(&[&args[..], &EMULATED].concat());
     let output = command.env("FOUR_LEVELS_KERNELS", kernels.path()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    is_of_the_edited_relu(&out);
+    assert_made_by_the_edited_relu(&out);
 }
 
 /// Every thread sums one column and writes it to the first element: a race, because the order of the writes
@@ -263,5 +269,11 @@ fn a_missing_synchronisation_is_reported() {
         ["db[j] = sum;", "db[0] = sum;"],
         ["add.s64 \t%rd36, %rd34, %rd35;", "mov.u64 \t%rd36, %rd34;"],
     );
-    is_caught(PROGRAM, &[], &kernels, "races", &["sum_batch", "kernels/sum_batch.cu:11", "race"]);
+    assert_caught(
+        PROGRAM,
+        &[],
+        &kernels,
+        "races",
+        &["sum_batch", "kernels/sum_batch.cu:11", "race"],
+    );
 }

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 use test_support::program::{EMULATED, fails, json, path, text};
-use test_support::sanitizer::is_clean;
+use test_support::sanitizer::assert_clean;
 
 use crate::command_line::program;
 
@@ -14,7 +14,7 @@ fn the_sanitizer_finds_nothing_on_the_ladder() {
     for products in ["coalesced", "shared-tile", "register-tile", "vectorised", "wmma"] {
         for preset in ["three-layer", "wide", "squared-error"] {
             let args = ["dump", "--preset", preset, "--products", products, "--out", &out];
-            is_clean(&mut program(&[&args[..], &EMULATED].concat()));
+            assert_clean(&mut program(&[&args[..], &EMULATED].concat()));
         }
     }
 }

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use tensor::{Dump, TensorName};
 use tensor_diff::{Comparison, compare};
 use test_support::program::{EMULATED, SHORT, fails, path, succeeds, text};
-use test_support::sanitizer::is_clean;
+use test_support::sanitizer::assert_clean;
 
 use crate::command_line::{level2, program};
 
@@ -100,7 +100,7 @@ fn the_sanitizer_finds_nothing_in_ten_solutions() {
     let (own, out) = (option(&folder), path(&out, "dump.json"));
     for preset in ["softmax", "bce"] {
         let args = ["dump", "--preset", preset, "--out", &out, &own];
-        is_clean(&mut program(&[&args[..], &EMULATED].concat()));
+        assert_clean(&mut program(&[&args[..], &EMULATED].concat()));
     }
 }
 

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use tensor::Dump;
 use test_support::kernels::with_a_fault;
 use test_support::program::{BENCH, EMULATED, SHORT, fails, json, path, succeeds, text};
-use test_support::sanitizer::{is_caught, is_clean, transfers_are_clean};
+use test_support::sanitizer::{assert_caught, assert_clean, assert_transfers_clean};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_level3-cublas");
 
@@ -195,7 +195,7 @@ fn the_sanitizer_finds_nothing() {
     for preset in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
         for options in [&["--gemm", "cublas"][..], &["--graph", "--fused"], &["--tf32"]] {
             let args = ["dump", "--preset", preset, "--out", &out];
-            is_clean(&mut program(&[&args[..], &EMULATED, options].concat()));
+            assert_clean(&mut program(&[&args[..], &EMULATED, options].concat()));
         }
     }
 }
@@ -203,8 +203,8 @@ fn the_sanitizer_finds_nothing() {
 /// With launches, and with replayed graphs.
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {
-    transfers_are_clean(PROGRAM, &[]);
-    transfers_are_clean(PROGRAM, &["--graph"]);
+    assert_transfers_clean(PROGRAM, &[]);
+    assert_transfers_clean(PROGRAM, &["--graph"]);
 }
 
 /// A kernel that writes outside of its buffer ends the program with an error that names it, although the
@@ -215,6 +215,6 @@ fn a_fault_is_reported_without_a_panic() {
     let source = ["if (i >= elements)\n        return;", ""];
     let folder = with_a_fault("update", source, ["@%p1 bra", "// @%p1 bra"]);
     for options in [&["--gemm", "cublas"][..], &[], &["--graph", "--fused"]] {
-        is_caught(PROGRAM, options, &folder, "memory", &["update", "outside of every"]);
+        assert_caught(PROGRAM, options, &folder, "memory", &["update", "outside of every"]);
     }
 }

@@ -7,9 +7,9 @@ use test_support::program::{EMULATED, path};
 use crate::command_line::program;
 
 /// Runs the program on the emulated GPU, in this order of warps and blocks.
-fn is_clean(args: &[&str], seed: &str) {
+fn assert_clean(args: &[&str], seed: &str) {
     let mut command = program(&[args, &EMULATED].concat());
-    test_support::sanitizer::is_clean(command.env("EMULATED_GPU_SEED", seed));
+    test_support::sanitizer::assert_clean(command.env("EMULATED_GPU_SEED", seed));
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn steps_are_clean() {
             if fused {
                 args.push("--fused");
             }
-            is_clean(&args, "7");
+            assert_clean(&args, "7");
         }
     }
 }
@@ -38,7 +38,7 @@ fn launches_of_many_steps_are_clean() {
         let more = ["--drop-last", "false"];
         let bench = ["bench", "--runs", "1", "--steps", "9"];
         for seed in ["1", "12"] {
-            is_clean(&[&bench[..], &args, &set, &more].concat(), seed);
+            assert_clean(&[&bench[..], &args, &set, &more].concat(), seed);
         }
     }
 }
@@ -49,6 +49,6 @@ fn training_is_clean() {
     for rung in Rung::ALL {
         let sizes = ["--sizes", "784-17-10", "--samples", "80", "--batch-size", "50"];
         let more = ["--data", "digits", "--drop-last", "false", "--kernels", rung.row().name];
-        is_clean(&[&["bench", "--runs", "1", "--steps", "4"], &sizes[..], &more].concat(), "3");
+        assert_clean(&[&["bench", "--runs", "1", "--steps", "4"], &sizes[..], &more].concat(), "3");
     }
 }
