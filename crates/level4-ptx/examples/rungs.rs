@@ -46,8 +46,8 @@ fn main() -> Result<()> {
         let rates = point.as_ref().map_or_else(
             || "–".into(),
             |point| {
-                let [asked, kept] =
-                    [point.asked(CARD), point.least(CARD)].map(|mark| 1e-12 * mark.rate);
+                let [asked, kept] = [point.without_caches(CARD), point.with_perfect_caches(CARD)]
+                    .map(|mark| 1e-12 * mark.rate);
                 format!("{asked:.1}–{kept:.0}")
             },
         );

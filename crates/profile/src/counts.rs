@@ -21,7 +21,7 @@ pub struct Counts {
     pub warps: u64,
     /// Instructions that warps executed; an instruction for up to 32 lanes counts once.
     pub warp_instructions: u64,
-    /// Instructions that threads executed: the same times the active lanes.
+    /// Instructions that threads executed: each warp instruction counts once per active lane.
     pub thread_instructions: u64,
     /// Time on the host, in nanoseconds.
     pub nanoseconds: u64,
@@ -29,11 +29,11 @@ pub struct Counts {
     pub divergent_branches: u64,
     /// Warp instructions that accessed global memory.
     pub global_requests: u64,
-    /// 32-byte sectors that these accessed; 4 for a request of 32 neighbouring words.
+    /// 32-byte sectors of global memory that the requests accessed; 4 for a request of 32 neighbouring words.
     pub global_sectors: u64,
     /// Warp instructions that accessed shared memory.
     pub shared_requests: u64,
-    /// Passes that these took: more than one for a request with bank conflicts.
+    /// Passes that the requests to shared memory took: more than one for a request with bank conflicts.
     pub shared_passes: u64,
     /// The sectors of global memory that were written.
     pub global_written_sectors: u64,
@@ -106,7 +106,7 @@ type GetCounts = unsafe extern "C" fn(CUfunction, *mut Counts, usize) -> c_int;
 pub(crate) struct Counter {
     set: SetCounting,
     get: GetCounts,
-    /// The library of these functions.
+    /// The library that has the functions below, which must stay loaded.
     _library: Library,
 }
 

@@ -91,13 +91,13 @@ impl Point {
 
     /// The position without caches: every access goes to memory.
     #[must_use]
-    pub fn asked(&self, card: Card) -> Mark {
+    pub fn without_caches(&self, card: Card) -> Mark {
         self.mark(self.asked, card)
     }
 
     /// The position with perfect caches: each byte goes to memory once.
     #[must_use]
-    pub fn least(&self, card: Card) -> Mark {
+    pub fn with_perfect_caches(&self, card: Card) -> Mark {
         self.mark(self.least, card)
     }
 
@@ -131,9 +131,9 @@ mod tests {
     fn with_slow_memory_the_bytes_decide() {
         // 1,000 multiply-adds on 3,200 bytes: 0.625 FLOP for each, times 3.35 TB/s.
         let point = Point::new("a", &counts(1_000, 0, 0, 100), 320).unwrap();
-        let mark = point.asked(Card::H100);
+        let mark = point.without_caches(Card::H100);
         assert!(is_near(mark.intensity, 0.625) && is_near(mark.rate, 0.625 * 3.35e12), "{mark:?}");
-        let least = point.least(Card::H100);
+        let least = point.with_perfect_caches(Card::H100);
         assert!(is_near(least.intensity, 6.25) && is_near(least.rate, 6.25 * 3.35e12), "{least:?}");
     }
 
@@ -141,19 +141,22 @@ mod tests {
     fn with_fast_memory_the_units_decide() {
         // 40 FLOP for a byte, beyond the corner at 67 / 3.35 = 20.
         let point = Point::new("a", &counts(64_000, 0, 0, 100), 1_600).unwrap();
-        assert!(is_near(point.asked(Card::H100).rate, 67e12));
+        assert!(is_near(point.without_caches(Card::H100).rate, 67e12));
         let tensor = Point::new("a", &counts(0, 64_000, 0, 100), 0).unwrap();
-        assert!(is_near(tensor.asked(Card::H100).rate, 40.0 * 3.35e12), "limited by memory");
-        assert!(is_near(tensor.asked(Card::A100).rate, 40.0 * 2.039e12));
-        assert!(is_near(tensor.asked(Card::Rtx4090).rate, 40.0 * 1.008e12));
+        assert!(
+            is_near(tensor.without_caches(Card::H100).rate, 40.0 * 3.35e12),
+            "limited by memory"
+        );
+        assert!(is_near(tensor.without_caches(Card::A100).rate, 40.0 * 2.039e12));
+        assert!(is_near(tensor.without_caches(Card::Rtx4090).rate, 40.0 * 1.008e12));
         let much = Point::new("a", &counts(0, 6_400_000, 0, 100), 0).unwrap();
-        assert!(is_near(much.asked(Card::H100).rate, 494.5e12));
+        assert!(is_near(much.without_caches(Card::H100).rate, 494.5e12));
         // An addition takes as long as a multiply-add, but is only one operation instead of two.
         let additions = Point::new("a", &counts(0, 0, 128_000, 100), 0).unwrap();
-        assert!(is_near(additions.asked(Card::H100).rate, 33.5e12));
+        assert!(is_near(additions.without_caches(Card::H100).rate, 33.5e12));
         // Equal numbers of both: the units run in parallel, and the slower one decides.
         let both = Point::new("a", &counts(6_400_000, 6_400_000, 0, 100), 0).unwrap();
-        assert!(is_near(both.asked(Card::H100).rate, 2.0 * 67e12));
+        assert!(is_near(both.without_caches(Card::H100).rate, 2.0 * 67e12));
     }
 
     #[test]

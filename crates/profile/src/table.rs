@@ -1,4 +1,4 @@
-//! The table of a profile.
+//! A profile as a text table: one row per kernel or kind of copy, and its times or counts.
 
 use std::ops::RangeInclusive;
 

@@ -30,7 +30,11 @@ pub fn svg(card: Card, points: &[Point]) -> Result<String, String> {
 
 fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
     let speeds = card.speeds();
-    let marks = || points.iter().flat_map(|point| [point.asked(card), point.least(card)]);
+    let marks = || {
+        points
+            .iter()
+            .flat_map(|point| [point.without_caches(card), point.with_perfect_caches(card)])
+    };
     let corners = [speeds.single, speeds.tf32].map(|speed| speed / speeds.memory);
     let (left, right) = decades(marks().map(|mark| mark.intensity).chain(corners));
     let heights = marks().map(|mark| mark.rate);
@@ -69,9 +73,11 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
         taken.push(text(&root, &name, (x, y), colour)?);
     }
     let at = |mark: Mark| chart.backend_coord(&coordinates(mark));
-    let filled = points.iter().map(|point| (at(point.asked(card)), point.name.clone(), true));
-    let empty =
-        points.iter().map(|point| (at(point.least(card)), format!("({})", point.name), false));
+    let filled =
+        points.iter().map(|point| (at(point.without_caches(card)), point.name.clone(), true));
+    let empty = points
+        .iter()
+        .map(|point| (at(point.with_perfect_caches(card)), format!("({})", point.name), false));
     let marks: Vec<((i32, i32), String, bool)> = filled.chain(empty).collect();
     let named: Vec<((i32, i32), &str)> =
         marks.iter().map(|(at, name, _)| (*at, name.as_str())).collect();
@@ -106,7 +112,7 @@ fn memory(
 ) -> Drawn<Area> {
     let words = format!("memory: {} TB/s", figure(1e-12 * speed));
     let width = CHARACTER * words.chars().count() as i32;
-    // The height of the slope at the end of the name.
+    // How far the sloping line rises over the width of the name, in pixels.
     let (begin, further) = (
         chart.backend_coord(&(left, left * speed)),
         chart.backend_coord(&(10.0 * left, 10.0 * left * speed)),
@@ -172,7 +178,7 @@ mod tests {
             assert_eq!(svg.matches(words).count(), 1, "{words}: {svg}");
         }
         assert!(svg.contains("(slow)") && svg.contains("(&lt;fast&gt;)"), "{svg}");
-        // Each has a filled mark (one circle) and an empty one (a white circle and its rim).
+        // Each kernel has a filled mark (one circle) and an empty one (a white circle and its rim).
         assert_eq!(svg.matches("<circle").count(), 2 * 3);
         assert!(!svg.contains("NaN") && !svg.contains(" ms") && !svg.contains("seconds"), "{svg}");
     }
