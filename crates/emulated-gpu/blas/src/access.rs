@@ -43,7 +43,7 @@ impl Access {
     /// distance in bytes. There is one range per matrix or, if there are fewer columns than
     /// matrices, one per column index, covering that column of all matrices. So the number of
     /// ranges is at most the square root of the number of all columns.
-    pub fn batch(
+    pub fn batch_ranges(
         access: fn(u64, u64, u64, u64) -> Self,
         (first, bytes): (u64, u64),
         (columns, column): (u64, u64),

@@ -15,8 +15,7 @@ use crate::{Access, Rejection, Result, Status, filled};
 pub struct Refused(pub(crate) i32);
 
 impl Refused {
-    /// An error with a driver code, for work that has failed for another reason and has reported
-    /// it.
+    /// An error with a driver code, for work that has failed and has reported the reason itself.
     #[must_use]
     pub fn with_code(code: i32) -> Self {
         Self(code)

@@ -167,7 +167,7 @@ impl Matrix {
         // With a negative stride, the last matrix has the lowest address.
         let back = if self.batch_stride < 0 { batch.saturating_sub(1) } else { 0 };
         let first = self.address.wrapping_sub(back.wrapping_mul(matrix));
-        Access::batch(access, (first, beside * size), (apart, column), (batch, matrix))
+        Access::batch_ranges(access, (first, beside * size), (apart, column), (batch, matrix))
     }
 
     /// Checks the address of a matrix, unless it is empty.

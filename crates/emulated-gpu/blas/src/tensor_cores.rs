@@ -97,7 +97,7 @@ impl TensorCores {
             (m, n) = (n, m);
             (a, b, target) = (b.transposed(), a.transposed(), target.transposed());
         }
-        // Start the threads before the first parallel loop below.
+        // `threads` starts rayon's threads, so it must be called before the first parallel loop below.
         let is_shared = threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= MIN_PARALLEL_WORK;
         // SAFETY: the caller's promise, the indices are below `m` and `k`.
         let left = |i: usize, p: usize| unsafe { a.get::<f32>(i, p) }.rounded(self.inputs);

@@ -35,8 +35,8 @@ const ROWS: usize = 64;
 
 impl Product {
     /// Computes `target = alpha · a · b + beta · target` without copying the larger matrix, if that
-    /// pays off: the matrix is stored in the type of the computation, and few products use each of
-    /// its elements. Returns whether it was computed.
+    /// pays off: the matrix is stored in the type of the computation, and each of its elements is
+    /// multiplied only a few times. Returns whether it was computed.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.

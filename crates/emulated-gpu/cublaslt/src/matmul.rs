@@ -133,7 +133,7 @@ export! {
         let accesses = std::mem::take(&mut operands.accesses);
         let run: RunWork = Box::new(move |_| {
             for index in 0..operands.problem.d.batch {
-                // SAFETY: everything that is touched is among the accesses.
+                // SAFETY: `accesses` lists all memory that is read or written, and the driver has checked it.
                 unsafe { operands.run(index, scalars)? };
             }
             Ok(())

@@ -291,5 +291,5 @@ fn batch_accesses(
     check_range(driver, name, first, all)?;
     // No overflow: anything inside an allocation has a size that fits into 64 bits.
     let stride = stride.unsigned_abs() as u64;
-    Ok(Access::batch(make, (first, bytes), (columns, pitch as u64), (batch, stride)))
+    Ok(Access::batch_ranges(make, (first, bytes), (columns, pitch as u64), (batch, stride)))
 }

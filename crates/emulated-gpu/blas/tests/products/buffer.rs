@@ -7,7 +7,7 @@ pub(crate) fn value(index: usize) -> f64 {
     (((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0) * 1.7
 }
 
-/// The memory of the largest element, aligned to 16 bytes.
+/// Memory for one element of the largest type, aligned to 16 bytes.
 #[derive(Clone, Copy)]
 #[repr(align(16))]
 struct Element(#[expect(dead_code, reason = "accessed by its address")] [u8; 16]);
