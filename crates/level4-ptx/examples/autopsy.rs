@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [name, out] = &arguments[..] else { return Err(usage().into()) };
     let fault = COMPARED.iter().find(|fault| fault.name == name).ok_or_else(usage)?;
     // Blocks run one after the other, so that the output is the same each time.
-    let step = (fault.run)(&run::bench(fault.kernel, run::in_order(RunOptions::default())))
+    let step = (fault.run)(&run::new_bench(fault.kernel, run::in_order(RunOptions::default())))
         .map_err(|fault| fault.to_string())?;
     step.dump.write(Path::new(out))?;
     Ok(())

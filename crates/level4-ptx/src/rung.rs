@@ -46,8 +46,8 @@ pub struct RungRow {
     pub dtype: Dtype,
     /// The rung whose file has the kernels that this rung's own file lacks: all except the products.
     pub(crate) rest: Option<Rung>,
-    /// The launches of a training step: a number, and a number for each layer. `None` if blocks wait for each
-    /// other, because then it depends on the device whether the one launch is possible.
+    /// The launches of a training step: a fixed number, and a number for each layer. `None` for a rung with one
+    /// cooperative launch: whether it fits depends on the device, because all blocks must be resident at once.
     pub(crate) launches: Option<(usize, usize)>,
     /// Whether `--kernels auto` prefers it to the rungs before it, for this network and size of batches.
     pub(crate) suits: fn(&Network, usize) -> bool,

@@ -27,7 +27,7 @@ pub(crate) struct State {
     pub(crate) table: CudaSlice<u64>,
     /// The plan of the launches.
     pub(crate) plan: Plan,
-    /// The batch size that `plan` and `table` are for; 0 if they are for none.
+    /// The batch size that `plan` and `table` were made for; 0 if there is no plan yet, or making it failed.
     planned: usize,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct AllLayers {
     pub(crate) classes: u32,
     /// The number of weights.
     pub(crate) weights: usize,
-    /// The inputs and outputs of every layer, for one sample.
+    /// The number of inputs and outputs, summed over all layers, for one sample.
     pub(crate) units: usize,
-    /// The weights, and the units of all samples: the minimum of numbers that the launch moves.
+    /// The weights, and the units of all samples: the fewest numbers that the launch can move.
     pub(crate) numbers: usize,
 }
 
@@ -64,7 +64,7 @@ impl State {
     }
 
     /// Makes `batch` the number of samples. If it has changed, plans the launches, enlarges the buffers if needed,
-    /// and writes the table. The samples themselves may be elsewhere than the loaded batch.
+    /// and writes the table. The samples themselves may be in a buffer other than that of the loaded batch.
     ///
     /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
     pub(crate) fn make_room(&mut self, launches: &dyn Launches, batch: usize) -> Result<()> {

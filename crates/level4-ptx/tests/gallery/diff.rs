@@ -5,7 +5,7 @@ use tensor::TensorName;
 use tensor_diff::PatternKind;
 
 use crate::replaced::{COMPARED, Replaced};
-use crate::run::{bench, in_order, launch};
+use crate::run::{in_order, launch, new_bench};
 use crate::support::{Arg, checked};
 use crate::{expect, without_addresses};
 
@@ -24,8 +24,9 @@ fn diff(step: &Replaced) -> Option<String> {
 /// The diff's finding for a kernel's output. Checks that the corrected twin has no finding.
 fn diffed(name: &str) -> String {
     let fault = COMPARED.iter().find(|fault| fault.name == name).unwrap();
-    let said = diff(&(fault.run)(&bench(fault.kernel, in_order(RunOptions::default()))).unwrap());
-    let twin = (fault.run)(&bench(&format!("{}_fixed", fault.kernel), checked())).unwrap();
+    let said =
+        diff(&(fault.run)(&new_bench(fault.kernel, in_order(RunOptions::default()))).unwrap());
+    let twin = (fault.run)(&new_bench(&format!("{}_fixed", fault.kernel), checked())).unwrap();
     assert_eq!(diff(&twin), None, "{name}, corrected");
     said.unwrap_or_else(|| panic!("the diff says nothing of {name}"))
 }
@@ -53,7 +54,7 @@ fn parameters_that_are_not_updated_are_named() {
 #[test]
 fn an_update_by_every_thread_is_a_race_and_too_large() {
     let fault = COMPARED.iter().find(|fault| fault.kernel == "update_without_index").unwrap();
-    let race = (fault.run)(&bench(fault.kernel, in_order(checked()))).err().expect("a race");
+    let race = (fault.run)(&new_bench(fault.kernel, in_order(checked()))).err().expect("a race");
     let said = diffed(fault.name);
     expect(fault.kernel, &format!("{}\n\n{said}", without_addresses(&race)));
 }
@@ -62,7 +63,7 @@ fn an_update_by_every_thread_is_a_race_and_too_large() {
 fn weights_must_not_change_while_others_read_them() {
     use TensorName::{A, Da, Dz, W, Z};
     let run = |name: &str| {
-        let bench = bench(name, in_order(checked()));
+        let bench = new_bench(name, in_order(checked()));
         let mut step = Replaced::new("softmax");
         let da = bench.allocate(8 * 30);
         let args = [

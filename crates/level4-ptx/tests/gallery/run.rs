@@ -16,7 +16,7 @@ pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-pub(crate) fn bench(name: &str, options: RunOptions) -> Bench {
+pub(crate) fn new_bench(name: &str, options: RunOptions) -> Bench {
     Bench::new(&format!("{name}.ptx"), &read(name), options)
 }
 

@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Checks, Fault, RunOptions};
 
-use crate::run::{bench, in_order, launch};
+use crate::run::{in_order, launch, new_bench};
 use crate::support::{Arg, Bench, checked};
 use crate::{expect, without_addresses};
 
@@ -13,11 +13,11 @@ fn sanitized(name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
 
 /// Like [`sanitized`], with only some of the checks, for a fault that several of them would find.
 fn sanitized_by(options: RunOptions, name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
-    let Err(fault) = launch(&bench(name, in_order(options))) else {
+    let Err(fault) = launch(&new_bench(name, in_order(options))) else {
         panic!("nothing is said of {name}")
     };
     expect(name, &without_addresses(&fault));
-    if let Err(fault) = launch(&bench(&format!("{name}_fixed"), checked())) {
+    if let Err(fault) = launch(&new_bench(&format!("{name}_fixed"), checked())) {
         panic!("{fault}");
     }
 }
@@ -76,7 +76,7 @@ fn a_wider_layer_overruns_a_local_array() {
         assert_eq!(bench.read(dz, 2 * n), vec![0.25; 2 * n]);
         Ok(())
     };
-    run(&bench("fixed_local_array", checked()), 16).expect("16 fit");
+    run(&new_bench("fixed_local_array", checked()), 16).expect("16 fit");
     sanitized("fixed_local_array", |bench| run(bench, 17));
 }
 
@@ -84,7 +84,7 @@ fn a_wider_layer_overruns_a_local_array() {
 fn unwritten_gradients_are_found() {
     let (count, samples) = (30, 4);
     let run = |written: bool| {
-        let bench = bench("unwritten_gradients", in_order(checked()));
+        let bench = new_bench("unwritten_gradients", in_order(checked()));
         let w = bench.floats(&vec![1.0; count]);
         let gradients = vec![0.25; samples * count];
         let buffer =

@@ -100,9 +100,10 @@ fn shared_memory_is_used_without_conflicts() {
     drop(level_after_a_step(&network, 32, recording.profile(), &gpu));
     let (store, load, warps) = (2, 4, 8);
     let tiles = |stores: u64| warps * stores * store;
-    // 25 tiles of 32 inputs of both factors, and one more; all warps multiply.
+    // The first layer has 784 inputs: 25 tiles of 32. The second has 32: one tile. All warps multiply.
     let forward = (25 + 1) * (tiles(2) + warps * 3 * load);
-    // 12 blocks of 64 inputs, and one of 16, in which two warps multiply; and one of 32.
+    // The first layer's 784 inputs: 12 blocks of 64, in which all 8 warps multiply, and one of 16, in which 2 do. The
+    // second layer's 32 inputs: one block, in which 4 do.
     let sums = |warps: u64| warps * 2 * 2 * load;
     let gradient = 14 * tiles(3) + 12 * sums(8) + sums(2) + sums(4);
     let backward = tiles(3) + sums(4);
