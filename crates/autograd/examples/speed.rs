@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 const STEPS: usize = 20;
 
-/// Compares twenty steps from the same parameters with lists in Python and with this engine.
+/// Times twenty steps from the same parameters, in an engine on Python's lists and in this one.
 fn compare_with_lists() -> Result<(), Box<dyn Error>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/micrograd_lists.py");
     let start = std::env::temp_dir().join(format!("autograd-{}.json", std::process::id()));

@@ -23,7 +23,8 @@ pub struct Autograd<T: Element> {
     x: Tensor<T>,
     y: Tensor<T>,
     forward: Option<Forward<T>>,
-    /// `z a p loss` and `dz da` of the last backward pass, without their graph.
+    /// The forward tensors `z`, `a`, `p` and `loss` of the last step and the gradients `dz` and `da` of its backward
+    /// pass, without their graph.
     computed: BTreeMap<TensorName, Array<T>>,
 }
 
@@ -136,7 +137,7 @@ impl<T: Element> Autograd<T> {
     fn rows(&self, name: &str, columns: usize, values: &[f32]) -> Result<Tensor<T>> {
         let rows = values.len() / columns;
         let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
-        Tensor::new([rows, columns], values).to(&self.device).named(name).check()
+        Tensor::new([rows, columns], values).to(&self.device).named(name).into_result()
     }
 
     /// Loads a batch: `x [B, n0]` and `y [B, C]`.

@@ -174,7 +174,7 @@ impl<T: Element> Tensor<T> {
     ///
     /// # Errors
     /// The error that it holds.
-    pub fn check(self) -> Result<Self> {
+    pub fn into_result(self) -> Result<Self> {
         self.node()?;
         Ok(self)
     }

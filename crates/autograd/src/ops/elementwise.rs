@@ -16,7 +16,7 @@ impl<T: Element> Tensor<T> {
     }
 
     // ANCHOR: unary
-    /// `eˣ`, whose slope is itself.
+    /// `eˣ`, which is its own slope.
     #[track_caller]
     pub fn exp(&self) -> Self {
         self.unary("exp", |x| {
@@ -124,7 +124,7 @@ impl<T: Element> Tensor<T> {
     }
 
     // ANCHOR: mul
-    /// `a · b`, element by element, after broadcasting. The slope along each factor is the other.
+    /// `a · b`, element by element, after broadcasting. The slope with respect to `a` is `b`, and vice versa.
     #[track_caller]
     pub fn mul(&self, other: &Self) -> Self {
         self.binary(other, Binary::Mul, |a, b| {
@@ -139,7 +139,8 @@ impl<T: Element> Tensor<T> {
     }
     // ANCHOR_END: mul
 
-    /// `y = a / b`, element by element, after broadcasting. Its slopes are `1/b` and `−y/b`.
+    /// `y = a / b`, element by element, after broadcasting. Its slope with respect to `a` is `1/b`, with respect to
+    /// `b` `−y/b`.
     #[track_caller]
     pub fn div(&self, other: &Self) -> Self {
         self.binary(other, Binary::Div, |a, b| {

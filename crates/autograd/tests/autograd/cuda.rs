@@ -140,20 +140,20 @@ fn parameters_are_saved_from_and_loaded_to_the_gpu() {
 fn unsupported_operations_are_errors() {
     let device = gpu();
     let (here, there) = (Tensor::full([2], 1.0_f32), Tensor::full([2], 1.0_f32).to(&device));
-    let error = (&here + &there).check().unwrap_err();
+    let error = (&here + &there).into_result().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Devices { operation: "add", .. }));
     let said = error.to_string();
     assert!(said.starts_with(&format!("add of tensors on cpu and {device}: move both")), "{said}");
-    assert!(there.reshape([1, 2]).matmul(&here.reshape([2, 1])).check().is_err());
-    assert!(Tensor::concat(&[&here, &there], 0).check().is_err());
+    assert!(there.reshape([1, 2]).matmul(&here.reshape([2, 1])).into_result().is_err());
+    assert!(Tensor::concat(&[&here, &there], 0).into_result().is_err());
     assert!((here.to(&device) + there).sum().item().unwrap() == 4.0);
 
-    let said = Tensor::full([2], 1.0_f64).to(&device).check().unwrap_err().to_string();
+    let said = Tensor::full([2], 1.0_f64).to(&device).into_result().unwrap_err().to_string();
     assert!(said.contains("its kernels compute in f32, and this is f64"), "{said}");
     // Five axes that can't be merged.
     let x = Tensor::full([1, 2, 1, 2, 1, 2, 1, 2, 1], 1.0_f32).reshape([2, 2, 2, 2]).to(&device);
     let wide = x.reshape([2, 1, 2, 1, 2, 1, 2]).broadcast_to([2, 3, 2, 3, 2, 3, 2]);
-    let said = (wide + 1.0).check().unwrap_err().to_string();
+    let said = (wide + 1.0).into_result().unwrap_err().to_string();
     assert!(said.contains("four axes"), "{said}");
 }
 

@@ -100,7 +100,7 @@ fn an_error_is_passed_on() {
     assert_eq!(later.item().unwrap_err(), first);
     assert_eq!(later.to_vec().unwrap_err(), first);
     assert_eq!(later.grad().unwrap_err(), first);
-    assert_eq!(loss::bce(&wrong, &wrong).check().unwrap_err(), first);
+    assert_eq!(loss::bce(&wrong, &wrong).into_result().unwrap_err(), first);
     assert_eq!(format!("{later:?}"), format!("Tensor({first})"));
 }
 
