@@ -5,11 +5,11 @@
 const MIN_CONTRAST: f32 = 0.05;
 /// Ink on black or white paper with at least this contrast isn't stretched to full contrast.
 const FULL_CONTRAST: f32 = 0.9;
-/// An opaque area that covers at least this share of its bounding box, in more than one shade, is a card with a
-/// digit on it. The strokes of a digit cover less.
-const CARD: f32 = 0.6;
+/// An opaque area that covers at least this share of its bounding box, in more than one shade, is a piece of paper with
+/// a digit on it, here called a card. The strokes of a digit cover less.
+const MIN_CARD_COVERAGE: f32 = 0.6;
 /// The minimum difference in brightness between a card's paper and its ink.
-const CARD_CONTRAST: f32 = 0.25;
+const MIN_CARD_CONTRAST: f32 = 0.25;
 
 /// Red, green, blue, each 0 to 1.
 type Colour = [f32; 3];
@@ -42,7 +42,7 @@ impl Picture {
     /// anti-aliased edges keep their shape, and highlights on the other side of the paper's colour are not
     /// ink.
     pub(super) fn ink(&self) -> Option<Ink> {
-        let under = self.under();
+        let under = self.background();
         let colour = |i: usize| {
             let (colour, opacity) = self.pixel(i);
             mix(under, colour, opacity)
@@ -78,7 +78,7 @@ impl Picture {
     ///
     /// A drawing without paper needs a contrasting background: black for white ink. Paper with a few
     /// transparent pixels, such as rounded corners, and a card with a digit, get the paper's colour.
-    fn under(&self) -> Colour {
+    fn background(&self) -> Colour {
         if self.channels % 2 == 1 {
             return WHITE;
         }
@@ -113,7 +113,7 @@ impl Picture {
         // Without opaque pixels, `right` and `bottom` stay less than `left` and `top`.
         let (columns, rows) = ((right + 1).checked_sub(left)?, (bottom + 1).checked_sub(top)?);
         let covered = count as f32 / (columns * rows).max(1) as f32;
-        let is_card = covered >= CARD && most - least >= CARD_CONTRAST;
+        let is_card = covered >= MIN_CARD_COVERAGE && most - least >= MIN_CARD_CONTRAST;
         is_card.then(|| median(opaque().map(|i| self.pixel(i).0)))
     }
 

@@ -78,9 +78,9 @@ fn on_black(ink: &[f32]) -> [u8; SIDE * SIDE] {
     read(ColorType::Grayscale, ink, |ink| vec![byte(ink)])
 }
 
-/// Expects the same digit. Rounded shades, and faint ink that counts as noise, may differ.
+/// Asserts that both pictures show the same digit. Rounded shades, and faint ink that counts as noise, may differ.
 #[track_caller]
-fn is_same(found: &[u8], expected: &[u8], what: &str) {
+fn assert_same_digit(found: &[u8], expected: &[u8], what: &str) {
     let apart = |(a, b): (&u8, &u8)| u64::from(a.abs_diff(*b));
     let most = found.iter().zip(expected).map(apart).max().unwrap();
     let sum: u64 = found.iter().zip(expected).map(apart).sum();
@@ -142,15 +142,15 @@ fn a_digit_is_the_same_on_every_paper_at_every_size() {
             }
             let grey = |amount: f32| vec![byte(paper + (ink - paper) * amount)];
             let found = read(ColorType::Grayscale, &seven, grey);
-            is_same(&found, &expected, &format!("{ink} on {paper} at {side}"));
+            assert_same_digit(&found, &expected, &format!("{ink} on {paper} at {side}"));
         }
         for ink in [0, 90, 128, 255] {
             let found = read(ColorType::GrayscaleAlpha, &seven, |v| vec![ink, byte(v)]);
-            is_same(&found, &expected, &format!("{ink} on nothing at {side}"));
+            assert_same_digit(&found, &expected, &format!("{ink} on nothing at {side}"));
         }
         let red_on_green = |v: f32| vec![byte(0.8 * v), byte(0.8 * (1.0 - v)), 0];
         let found = read(ColorType::Rgb, &seven, red_on_green);
-        is_same(&found, &expected, &format!("red on green of its brightness, at {side}"));
+        assert_same_digit(&found, &expected, &format!("red on green of its brightness, at {side}"));
     }
     for digit in (0..10).map(|i| digits().image(i).to_vec()) {
         let ink: Vec<f32> = digit.iter().map(|&v| f32::from(v) / 255.0).collect();
@@ -160,7 +160,7 @@ fn a_digit_is_the_same_on_every_paper_at_every_size() {
             // Its strongest ink is nearly full, and is stretched to full ink.
             let full = f32::from(*digit.iter().max().unwrap());
             let expected: Vec<u8> = digit.iter().map(|&v| byte(f32::from(v) / full)).collect();
-            is_same(&found, &expected, &format!("{light} on {paper}"));
+            assert_same_digit(&found, &expected, &format!("{light} on {paper}"));
         }
     }
 }
@@ -171,11 +171,15 @@ fn palettes_and_transparent_colours_are_read() {
     let expected = on_black(&ink);
     let levels: Vec<u8> = ink.iter().map(|&ink| byte(ink)).collect();
     let grey = Format { transparent: Some(vec![0, 0]), ..Format::plain(ColorType::Grayscale) };
-    is_same(&grey.read(&levels, (100, 100)).unwrap(), &expected, "black stands for nothing");
+    assert_same_digit(
+        &grey.read(&levels, (100, 100)).unwrap(),
+        &expected,
+        "black stands for nothing",
+    );
     // An inverted palette, and one with a transparent first entry.
     let backwards = (0..=255).flat_map(|v: u8| [255 - v; 3]).collect();
     let indexed = Format { palette: Some(backwards), ..Format::plain(ColorType::Indexed) };
-    is_same(&indexed.read(&levels, (100, 100)).unwrap(), &expected, "palette");
+    assert_same_digit(&indexed.read(&levels, (100, 100)).unwrap(), &expected, "palette");
     let hard: Vec<f32> = ink.iter().map(|&ink| if ink > 0.5 { 1.0 } else { 0.0 }).collect();
     let bits: Vec<u8> = hard.iter().map(|&ink| u8::from(ink > 0.5)).collect();
     for ink in [[0; 3], [255; 3]] {
@@ -183,7 +187,7 @@ fn palettes_and_transparent_colours_are_read() {
         let (palette, transparent) = (Some(palette), Some(vec![0]));
         let format = Format { palette, transparent, ..Format::plain(ColorType::Indexed) };
         let found = format.read(&bits, (100, 100)).unwrap();
-        is_same(&found, &on_black(&hard), "an entry stands for nothing");
+        assert_same_digit(&found, &on_black(&hard), "an entry stands for nothing");
     }
 }
 
