@@ -151,7 +151,8 @@ impl Candidate {
     }
 
     /// The blocks, and the multiply-adds of the busiest multiprocessor, for a result of `m` by `n` and sums
-    /// of `k`; `None` if the tile is unknown. All threads of a block multiply, those beyond the edge zeros.
+    /// of `k`; `None` if the tile is unknown. All threads of a block multiply; those
+    /// beyond the matrix's edge multiply zeros.
     fn count(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Option<(usize, usize)> {
         let (rows, columns) = self.tile?;
         let blocks = m.div_ceil(rows) * n.div_ceil(columns) * self.parts;
@@ -203,7 +204,7 @@ mod tests {
         assert_eq!(one, Some((4, 64 * 64 * 784)));
         let small = count((16, 16), 1);
         assert_eq!(small, Some((32, 16 * 16 * 784)));
-        // 132 multiprocessors share 30 · 256 · 4 partial sums.
+        // Adding four partial sums for each of 30 · 256 elements, shared by 132 multiprocessors: 233 additions each.
         let split = count((16, 16), 4);
         assert_eq!(split, Some((128, 16 * 16 * 196 + 233)));
         assert_eq!(best(&[one, small, split].map(Cost::counted)), 2);

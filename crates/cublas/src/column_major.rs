@@ -63,7 +63,7 @@ pub struct ColumnMajor {
     pub first: Operand,
     /// Its second operand, which is our `a`.
     pub second: Operand,
-    /// Its result, `cᵀ`, never transposed.
+    /// Its result, which is our `cᵀ`. Its `transposed` is always false.
     pub result: Operand,
     /// The length of its sums.
     pub k: usize,

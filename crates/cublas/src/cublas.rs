@@ -36,7 +36,7 @@ impl Cublas {
     /// # Errors
     /// If the library can't be loaded, or rejects a setting; the driver's error.
     pub fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool) -> Result<Self> {
-        // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
+        // SAFETY: loading the emulated cuBLAS has no side effects, and its functions have cudarc's types.
         unsafe { gpu.install_library("cublas", emulated_cublas::library_path()) }?;
         let failed = |call| rejected(call, &"a handle");
         let workspace: CudaSlice<u8> = buffer(stream, workspace(gpu)?)?;

@@ -85,7 +85,7 @@ impl CublasLt {
     /// # Errors
     /// If the library can't be loaded; the driver's error.
     pub fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool, autotune: bool) -> Result<Self> {
-        // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
+        // SAFETY: loading the emulated cuBLASLt has no side effects, and its functions have cudarc's types.
         unsafe { gpu.install_library("cublasLt", emulated_cublaslt::library_path()) }?;
         let compute = match tf32 {
             true => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
@@ -173,7 +173,7 @@ impl CublasLt {
                 planned.descriptor.0,
                 first,
                 second,
-                // C is the result, too; its factor is 0, so it isn't read.
+                // C has the layout of the result D. It isn't read, because `beta` is 0.
                 result,
                 result,
                 preference.0,

@@ -51,7 +51,7 @@ pub struct DataParallel<L> {
 /// Loads NCCL, or the emulated one, for cudarc to find.
 #[allow(unsafe_code, reason = "loading a library runs its initialisers")]
 pub(crate) fn install(gpu: &Gpu) -> crate::Result<()> {
-    // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
+    // SAFETY: loading the emulated NCCL has no side effects, and its functions have cudarc's types.
     Ok(unsafe { gpu.install_library("nccl", emulated_nccl::library_path()) }?)
 }
 

@@ -174,7 +174,7 @@ impl Collectives {
         Ok(found[0])
     }
 
-    /// Fails if another rank is lost, because then any number may have been read.
+    /// Fails if another rank is lost, because then the result of a collective is undefined.
     fn check(&self) -> Result<()> {
         self.communicator.call("ncclCommGetAsyncError", |_| Ok(()))
     }

@@ -20,7 +20,7 @@ pub enum Error {
     Nccl {
         /// NCCL's function.
         call: &'static str,
-        /// The status that it returned.
+        /// The status that the function returned.
         status: String,
     },
     /// The ranks of a run did not find each other.

@@ -34,11 +34,11 @@ pub trait DeviceLevel: Level {
         whole: usize,
     ) -> Result<()>;
 
-    /// As [`backward`](Level::backward), and calls `finished` after each layer's gradients.
+    /// As [`backward`](Level::backward), and calls `finished` each time a layer's gradients have been enqueued.
     fn backward_with(&mut self, finished: Finished<'_>) -> Result<()>;
 
-    /// As [`step`](Level::step), and calls `finished` after each layer's gradients. The update is in the
-    /// level's stream, so it waits for everything that `finished` made this stream wait for.
+    /// As [`step`](Level::step), and calls `finished` each time a layer's gradients have been enqueued. If `finished`
+    /// makes the level's stream wait for other work, such as an all-reduce, the update waits for it too.
     fn step_with(&mut self, learning_rate: f32, finished: Finished<'_>) -> Result<()>;
 
     /// The sum of the losses of all loaded samples, on the device, `[1]`.
