@@ -6,12 +6,12 @@ use ptx_emulator::source::Source;
 
 use crate::case::{Argument, Case};
 use crate::cost::Cost;
+use crate::feedback;
 use crate::judge;
 use crate::outcome::{Mark, Outcome, Tried, Verdict};
 use crate::printed::Printed;
 use crate::puzzle::{Language, Puzzle};
 use crate::run::{Device, NotLaunched};
-use crate::teach;
 
 /// Limits of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +135,7 @@ pub fn record(
     let (record, outcome) =
         device.record(&kernel, case, block, most).map_err(|fault| fault.to_string())?;
     let fault = outcome.err().map(|fault| {
-        let message = teach::fault(&fault, case, &device.addresses);
+        let message = feedback::fault(&fault, case, &device.addresses);
         (fault, message.what)
     });
     let (grid, block, kernel) = (case.grid, case.block, kernel.name().to_owned());
@@ -226,8 +226,8 @@ fn run_case(
     let statistics = match device.launch(&kernel, case) {
         Ok(statistics) => statistics,
         Err(fault) => {
-            let message = teach::fault(&fault, case, &device.addresses);
-            let places = teach::places(&fault, language, source);
+            let message = feedback::fault(&fault, case, &device.addresses);
+            let places = feedback::places(&fault, language, source);
             let what = format!("{}: {}", case.describe(), message.what);
             let teaches = message.teaches;
             return Err(Box::new(Outcome { what, teaches, places, ..outcome(Verdict::Stopped) }));
@@ -237,7 +237,7 @@ fn run_case(
         let Argument::Buffer(buffer) = argument else { continue };
         let Some(got) = device.read(index, buffer) else { continue };
         if let Some(wrong) = judge::judge(buffer, &got) {
-            let message = teach::numbers(buffer, &got, &wrong);
+            let message = feedback::numbers(buffer, &got, &wrong);
             let what = format!("{}: {}", case.describe(), message.what);
             let (teaches, wrong) = (message.teaches, Some(wrong));
             return Err(Box::new(Outcome { what, teaches, wrong, ..outcome(Verdict::Wrong) }));

@@ -20,6 +20,7 @@
 mod attempt;
 mod case;
 mod cost;
+mod feedback;
 mod judge;
 mod list;
 mod near;
@@ -28,7 +29,6 @@ mod printed;
 mod puzzle;
 mod random;
 mod run;
-mod teach;
 
 pub use attempt::{Limits, Recording, attempt, cost_of_solution, record};
 pub use cost::{Cost, Measure};

@@ -21,7 +21,7 @@ pub(crate) fn list(progress: &Progress, folder: &Folder<'_>) -> String {
         let (number, name, idea) = (index + 1, puzzle.name, puzzle.idea);
         let _ = writeln!(text, "{number:>2}  {cuda:<7} {ptx:<7} {name:<16} {idea}");
     }
-    let solved = puzzles().iter().filter(|puzzle| progress.has_any(puzzle)).count();
+    let solved = puzzles().iter().filter(|puzzle| progress.is_solved(puzzle)).count();
     let _ = writeln!(text, "{solved} of {} solved", puzzles().len());
     text
 }
@@ -30,7 +30,7 @@ pub(crate) fn list(progress: &Progress, folder: &Folder<'_>) -> String {
 pub(crate) fn next(progress: &Progress, solved: &Puzzle) -> String {
     let left = solved.sources.iter().find(|source| !progress.has(solved, source.language));
     let later = puzzles().iter().skip_while(|puzzle| puzzle.name != solved.name);
-    let others = later.chain(puzzles()).find(|puzzle| !progress.has_any(puzzle));
+    let others = later.chain(puzzles()).find(|puzzle| !progress.is_solved(puzzle));
     let mut text = String::new();
     if let Some(source) = left {
         let flag = if source.language == Language::Ptx { " --ptx" } else { "" };

@@ -55,7 +55,7 @@ impl Progress {
     }
 
     /// Whether a puzzle has been solved in any language.
-    pub(crate) fn has_any(&self, puzzle: &Puzzle) -> bool {
+    pub(crate) fn is_solved(&self, puzzle: &Puzzle) -> bool {
         Language::ALL.iter().any(|&language| self.has(puzzle, language))
     }
 }
