@@ -40,7 +40,7 @@ pub struct OwnKernels {
 }
 
 impl OwnKernels {
-    /// The kernels of the operations that have one.
+    /// The reader's kernels, each of which replaces the book's kernel of an operation.
     #[must_use]
     pub fn substitutes(&self) -> Rc<Substitutes> {
         Rc::clone(&self.substitutes)
@@ -55,7 +55,7 @@ impl OwnKernels {
 }
 
 /// The reader's solution of a puzzle.
-enum State {
+enum SolutionState {
     /// A kernel that is used: its language, its source, and the verdict of the check.
     Used(Language, String, Verdict),
     /// A kernel that isn't used.
@@ -105,7 +105,7 @@ impl OwnArgs {
             count += 1;
             let state = self.state(folder, row)?;
             list += &format!("  {:<16} {}\n", row.puzzle, Described(&state, row, &option));
-            if let State::Used(language, source, _) = state {
+            if let SolutionState::Used(language, source, _) = state {
                 let own = OwnKernel::new(function(gpu, compiler, row, language, &source)?, row);
                 // Before level 2 loads its own: a profile takes the occupancy of the first.
                 profiler.watch(row.operation, own.function());
@@ -123,9 +123,9 @@ impl OwnArgs {
     }
 
     /// The reader's solution of a puzzle: in CUDA C, or else in PTX.
-    fn state(&self, folder: &Path, row: &Row) -> Result<State> {
+    fn state(&self, folder: &Path, row: &Row) -> Result<SolutionState> {
         let puzzle = the_puzzle(row);
-        let mut state = State::Missing;
+        let mut state = SolutionState::Missing;
         for language in Language::ALL {
             let path = folder.join(format!("{}.{}", puzzle.name, language.extension()));
             if !path.exists() {
@@ -136,10 +136,10 @@ impl OwnArgs {
             let verdict = attempt(puzzle, language, &source, &Limits::default()).verdict;
             // A rejected kernel does not compile, or its parameters don't fit the launch.
             if verdict == Verdict::Solved || self.unchecked && verdict != Verdict::Rejected {
-                return Ok(State::Used(language, source, verdict));
+                return Ok(SolutionState::Used(language, source, verdict));
             }
-            if let State::Missing = state {
-                state = State::Unsolved(language, verdict);
+            if let SolutionState::Missing = state {
+                state = SolutionState::Unsolved(language, verdict);
             }
         }
         Ok(state)
@@ -147,23 +147,25 @@ impl OwnArgs {
 }
 
 /// The line about a puzzle: its state and, if it isn't solved, the command that tries it.
-struct Described<'a>(&'a State, &'a Row, &'a str);
+struct Described<'a>(&'a SolutionState, &'a Row, &'a str);
 
 impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(state, row, option) = *self;
         let command = format!("cargo run -p puzzles -- {}", row.puzzle);
         match state {
-            State::Used(language, _, Verdict::Solved) => write!(f, "yours, in {}", language.name()),
-            State::Used(language, _, verdict) => {
+            SolutionState::Used(language, _, Verdict::Solved) => {
+                write!(f, "yours, in {}", language.name())
+            }
+            SolutionState::Used(language, _, verdict) => {
                 write!(f, "yours, in {}, unchecked ({})", language.name(), verdict.name())
             }
-            State::Unsolved(language, verdict) => {
+            SolutionState::Unsolved(language, verdict) => {
                 let flag = if *language == Language::Ptx { " --ptx" } else { "" };
                 let verdict = verdict.name();
                 write!(f, "the book's; not yours ({verdict}): {command}{flag} --check{option}")
             }
-            State::Missing => write!(f, "the book's; not begun: {command}{option}"),
+            SolutionState::Missing => write!(f, "the book's; not begun: {command}{option}"),
         }
     }
 }
