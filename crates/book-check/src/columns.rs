@@ -35,7 +35,7 @@ fn mark_columns(html: &str) -> String {
     out
 }
 
-/// Whether an output has a table, and no long lines of words that a reader would have to scroll along.
+/// Whether a session's output has a table, and no long lines of text, which a reader would have to scroll sideways.
 fn has_columns(output: &str) -> bool {
     let printed = || output.lines().filter(|line| !line.starts_with("$ "));
     let table = |line: &&str| line.trim().split("  ").filter(|cell| !cell.is_empty()).count() > 2;

@@ -1,4 +1,4 @@
-//! Check that an output, `.ci/run` or a script runs every command on a page, or that a list has the reason why not.
+//! Check that a session, `.ci/run` or a script runs every command on a page, or that a list has the reason why not.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,12 +7,12 @@ use crate::output::Session;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files, read};
 
-/// The list of commands that nothing runs, each with the reason.
+/// The list of commands that no session, script or CI job runs, each with the reason.
 const LIST: &str = "book/commands.txt";
 
-/// Checks each command that a page shows in a block of `sh`: an output of the book has to show its result, `.ci/run` or
-/// a script has to run it, or `book/commands.txt` has to list it with the reason why nothing does. A line of that list
-/// that no page shows is a problem too.
+/// Checks each command that a page shows in a block of `sh`: a session has to show its result, `.ci/run` or a
+/// script has to run it, or `book/commands.txt` has to list it with the reason why none of them does. A line of
+/// that list that no page shows is a problem too.
 ///
 /// # Errors
 /// If a file of the repository can't be read.

@@ -18,7 +18,7 @@ const TRAINED: [(&str, &str); 4] = [
 /// The table with the figures that the book's outputs have now.
 ///
 /// # Errors
-/// If an output can't be read or lacks a figure.
+/// If a session can't be read or lacks a figure.
 pub fn table(repository: &Path) -> Result<String, Problem> {
     let outputs = repository.join("book/outputs");
     let accuracy = read(&outputs.join("accuracy.md"))?;

@@ -1,9 +1,9 @@
-//! Differences between machines that an output of the book may have: the list [`MACHINE_DEPENDENT`].
+//! Parts of the book's sessions that may differ between machines: the list [`MACHINE_DEPENDENT`].
 //!
 //! An output that shows anything else of the machine (its paths, its user, its language) is wrong, and the program that
 //! prints it has to be fixed: a list that tolerates everything proves nothing.
 
-/// A part of an output that depends on the machine.
+/// A part of a session's output that depends on the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineDependentPart {
     /// A description of the part, and why it may differ.

@@ -1,4 +1,4 @@
-//! Check that the numbers which prose reads from an output are in it, so that they can't drift.
+//! Check that the numbers which prose quotes from a session are in it, so that they can't drift.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Outputs of commands, which `book/outputs` keeps and the pages show.
+//! The sessions in `book/outputs`: commands and their outputs, which the pages show.
 //!
 //! Each file there is a session at a terminal: lines `$ command`, each followed by its output. Rerunning the commands
 //! regenerates the file. The end of its name lists the prerequisites, see [`Prerequisite`].
@@ -14,12 +14,13 @@ use crate::{Problem, files, read};
 /// A prerequisite for rerunning a session, in addition to Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prerequisite {
-    /// `NAME.mnist.txt`: the MNIST files. Tests run it if `MNIST_DIR` is set.
+    /// The MNIST files, for sessions named `NAME.mnist.txt`. Tests run these sessions if `MNIST_DIR` is set.
     Mnist,
-    /// `NAME.torch.txt`: a `python3` that has PyTorch. Tests run it if they find one.
+    /// A `python3` with PyTorch, for sessions named `NAME.torch.txt`. Tests run these sessions if they find such a
+    /// `python3`.
     Torch,
-    /// `NAME.slow.txt`: a quiet machine, much time, or both, as for a measurement of speed. Only
-    /// `scripts/book-outputs.sh` runs it.
+    /// An idle machine, much time, or both, as for a measurement of speed: for sessions named `NAME.slow.txt`. Only
+    /// `scripts/book-outputs.sh` runs these sessions.
     Time,
 }
 
@@ -154,8 +155,9 @@ pub fn build(repository: &Path) -> io::Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--workspace", "--bins", "--examples"]);
-    // Cargo sets these for a test. Build scripts that read them (ring's does) would rerun, and with them nearly every
-    // crate would be recompiled: now, and once more after the test, when the variables are gone.
+    // Cargo sets `CARGO_PKG_…` and `CARGO_MANIFEST_…` for a test. Build scripts that read these variables (ring's
+    // does) would rerun, and nearly every crate would be recompiled: now, and again after the test, when the
+    // variables are gone.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {

@@ -12,7 +12,7 @@ use crate::{Problem, files, name_in, read};
 pub struct Page {
     /// The file.
     pub path: PathBuf,
-    /// Its path from the root of the repository, as problems name it.
+    /// Its path from the root of the repository, for messages.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -56,7 +56,7 @@ impl Page {
         Ok(pages)
     }
 
-    /// A place on this page, as problems name it.
+    /// A line of this page as `FILE:LINE`, for messages.
     #[must_use]
     pub fn place(&self, line: usize) -> String {
         format!("{}:{line}", self.name)

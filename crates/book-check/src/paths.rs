@@ -57,7 +57,7 @@ fn looks_like_a_path(text: &str) -> bool {
         && !text.contains("..")
 }
 
-/// `a/{b,c}` as `a/b` and `a/c`.
+/// Expands the braces of a path: `a/{b,c}` to `a/b` and `a/c`.
 fn alternatives(path: &str) -> Vec<String> {
     let parts = path.split_once('{').and_then(|(head, rest)| {
         let (choices, tail) = rest.split_once('}')?;

@@ -13,7 +13,7 @@ use crate::output::Session;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files, read, write};
 
-/// The list of commands for kernels that no output runs.
+/// The list of launch commands for kernels that no session launches.
 const LAUNCHES: &str = "book/page/launches.txt";
 /// The folder of the built book that they are copied into.
 const FOLDER: &str = "page";

@@ -29,17 +29,17 @@ pub fn describe(repository: &Path, site: Option<&str>) -> Result<(), Problem> {
             None => page.text.clone(),
         };
         let about = about(&written);
-        describe_one(&html, &place, &about, site)?;
+        write_metadata(&html, &place, &about, site)?;
         // mdBook copies the first page to index.html.
         if place == Path::new("introduction.html") {
-            describe_one(&html, Path::new("index.html"), &about, site)?;
+            write_metadata(&html, Path::new("index.html"), &about, site)?;
         }
     }
     Ok(())
 }
 
 /// Writes the metadata of one page.
-fn describe_one(
+fn write_metadata(
     html: &Path,
     place: &Path,
     (title, description): &(String, String),

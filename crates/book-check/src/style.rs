@@ -66,8 +66,8 @@ fn constructions() -> Result<Vec<Construction>, Problem> {
 }
 
 impl Construction {
-    /// Whether a line has this construction. The next line of the same paragraph decides about questions and
-    /// other exceptions that go on there.
+    /// Whether a line has this construction. `next` is the next line of the same paragraph, or empty: an exception
+    /// (the pattern `unless`), such as a question, may continue there.
     fn is_in(&self, line: &str, next: &str) -> bool {
         let mut text = if next.is_empty() { line.to_owned() } else { format!("{line} {next}") };
         if !self.pattern.is_match(&text) {
@@ -158,8 +158,8 @@ fn list<'t>(
         .collect()
 }
 
-/// The findings in each file. Files whose names begin with none of `within` are skipped, unless it is empty; then an
-/// entry of the list of justified uses that no line needs is a finding too.
+/// The findings in each file whose name begins with one of `within`. If `within` is empty, all files are checked, and
+/// an entry of the list of justified uses that no line needs is a finding too.
 ///
 /// # Errors
 /// If a file can't be read, or the list of justified uses has a line without a phrase.

@@ -14,7 +14,7 @@ const TEST_SUPPORT: &str = "emulated-gpu-test-support";
 const ONLY_FOR_TESTS: [&str; 2] = ["fuzz-targets", "test-support"];
 /// Items that the levels may use of a crate whose shared library they load.
 const ALLOWED_ITEMS: [&str; 2] = ["library_path", "NotFound"];
-/// Packages and folders of the levels and of the book.
+/// Packages and folders of the levels and of the book, which the emulated GPU must not depend on.
 const OUTSIDE: [&str; 11] = [
     "level1-cpu",
     "level2-cuda-naive",
@@ -132,7 +132,7 @@ fn sources_of_the_emulated_gpu_name_no_file_outside() {
                 }
             }
             let outside = OUTSIDE.iter().any(|name| line.contains(name));
-            if outside && shown != COMPARES_WITH_LEVELS || leaves(&root, &file, line) {
+            if outside && shown != COMPARES_WITH_LEVELS || leads_outside(&root, &file, line) {
                 problems.push(Problem::new(format!("{shown}:{}", number + 1), line).to_string());
             }
         }
@@ -147,7 +147,7 @@ fn sources_of_the_emulated_gpu_name_no_file_outside() {
 
 /// Whether a line of Rust has a path that leads out of the folder. Includes are relative to the file, other
 /// paths to the package.
-fn leaves(root: &Path, file: &Path, line: &str) -> bool {
+fn leads_outside(root: &Path, file: &Path, line: &str) -> bool {
     if file.extension().is_none_or(|extension| extension != "rs") {
         return false;
     }
