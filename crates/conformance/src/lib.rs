@@ -25,7 +25,7 @@ mod variants;
 
 pub use check::{Case, Check};
 pub use pages::Pages;
-pub use run::{KeptRun, Outcome, Report, run, run_and_keep};
+pub use run::{Outcome, Report, RunTensors, run, run_and_keep};
 pub use steps::STEPS;
 pub use table::table;
 pub use variant::Variant;

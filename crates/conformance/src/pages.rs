@@ -13,12 +13,12 @@ use training::report::write_file;
 use training::{Error, Result};
 
 use crate::check::{Case, Expected};
-use crate::{Check, KeptRun};
+use crate::{Check, RunTensors};
 
 const INDEX: Page<'static> =
     Page { template: include_str!("pages.html"), style: "td a { font-weight: 700; }", script: "" };
 
-/// The pages of a run of the suite.
+/// The HTML pages that compare the tensors of every variant with the reference: one page per case, and an index.
 #[derive(Debug)]
 pub struct Pages {
     folder: PathBuf,
@@ -60,7 +60,7 @@ impl Pages {
         &mut self,
         check: Check,
         case: &Case,
-        kept: &[KeptRun],
+        kept: &[RunTensors],
         dumps: &Path,
     ) -> Result<()> {
         let expected = match &case.expected {

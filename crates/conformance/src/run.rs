@@ -36,7 +36,7 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-/// A run of the suite in numbers.
+/// The outcomes of a run of the suite, as JSON has them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The name of the format, `four-levels-conformance`.
@@ -79,7 +79,7 @@ pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
 
 /// The tensors that a variant computed in a case.
 #[derive(Clone, Debug)]
-pub struct KeptRun {
+pub struct RunTensors {
     /// The variant, and how it ran.
     pub title: String,
     /// Every tensor of each step.
@@ -91,7 +91,7 @@ pub fn run_and_keep(
     variant: &Variant,
     check: Check,
     case: &Case,
-    keep: &mut Vec<KeptRun>,
+    keep: &mut Vec<RunTensors>,
 ) -> Vec<Outcome> {
     if !variant.checks.contains(&check) || variant.without.contains(&case.name.as_str()) {
         return Vec::new();
@@ -120,7 +120,7 @@ pub fn run_and_keep(
             found.first().map_or_else(Vec::new, |dump: &Dump| dump.header.not_materialised.clone());
         if (first || reason.is_some()) && !found.is_empty() {
             let how = if fused { ", as trained" } else { "" };
-            keep.push(KeptRun { title: format!("{variant}{how}"), run: found });
+            keep.push(RunTensors { title: format!("{variant}{how}"), run: found });
         }
         first = false;
         Outcome {

@@ -75,7 +75,8 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
     let misread: Vec<_> = tried.iter().filter_map(|one| one.misread.as_deref()).collect();
     assert!(misread.is_empty(), "not as the table's `explained` says:\n{}", misread.join("\n"));
     let (seen, _) = tried.split_at(in_sight);
-    // A browser takes a while for each page. Those of the blind faults are made in the same way, and left out.
+    // A browser takes a while for each page. The pages of the blind faults are made in the same way, so they are
+    // left out.
     open_in_browser(folder.path(), &seen.iter().map(|one| one.case.clone()).collect());
 }
 

@@ -3,7 +3,7 @@
 //!
 //!     cargo run -p conformance --example planted
 //!
-//! With `-- --blind`, plants the faults of the blind test instead; with `-- --html FOLDER`,
+//! With `-- --blind`, plants the faults that no reading was written for instead; with `-- --html FOLDER`,
 //! writes the page of each to that folder.
 //!
 //! A faulty kernel may read values that another block writes at the same time. With

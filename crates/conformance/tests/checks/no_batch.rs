@@ -28,7 +28,7 @@ fn on_the_gpu() -> impl Iterator<Item = Variant> {
     variants(Choice::Emulated).into_iter().filter(|variant| variant.device.is_some())
 }
 
-/// A level whose parameters are always the same.
+/// A level that starts from the same parameters for every variant.
 fn open(variant: &Variant) -> Box<dyn Level> {
     let mut level = variant.open(&network()).unwrap();
     start(level.as_mut());
@@ -79,8 +79,8 @@ fn has_no_batch(variant: &Variant, level: &mut dyn Level) {
     }
 }
 
-/// Loads batches that the device has no memory for.
-fn is_left_as_it_was(level: &str) {
+/// Asserts that a level still computes the same after batches that the device had no memory for.
+fn assert_left_as_it_was(level: &str) {
     let few = rows(37);
     let mut tried = 0;
     for variant in on_the_gpu().filter(|variant| variant.level == level) {
@@ -113,7 +113,7 @@ const LEVEL: &str = "CONFORMANCE_TEST_LEVEL";
 #[test]
 #[ignore = "run by every_level_is_left_as_it_was_by_a_batch_that_finds_no_memory, in a process with little memory"]
 fn level_with_little_memory() {
-    is_left_as_it_was(&std::env::var(LEVEL).unwrap());
+    assert_left_as_it_was(&std::env::var(LEVEL).unwrap());
 }
 
 /// The emulated GPU reads its memory size only once, so this needs a separate process for each level.

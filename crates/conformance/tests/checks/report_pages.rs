@@ -41,7 +41,7 @@ fn a_run_has_a_page_and_shares_one_with_other_runs() {
         assert!(mistake.predicted != mistake.label && mistake.margin >= 0.0);
     }
     assert!(run.examination.mistakes.is_sorted_by(|a, b| a.margin >= b.margin));
-    // A time for each loss and each test, and none goes back.
+    // There is a time for each loss and each measurement of accuracy, in ascending order.
     assert!(run.times.is_sorted_by(|a, b| a.batches < b.batches && a.seconds <= b.seconds));
     for at in &run.accuracies {
         assert!(run.times.iter().any(|time| time.batches == at.batches), "{at:?}");

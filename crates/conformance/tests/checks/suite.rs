@@ -1,4 +1,4 @@
-//! Tests that every way to run a level passes every check: on the emulated GPU, or on the device that
+//! Tests that every way to run a level expect_pass every check: on the emulated GPU, or on the device that
 //! `FOUR_LEVELS_DEVICE` names.
 
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use conformance::{Check, Outcome, Report, run, table, variants};
 use test_support::device_choice;
 
-/// Runs a check, and expects that all of it passes.
-fn passes(check: Check) -> Vec<Outcome> {
+/// Runs a check on all its cases and variants, asserts that each passes, and returns the outcomes.
+fn expect_pass(check: Check) -> Vec<Outcome> {
     let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     let mut outcomes = Vec::new();
     for case in check.cases(&dumps).unwrap() {
@@ -22,7 +22,7 @@ fn passes(check: Check) -> Vec<Outcome> {
 
 #[test]
 fn steps_agree_with_the_references() {
-    let outcomes = passes(Check::References);
+    let outcomes = expect_pass(Check::References);
     // Run phase by phase, these levels hold every tensor, so that all tensors are compared.
     for (level, options) in [
         ("level1-cpu", "--form textbook"),
@@ -53,25 +53,25 @@ fn steps_agree_with_the_references() {
 /// With the buffers of the step before, so that values that a level carries over by mistake show.
 #[test]
 fn three_steps_agree_with_the_references() {
-    passes(Check::Steps);
+    expect_pass(Check::Steps);
 }
 
 #[test]
 fn every_preset_s_network_agrees_with_level_1() {
-    passes(Check::Presets);
+    expect_pass(Check::Presets);
 }
 
 #[test]
 fn odd_shapes_agree_with_level_1() {
-    passes(Check::OddShapes);
+    expect_pass(Check::OddShapes);
 }
 
 #[test]
 fn a_batch_of_one_agrees_with_level_1() {
-    passes(Check::BatchOfOne);
+    expect_pass(Check::BatchOfOne);
 }
 
 #[test]
 fn ten_training_steps_stay_together() {
-    passes(Check::TenSteps);
+    expect_pass(Check::TenSteps);
 }

@@ -1,6 +1,5 @@
-//! Tests that three witnesses agree: every gradient of every preset's network, as it was derived by hand at each
-//! level, as `autograd` derives it in double precision, and as central differences measure it; and,
-//! for the fixtures, as PyTorch derives it.
+//! Tests that independent computations of the gradients agree, for every preset's network: the levels, whose gradients
+//! were derived by hand; `autograd` in double precision; central differences; and, for the fixtures, PyTorch.
 
 use autograd::level::Autograd;
 use autograd::{Array, Device, Element};
@@ -85,7 +84,7 @@ fn every_level_agrees_with_autograd_within_its_rounding() {
     }
 }
 
-/// The fixtures on a GPU: the same program, on kernels.
+/// The fixtures on a GPU, where `autograd` computes with kernels in single precision.
 #[test]
 fn autograd_on_the_gpu_agrees_with_autograd_within_its_rounding() {
     let device = Device::cuda(device_choice()).unwrap();
@@ -110,15 +109,15 @@ fn pytorch_agrees_with_autograd_to_the_digits_that_are_stored() {
         assert_eq!(reference.tensors.len(), own.tensors.len());
         for (a, b) in reference.tensors.iter().zip(&own.tensors) {
             let largest = a.data.iter().fold(1e-300_f64, |m, v| m.max(v.abs()));
-            // Twelve digits are stored.
+            // The references are stored with twelve digits.
             let same = |(x, y): (&f64, &f64)| (x - y).abs() <= 6e-12 * largest;
             assert!(a.data.iter().zip(&b.data).all(same), "{} {}", preset.name, a.name);
         }
     }
 }
 
-/// The loss that the network is trained with, in plain loops, with a step added to one element of
-/// one tensor on the way.
+/// The loss that the network is trained with, in plain loops, after a step has been added to one element of one tensor.
+/// `moved` is that tensor, the element's index, and the step.
 fn measured_loss(network: &Network, of: &Dump, moved: (TensorName, usize, f64)) -> f64 {
     let get = |name: TensorName| {
         let mut data = of.get(name).unwrap().data.clone();

@@ -9,16 +9,16 @@ use training::{Error, Result};
 pub(super) struct Layer {
     pub(super) m: usize,
     pub(super) n: usize,
-    /// `[n, m]`, and its gradient.
+    /// The weights `[n, m]`; `dw` is their gradient.
     pub(super) w: Vec<f32>,
     pub(super) dw: Vec<f32>,
-    /// `[n]`, and its gradient.
+    /// The biases `[n]`; `db` is their gradient.
     pub(super) b: Vec<f32>,
     pub(super) db: Vec<f32>,
-    /// `[batch, n]`, and its gradient.
+    /// `x·wᵀ + b`, `[batch, n]`; `dz` is its gradient.
     pub(super) z: Vec<f32>,
     pub(super) dz: Vec<f32>,
-    /// `relu(z)`, and its gradient.
+    /// `relu(z)`, `[batch, n]`; `da` is its gradient.
     pub(super) a: Vec<f32>,
     pub(super) da: Vec<f32>,
 }

@@ -12,7 +12,7 @@ use buffers::Buffers;
 pub(crate) use program::{Program, Stage};
 
 // ANCHOR: level
-/// The level: what it computes on, and how far it has come.
+/// The level: its network, its buffers, and how much of the current step it has computed.
 pub(crate) struct Own {
     network: Network,
     stage: Stage,

@@ -32,9 +32,9 @@ mod mistaken;
 pub(crate) struct Verdicts {
     /// The level that it was planted in.
     pub(crate) level: String,
-    /// The first wrong step and tensor without a reference.
+    /// The first wrong step and tensor, if the dump is judged without a reference.
     pub(crate) alone: Option<(u64, TensorName)>,
-    /// The first wrong step and tensor against the reference.
+    /// The first wrong step and tensor, if the dump is compared with the reference.
     pub(crate) compared: Option<(u64, TensorName)>,
     /// The reading, if the numbers are explained.
     pub(crate) reading: Option<String>,
