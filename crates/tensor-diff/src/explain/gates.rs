@@ -77,7 +77,7 @@ impl<'a> Gate<'a> {
             let edge = if edge >= open { shut } else { edge };
             let what = self.times(scene);
             let made = |i| if sign * by(i) > edge { self.factor * self.values[i] } else { 0.0 };
-            // Zero without a sign.
+            // Adding 0 turns −0 into 0, for the text.
             let edge = plain(sign * edge + 0.0);
             let words = || format!("it is {what} where {text} is {side} {edge}, and 0 elsewhere");
             if shut < open { scene.try_numbers(made, words) } else { None }

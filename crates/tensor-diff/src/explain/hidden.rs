@@ -20,7 +20,7 @@ struct NextOperation<'a> {
 /// A tensor between the known tensors and the wrong one, which a kernel may not have stored.
 pub(super) struct Hidden<'a> {
     pub(super) name: TensorName,
-    /// Whether the dump holds it nevertheless.
+    /// Whether the dump holds the tensor after all.
     pub(super) is_written: bool,
     next: NextOperation<'a>,
     /// The values that the next tensor implies; NaN if the operation between them leaves no trace.
@@ -29,7 +29,7 @@ pub(super) struct Hidden<'a> {
 
 /// The wrong tensor, which depends on the hidden one.
 #[derive(Clone)]
-pub(super) struct Seen<'a> {
+pub(super) struct WrongTensor<'a> {
     next: NextOperation<'a>,
     pub(super) expected: &'a [f64],
     pub(super) candidate: &'a [f64],
@@ -41,7 +41,7 @@ impl NextOperation<'_> {
     }
 }
 
-impl Seen<'_> {
+impl WrongTensor<'_> {
     // ANCHOR: made_of
     /// The result of the operation on an element of the hidden tensor.
     pub(super) fn made_of(&self, i: usize, hidden: f64) -> f64 {
@@ -86,7 +86,7 @@ impl<'a> Hidden<'a> {
             candidate: &self.values,
             probes,
             in_part: false,
-            seen: Some(Seen { next, expected: of.expected, candidate: of.candidate }),
+            seen: Some(WrongTensor { next, expected: of.expected, candidate: of.candidate }),
             ..of.again()
         })
     }

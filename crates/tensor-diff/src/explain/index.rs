@@ -38,7 +38,7 @@ pub(super) enum Map {
     Right,
     /// With the index of its row, 0, or of its column, 1, mistaken.
     Along(usize, Step),
-    /// With an offset.
+    /// At an index that is off by this number.
     Shifted(isize),
     /// With rows of this length.
     Stride(usize),

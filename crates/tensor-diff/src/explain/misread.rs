@@ -134,7 +134,7 @@ pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
     scaled.find_map(|scaled| ways.iter().find_map(|way| one(way, scaled)))
 }
 
-/// One hypothesis, with a factor or without.
+/// Tests one hypothesis; if `scaled`, times a factor that is fitted.
 fn attempt(
     scene: &Scene<'_>,
     formula: &Formula<'_>,

@@ -43,7 +43,7 @@ use crate::numeric::largest_magnitude;
 const PROBES: usize = 12;
 /// The largest acceptable probability that any hypothesis of a family fits by chance.
 const BY_CHANCE: f64 = 0.01;
-/// The number of families that are likely to be tried on a few wrong elements.
+/// The number of families of hypotheses that are likely to be tried on a few wrong elements.
 const FAMILIES: f64 = 10.0;
 /// The tolerance of a prediction, in bounds: its inputs are rounded, and its operations round differently.
 const SLACK: f64 = 4.0;
@@ -81,7 +81,7 @@ pub(crate) struct Scene<'a> {
     /// The usual errors of a sum.
     usual: Option<Vec<f64>>,
     /// The wrong tensor, if this one is hidden: an input of the wrong tensor that was never stored.
-    seen: Option<hidden::Seen<'a>>,
+    seen: Option<hidden::WrongTensor<'a>>,
 }
 
 /// A possible mistake in words, and its prediction of each element; NaN if it predicts nothing there.

@@ -340,7 +340,8 @@ impl Wrong<'_> {
         let mut free: Vec<usize> = (0..rows).collect();
         let mut moved = None;
         for to in 0..rows {
-            // Itself first, so that only rows that did move are called moved.
+            // Each row is first compared with the right row of the same index, so that only rows that did move count
+            // as moved.
             let from = if free.contains(&to) && matches(to, to) {
                 to
             } else {

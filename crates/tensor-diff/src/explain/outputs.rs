@@ -1,5 +1,6 @@
-//! Formulas of `p` with a step left out or exchanged, and rows of it that are divided by anything but their sum. The
-//! right numerator is the one whose divisor is the same number throughout each row; then these numbers are explained.
+//! Mistakes in `p`: formulas with a step left out or exchanged, and rows divided by something other than their sum. For
+//! such rows, the numerator is the one for which the divisor is the same throughout each row; then the divisors are
+//! explained.
 
 use tensor::{Loss, TensorName};
 
@@ -44,7 +45,7 @@ fn quotient(row: &[f64], z: f64, of: fn(f64) -> f64) -> f64 {
     of(z) / row.iter().map(|&z| of(z)).sum::<f64>()
 }
 
-/// The functions above the line; the first three with other numbers subtracted from `z` as well, at `#`.
+/// The numerators. The first three are also tried with other numbers subtracted from `z`, in place of `#`.
 const NUMERATORS: [Function; 7] = [
     ("exp#", f64::exp),
     ("2^#", f64::exp2),
@@ -76,7 +77,7 @@ fn numerators(z: &[f64], columns: usize) -> Vec<(String, Vec<f64>)> {
     shifted.chain(others).map(|(name, f, shift)| of(name, f, shift)).collect()
 }
 
-/// A function of a row that may be its divisor.
+/// A function of a row by which the row may have been divided.
 type Divisor = (&'static str, fn(&[f64]) -> f64);
 
 const DIVISORS: [Divisor; 3] = [
@@ -112,7 +113,8 @@ fn known(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(known.into_iter().chain(underflows).collect())
 }
 
-/// Every quotient of a function of `z` and a sum of another one, over the row or over anything that may be taken for it.
+/// Every quotient of a function of `z` and the sum of the same or another function, over the row or over elements that
+/// may be mistaken for the row.
 fn quotients(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     let (rows, columns) = scene.rows_and_columns();
     if rows * columns != z.len() || columns == 0 {
@@ -142,7 +144,7 @@ fn quotients(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// The function of a multiple of `z`.
+/// Softmax or sigmoid of a multiple of `z`.
 fn scaled(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     let (_, columns) = scene.rows_and_columns();
     let row = |i: usize| i / columns * columns..(i / columns + 1) * columns;

@@ -176,7 +176,7 @@ impl Shortened {
     }
 }
 
-/// Operands with fewer digits.
+/// The hypotheses that an operand was rounded to fewer digits.
 fn operands(scene: &Scene<'_>) -> Option<Pattern> {
     let formula = &Formula::new(scene)?;
     if !scene.tells(50) {

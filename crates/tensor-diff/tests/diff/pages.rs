@@ -133,7 +133,7 @@ fn all_levels_and_all_steps_have_a_page() {
     ] {
         assert!(text.contains(part), "{part}");
     }
-    // The parameters of the second step are not what the first left.
+    // The parameters at the beginning of the second step differ from those after the first.
     let first = steps["steps"][1]["first_fault"]["tensor"].as_str().unwrap();
     let rows = &report["candidates"][1]["steps"][0]["tensors"];
     in_browser(

@@ -57,7 +57,7 @@ fn a_gradient_that_another_number_lets_through() {
     });
     let edge =
         number_between(&text, "it is da1 where the magnitude of z1 is above ", ", and 0 elsewhere");
-    // Any number between the elements that were held back and those that passed.
+    // Any threshold between the elements that were set to 0 and those that passed is right.
     assert!(z1.iter().all(|z| (z.abs() > edge) == (z.abs() > 0.25)), "{text}");
 }
 
@@ -72,7 +72,7 @@ fn a_sum_that_ends_too_early() {
     assert!(text.contains("are left out, from 7 on"), "{text}");
 }
 
-/// One loss alone could be anything; those of several steps have one formula.
+/// A single wrong loss fits many formulas; the losses of several steps fit only one.
 #[test]
 fn a_loss_with_a_term_more() {
     let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");

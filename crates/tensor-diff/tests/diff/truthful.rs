@@ -157,7 +157,7 @@ fn numbers_far_from_what_they_should_be_are_not_rounded_ones() {
     }
 }
 
-/// 1/0.8 is a dropout's, whatever B and C are; 0.9 is no `1 - lr`.
+/// A factor of 1.25 = 1/0.8 is that of a dropout. It isn't explained by C/B, which is 1.25 here too, or by `lr`.
 #[test]
 fn short_decimals_are_not_named_after_sizes() {
     let start = Start::new(&[31, 17, 10], 8, Loss::CrossEntropy, 5);

@@ -73,7 +73,7 @@ fn normal(x: f64) -> f64 {
 }
 
 /// Functions of the right value.
-const OF_EXPECTED: [Function; 4] = [
+const FUNCTIONS_OF_EXPECTED: [Function; 4] = [
     ("#", |x| x),
     ("the magnitude of #", f64::abs),
     ("the square of #", |x| x * x),
@@ -84,7 +84,7 @@ const OF_EXPECTED: [Function; 4] = [
 type OfTwo = (&'static str, &'static str, fn(f64, f64) -> f64);
 
 /// Functions of `p` and `y`, to be divided by B.
-const OF_P_AND_Y: [OfTwo; 11] = [
+const FUNCTIONS_OF_P_AND_Y: [OfTwo; 11] = [
     ("#", "y is left out", |p, _| p),
     ("@", "p is left out", |_, y| y),
     ("#²", "", |p, _| p * p),
@@ -105,7 +105,7 @@ const OF_P_AND_Y: [OfTwo; 11] = [
 /// Functions of a row of `p` and `y`, to be divided by B.
 type OfRows = (&'static str, &'static str, fn(&[f64], &[f64]) -> Vec<f64>);
 
-const OF_ROWS: [OfRows; 5] = [
+const FUNCTIONS_OF_ROWS: [OfRows; 5] = [
     (
         "p·((p - y) - sum p·(p - y))",
         "softmax's Jacobian is applied to p - y, which has it already; or p - y is that of a squared error of p",
@@ -149,7 +149,7 @@ pub(super) fn smoothed<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
 }
 
 /// Functions of `da` and `z`.
-const OF_DA_AND_Z: [OfTwo; 6] =
+const FUNCTIONS_OF_DA_AND_Z: [OfTwo; 6] =
     [
         ("#", "", |da, _| da),
         ("# where @ is not below 0", "the mask is z >= 0: the slope at exactly 0 is 1", |da, z| {
@@ -167,13 +167,13 @@ const OF_DA_AND_Z: [OfTwo; 6] =
     ];
 
 /// Functions of `da` and `a`.
-const OF_DA_AND_A: [OfTwo; 2] = [
+const FUNCTIONS_OF_DA_AND_A: [OfTwo; 2] = [
     ("# times @·(1 - @)", "sigmoid's slope in place of relu's", |da, a| da * a * (1.0 - a)),
     ("# times (1 - @²)", "tanh's slope in place of relu's", |da, a| da * (1.0 - a * a)),
 ];
 
 /// Functions of a parameter and its gradient.
-const OF_W_AND_DW: [OfTwo; 3] =
+const FUNCTIONS_OF_W_AND_DW: [OfTwo; 3] =
     [("#", "", |w, _| w), ("@", "", |_, dw| dw), ("#·@", "", |w, dw| w * dw)];
 
 /// 1 for a number above 0, else 0.
@@ -192,9 +192,9 @@ pub(super) fn features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
     let scale = if is_output_gradient(scene) { 1.0 / count(scene.chain.batch()) } else { 1.0 };
     let mut all = own_features(scene);
     let expected = scene.expected;
-    all.extend(of_one(RIGHT, expected, &OF_EXPECTED));
+    all.extend(of_one(RIGHT, expected, &FUNCTIONS_OF_EXPECTED));
     let one = Feature { over_batch: is_output_gradient(scene), ..feature("1", move |_| scale) };
-    all.insert(all.len() - OF_EXPECTED.len() + 1, one);
+    all.insert(all.len() - FUNCTIONS_OF_EXPECTED.len() + 1, one);
     for (text, name, earlier, values) in scene.tensors() {
         if name == scene.name && !earlier {
             continue;
@@ -266,7 +266,7 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
         Dz(layer) if layer == last => {
             let (p, y) = (chain.get(P)?, chain.get(Y)?);
             let scale = 1.0 / count(chain.batch());
-            all.extend(of_two([("p", p), ("y", y)], scale, &OF_P_AND_Y));
+            all.extend(of_two([("p", p), ("y", y)], scale, &FUNCTIONS_OF_P_AND_Y));
             if let Some(z) = chain.get(Z(last)) {
                 all.push(feature(Z(last).to_string(), move |i| scale * z[i]));
                 let text = format!("(p - y)·{}", Z(last));
@@ -275,7 +275,7 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
             if chain.losses() == [Loss::CrossEntropy] {
                 let classes = chain.outputs();
                 let rows = || p.chunks_exact(classes).zip(y.chunks_exact(classes));
-                all.extend(OF_ROWS.map(|(text, note, of)| {
+                all.extend(FUNCTIONS_OF_ROWS.map(|(text, note, of)| {
                     let values: Vec<f64> = rows().flat_map(|(p, y)| of(p, y)).collect();
                     Feature { note, ..feature(text, move |i| scale * values[i]) }
                 }));
@@ -286,21 +286,21 @@ fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
             let (da, z) = (chain.get(Da(layer))?, chain.mask(layer)?);
             let [of_da, of_z, of_a] = [Da(layer), Z(layer), A(layer)].map(|name| name.to_string());
             let two = [(&of_da[..], da), (&of_z[..], z)];
-            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[..3]));
+            all.extend(of_two(two, 1.0, &FUNCTIONS_OF_DA_AND_Z[..3]));
             for (text, of) in FUNCTIONS {
                 let text = format!("{of_da} times {}", text.replace('#', &of_z));
                 all.push(feature(text, move |i| da[i] * of(z[i])));
             }
             all.extend(of_one(&of_da, da, &FUNCTIONS[2..7]));
-            all.extend(of_two(two, 1.0, &OF_DA_AND_Z[3..]));
+            all.extend(of_two(two, 1.0, &FUNCTIONS_OF_DA_AND_Z[3..]));
             let a = chain.get(A(layer)).into_iter();
-            all.extend(a.flat_map(|a| of_two([two[0], (&of_a, a)], 1.0, &OF_DA_AND_A)));
+            all.extend(a.flat_map(|a| of_two([two[0], (&of_a, a)], 1.0, &FUNCTIONS_OF_DA_AND_A)));
         }
         WNext(_) | BNext(_) => {
             let (parameter, gradient) = updated_from(scene.name)?;
             let (w, dw) = (chain.get(parameter)?, chain.get(gradient)?);
             let names = [parameter, gradient].map(|name| name.to_string());
-            all.extend(of_two([(&names[0], w), (&names[1], dw)], 1.0, &OF_W_AND_DW));
+            all.extend(of_two([(&names[0], w), (&names[1], dw)], 1.0, &FUNCTIONS_OF_W_AND_DW));
             all.extend(of_one(&names[1], dw, &FUNCTIONS[1..]));
             all.extend(of_one(&names[0], w, &FUNCTIONS[6..7]));
         }

@@ -32,7 +32,7 @@ pub(super) fn of_terms(scene: &Scene<'_>) -> Option<Pattern> {
 /// The elements that make equations: in a part of the tensor, those that are wrong.
 struct Equations {
     elements: Vec<usize>,
-    /// The terms of each.
+    /// The terms of the sum, for each of these elements.
     terms: Vec<Vec<f64>>,
     /// The number of elements that can confirm the weights.
     all: usize,
@@ -125,7 +125,7 @@ fn by_groups(
     })
 }
 
-/// The weights in words.
+/// The sentence that reports the fitted weights.
 fn described(
     scene: &Scene<'_>,
     sum: &Formula<'_>,

@@ -15,7 +15,7 @@ pub(in super::super) fn of_weights(
     let n = weights.len();
     let same = |a: f64, b: f64| (a - b).abs() <= 1e-3 * a.abs().max(b.abs()).max(0.1);
     let often = |value: f64| weights.iter().filter(|&&weight| same(weight, value)).count();
-    // The weight of most terms; of two that are as frequent, 1, or else 0.
+    // The weight of most terms. If two weights are equally frequent, 1 is preferred, then 0.
     let usual = weights
         .iter()
         .copied()

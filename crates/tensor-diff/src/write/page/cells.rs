@@ -56,7 +56,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// One tensor.
+/// One tensor, as the page shows it.
 pub(crate) struct Exhibit<'e> {
     pub(crate) shape: &'e [usize],
     /// The reference's elements, or those recomputed from the candidate's own inputs.
@@ -172,7 +172,7 @@ impl Exhibit<'_> {
         (cells, (!whole).then_some(reduced))
     }
 
-    /// These elements.
+    /// The right and the wrong values and the bounds of the elements with these indices, for the script.
     fn values(&self, at: &[usize]) -> Values {
         let pick = |values: &[f64]| page::exact(&at.iter().map(|&i| values[i]).collect::<Vec<_>>());
         let bound = |allowed: &[f64], i: usize| single_bound(allowed[i], self.error(i));

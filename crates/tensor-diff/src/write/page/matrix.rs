@@ -8,7 +8,7 @@ use super::section::section;
 use crate::judge::{Candidate, Cell, names};
 use crate::write::table::share;
 
-/// A table.
+/// A table of verdicts.
 #[derive(Serialize)]
 pub(crate) struct Matrix {
     heads: Vec<String>,
