@@ -19,7 +19,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// The number of the ChaCha stream. Renumbering would change the numbers of every seed.
-    const fn number(self) -> u64 {
+    const fn stream_number(self) -> u64 {
         match self {
             Self::Parameters => 0,
             Self::Shuffle => 1,
@@ -43,7 +43,7 @@ impl Generator {
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&index.to_le_bytes());
         let mut chacha = ChaCha8Rng::from_seed(key);
-        chacha.set_stream(purpose.number());
+        chacha.set_stream(purpose.stream_number());
         Self(chacha)
     }
 

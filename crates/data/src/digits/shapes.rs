@@ -1,8 +1,8 @@
 //! The strokes of the ten digits, each in several styles: the table `shapes.txt`.
 //!
-//! A line `style WEIGHT` begins a way to write the digit of the last line `digit N`. Each line of points is a stroke, in
-//! the order of writing. Coordinates are `x,y` with y downwards, in hundredths of the digit's height; a digit is about
-//! 100 high and 60 wide. A stroke is a smooth curve through its points; a duplicated point is a corner.
+//! A line `digit N` begins a digit, and a line `style WEIGHT` begins a way to write it. Each line of points is a
+//! stroke, in the order of writing. Coordinates are `x,y` with y downwards, in hundredths of the digit's height; a
+//! digit is about 100 high and 60 wide. A stroke is a smooth curve through its points; a duplicated point is a corner.
 
 use std::sync::LazyLock;
 
