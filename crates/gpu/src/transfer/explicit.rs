@@ -37,7 +37,7 @@ impl Transfer for Explicit {
         };
         self.host.1.resize(y_len, 0.0);
         batch.copy_y(&mut self.host.1);
-        // When this returns, the driver has copied such memory, so it may be overwritten.
+        // When this returns, the driver has copied the pageable memory, so `host` may be overwritten.
         let stream = self.inputs.on.stream.clone();
         self.inputs.write(&stream, x, &self.host.1)
     }
