@@ -104,8 +104,8 @@ fn autograd_file(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Pictures with more than a quarter of a million pixels are skipped, unless they are too large to be read at
-/// all: they take long and don't find more than small ones.
+/// Skips pictures with more than a quarter of a million pixels, because they take long and don't find more than small
+/// ones. Pictures that are too large to be read at all are rejected quickly, so they aren't skipped.
 fn png(bytes: &[u8]) {
     let side =
         |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
