@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_and_bytes() {
+    fn indices_take_four_bytes_each_and_bytes_one() {
         assert_eq!(unpacked(&[1, 258].into_iter().collect()), [1, 0, 0, 0, 2, 1, 0, 0]);
         assert_eq!(unpacked(&bytes(&[7, 255])), [7, 255]);
     }
