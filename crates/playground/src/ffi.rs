@@ -51,8 +51,9 @@ pub(crate) extern "C" fn answer_len() -> usize {
     ANSWER.with_borrow(String::len)
 }
 
-/// Address of the second module's bytes, for browsers that support it. The page puts its function `fma` into this module's
-/// table at [`fma_slot`], and then calls [`use_fma`].
+/// Address of the second WebAssembly module's bytes. That module uses relaxed SIMD for a fused multiply-add, which not
+/// every browser supports. The page puts its function `fma` into this module's table at [`fma_slot`], and then calls
+/// [`use_fma`].
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fma_module() -> *const u8 {
     FMA.with(|module| module.as_ptr())
