@@ -71,6 +71,7 @@ mod ir;
 mod lex;
 mod library;
 mod lower;
+mod mistakes;
 mod optimise;
 mod parse;
 mod preprocess;
@@ -79,7 +80,6 @@ mod returns;
 mod source;
 #[allow(missing_docs, reason = "operators are named by the source syntax")]
 mod syntax;
-mod teach;
 #[allow(missing_docs, reason = "the types have their usual names")]
 mod types;
 mod unsupported;

@@ -151,8 +151,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The cost of an implicit conversion between two types: 0 if they are the same, higher the
-    /// more it changes, and `None` if there isn't any.
+    /// The cost of an implicit conversion between two types, for overload resolution: 0 if they are the same, higher
+    /// the more the conversion changes, and `None` if there is no such conversion.
     pub(super) fn cost(&self, from: &Type, to: &Type) -> Option<u32> {
         if from == to {
             return Some(0);

@@ -136,7 +136,7 @@ impl Lowerer<'_> {
         let body = function.body.as_deref().unwrap_or_default();
         let done = self.scoped(|lowerer| {
             let result = lowerer.statements(body);
-            crate::teach::check_function(function, lowerer.problems);
+            crate::mistakes::check_function(function, lowerer.problems);
             result
         });
         self.check_labels();

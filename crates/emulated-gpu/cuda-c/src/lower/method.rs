@@ -270,7 +270,7 @@ impl Lowerer<'_> {
             if typed.ty == ty.ty {
                 return self.store_converted(&Lvalue { ty, address: place.address }, typed, span);
             }
-            // A conversion operator is used before a constructor.
+            // A conversion operator is preferred to a constructor.
             if self.conversion_to(&typed.ty, &ty.ty).is_some() {
                 let value = self.converted(typed, &ty.ty, span)?;
                 let typed = Typed { ty: ty.ty.clone(), value };

@@ -3,7 +3,7 @@
 use super::arithmetic::{binary, comparison, conversion, unary};
 use crate::ir::{Access, Effect, Function, Inst, Op, Space, Template, Ty, Value};
 
-/// The interface between the text of an instruction and the function around it.
+/// The function in which an instruction is written as text: it names registers and variables, and receives the lines.
 pub(super) trait Names {
     /// The register of a value.
     fn register(&mut self, value: Value) -> String;

@@ -156,5 +156,5 @@ fn declaration(global: &Global) -> String {
     text
 }
 
-/// Offsets that have been folded into the addresses of accesses, by access.
+/// For each load and store, the constant offset that has been folded into its address.
 type Offsets = HashMap<crate::ir::Value, i64>;

@@ -119,7 +119,7 @@ fn multiply_and_add(function: &mut Function) {
     }
 }
 
-/// Folds constant offsets into the addresses of loads and stores, and returns them by access.
+/// Folds constant offsets into the addresses of loads and stores. Returns each load's and store's offset.
 pub(super) fn offsets(function: &mut Function) -> super::Offsets {
     let mut offsets = HashMap::default();
     for id in function.ids() {
