@@ -18,7 +18,7 @@ const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 const PEER_ACCESS_NOT_ENABLED: u32 = 705;
 
 /// Runs a test in a child process with three devices. Returns the child's standard error, or `None` in the child.
-fn with_three_devices(test: &str) -> Option<String> {
+fn run_with_three_devices(test: &str) -> Option<String> {
     if is_child() {
         ok!(cuInit(0 => u32));
         return None;
@@ -58,7 +58,7 @@ fn increment(address: u64) -> u32 {
 
 #[test]
 fn devices_are_distinguishable() {
-    if with_three_devices(&test_name!()).is_some() {
+    if run_with_three_devices(&test_name!()).is_some() {
         return;
     }
     let count = output!(cuDeviceGetCount(-> i32));
@@ -111,7 +111,7 @@ fn devices_are_distinguishable() {
 
 #[test]
 fn memory_is_on_the_device_of_its_context() {
-    if with_three_devices(&test_name!()).is_some() {
+    if run_with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1, 2].map(context_on);
@@ -148,7 +148,7 @@ fn memory_is_on_the_device_of_its_context() {
 
 #[test]
 fn peer_access_must_be_enabled() {
-    if let Some(printed) = with_three_devices(&test_name!()) {
+    if let Some(printed) = run_with_three_devices(&test_name!()) {
         for part in [
             "which is on another device",
             "it is on device 1, but is accessed from device 0",
@@ -200,7 +200,7 @@ struct Access {
 
 #[test]
 fn a_pool_controls_access_to_its_memory() {
-    if let Some(printed) = with_three_devices(&test_name!()) {
+    if let Some(printed) = run_with_three_devices(&test_name!()) {
         assert!(printed.contains("cuMemPoolSetAccess"), "{printed}");
         return;
     }
@@ -251,7 +251,7 @@ fn counter() -> String {
 
 #[test]
 fn a_library_has_separate_variables_on_each_device() {
-    if with_three_devices(&test_name!()).is_some() {
+    if run_with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -285,7 +285,7 @@ fn a_library_has_separate_variables_on_each_device() {
 
 #[test]
 fn work_of_one_device_can_wait_for_another() {
-    if with_three_devices(&test_name!()).is_some() {
+    if run_with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -312,7 +312,7 @@ fn work_of_one_device_can_wait_for_another() {
 /// kernels it has.
 #[test]
 fn a_graph_waits_for_the_default_streams_of_its_kernels() {
-    if with_three_devices(&test_name!()).is_some() {
+    if run_with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -355,7 +355,7 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
 
 #[test]
 fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
-    if with_three_devices(&test_name!()).is_some() {
+    if run_with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
