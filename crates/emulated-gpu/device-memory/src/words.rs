@@ -7,6 +7,10 @@
 //! Neither model defines racing accesses of different sizes; here they give the result that the
 //! host's processor gives.
 //!
+//! Besides single words, this module moves rows: neighbouring words that one instruction moves at
+//! once, such as those of the 16 lanes of a half warp. Copies of any length are made of blocks of 32
+//! bytes.
+//!
 //! Compilers don't merge atomic accesses. Moving the 16 words of a row one at a time would take half
 //! of the time of an emulated load instruction. So on x86-64 rows and blocks are moved by
 //! hand-written vector instructions, which access each naturally aligned word of a vector at once;
