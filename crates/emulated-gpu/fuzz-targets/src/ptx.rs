@@ -55,7 +55,7 @@ fn run_kernels(module: Module, source: Source) {
     if size(&module) > VARIABLES {
         return;
     }
-    // The sanitizers are derived from the text, so that a finding is reproducible.
+    // The text determines which sanitizers run, so that a finding is reproducible.
     let chosen = source.text.bytes().fold(0_u8, u8::wrapping_add);
     let emulator = Emulator::new(RunOptions {
         deterministic: true,

@@ -5,17 +5,18 @@
 const SLOTS: u64 = 16;
 
 /// Functions by their slots: a number chooses the function with the next slot. The slots of a function only
-/// depend on its own line, so cases keep their meaning if functions are added or removed: a new function takes
+/// depend on its own signature, so cases keep their meaning if functions are added or removed: a new function takes
 /// numbers evenly from all others, and the numbers of a removed one are distributed evenly.
 pub(super) struct Choice(Vec<(u16, usize)>);
 
 impl Choice {
-    /// The mapping for functions with these lines, which must differ.
-    pub(super) fn new(lines: &[&str]) -> Self {
-        let slots_of = |(index, line)| (0..SLOTS).map(move |copy| (slot(line, copy), index));
-        let mut slots: Vec<_> = lines.iter().copied().enumerate().flat_map(slots_of).collect();
-        // If two functions share a slot, the result depends neither on the order nor on the number of lines.
-        slots.sort_by_key(|&(slot, index)| (slot, lines[index]));
+    /// The mapping for functions with these signatures, which must differ.
+    pub(super) fn new(signatures: &[&str]) -> Self {
+        let slots_of =
+            |(index, signature)| (0..SLOTS).map(move |copy| (slot(signature, copy), index));
+        let mut slots: Vec<_> = signatures.iter().copied().enumerate().flat_map(slots_of).collect();
+        // If two functions share a slot, the result depends neither on the order nor on the number of functions.
+        slots.sort_by_key(|&(slot, index)| (slot, signatures[index]));
         Self(slots)
     }
 
@@ -26,9 +27,9 @@ impl Choice {
     }
 }
 
-fn slot(line: &str, copy: u64) -> u16 {
+fn slot(signature: &str, copy: u64) -> u16 {
     let hash = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-    let mut state = line.bytes().fold(0xcbf2_9ce4_8422_2325 ^ copy, hash);
+    let mut state = signature.bytes().fold(0xcbf2_9ce4_8422_2325 ^ copy, hash);
     for _ in 0..2 {
         state = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     }
@@ -38,28 +39,28 @@ fn slot(line: &str, copy: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::c_api::functions::lines;
+    use crate::c_api::functions::signatures;
 
     /// Counts the numbers that choose each function.
-    fn shares(lines: &[&str]) -> Vec<usize> {
-        let choice = Choice::new(lines);
-        let mut shares = vec![0; lines.len()];
+    fn shares(signatures: &[&str]) -> Vec<usize> {
+        let choice = Choice::new(signatures);
+        let mut shares = vec![0; signatures.len()];
         (0..=u16::MAX).for_each(|number| shares[choice.function_index(number)] += 1);
         shares
     }
 
     #[test]
     fn every_function_is_chosen_and_none_much_more_often_than_others() {
-        let lines = lines();
-        let mean = (1 << 16) / lines.len();
-        for (line, share) in lines.iter().zip(shares(&lines)) {
+        let signatures = signatures();
+        let mean = (1 << 16) / signatures.len();
+        for (line, share) in signatures.iter().zip(shares(&signatures)) {
             assert!((mean / 5..mean * 3).contains(&share), "{line}: {share} of 65536, mean {mean}");
         }
     }
 
     #[test]
     fn a_new_function_only_changes_the_numbers_that_choose_it() {
-        let old = lines();
+        let old = signatures();
         let new: Vec<&str> =
             std::iter::once("cuNew +stream int").chain(old.iter().copied()).collect();
         let (before, after) = (Choice::new(&old), Choice::new(&new));
@@ -72,11 +73,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_unique() {
-        let mut lines = lines();
-        let all = lines.len();
-        lines.sort_unstable();
-        lines.dedup();
-        assert_eq!(lines.len(), all);
+    fn signatures_are_unique() {
+        let mut signatures = signatures();
+        let all = signatures.len();
+        signatures.sort_unstable();
+        signatures.dedup();
+        assert_eq!(signatures.len(), all);
     }
 }

@@ -22,7 +22,7 @@
 /// A function and its arguments per line; `#` begins a heading.
 const LIST: &str = include_str!("functions.txt");
 
-/// The lines of all functions.
-pub(super) fn lines() -> Vec<&'static str> {
+/// The signatures of all functions: a name and the kinds of its arguments, separated by spaces.
+pub(super) fn signatures() -> Vec<&'static str> {
     LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
 }

@@ -11,7 +11,7 @@ use super::choice::Choice;
 use super::functions;
 use super::objects::{ObjectKind, Objects};
 use super::reserved::ReservedRanges;
-use super::structures::ALLOCATED;
+use super::structures::ALLOCATED_ADDRESS_WORD;
 use emulated_gpu_test_support::files;
 
 /// Every function can be called with the maximum number of arguments: on x86-64, arguments are words in
@@ -67,10 +67,10 @@ impl Api {
             open(&emulated_cublaslt::library_path().expect("it is built together with this crate")),
             open(&driver.with_file_name(emulated_nvml::FILE)),
         ];
-        let lines = functions::lines();
-        let (choice, reserved) = (Choice::new(&lines), ReservedRanges::default());
+        let signatures = functions::signatures();
+        let (choice, reserved) = (Choice::new(&signatures), ReservedRanges::default());
         let mut api = Self { libraries, functions: Vec::new(), choice, reserved };
-        api.functions = lines.iter().map(|line| api.function(line)).collect();
+        api.functions = signatures.iter().map(|signature| api.function(signature)).collect();
         assert_eq!(api.call_by_name("cuInit", &[0]), 0);
         api
     }
@@ -275,14 +275,15 @@ fn has_node_type(node_type: u64, function: &str, arena: &Arena, node: u64) -> bo
     function.starts_with("cuGraphAddNode") && arena.read(node) == node_type
 }
 
-/// The address that an allocation node returned in its parameters, which are at an address of the arena.
+/// The address that the driver wrote into the parameters of an allocation node. `node` is the parameters' address in
+/// the arena. `None` for other kinds of nodes.
 fn allocated_address(function: &str, arena: &Arena, node: u64) -> Option<u64> {
     let parameters = match function {
         "cuGraphAddMemAllocNode" => node,
         _ if has_node_type(10, function, arena, node) => node + 16,
         _ => return None,
     };
-    Some(arena.read(parameters + 8 * ALLOCATED))
+    Some(arena.read(parameters + 8 * ALLOCATED_ADDRESS_WORD))
 }
 
 /// The bodies of a conditional node, whose parameters are at an address of the arena.

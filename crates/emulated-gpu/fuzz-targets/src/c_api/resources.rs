@@ -14,7 +14,7 @@ pub(super) fn find(name: &str) -> Option<ArgumentFunction> {
         "versioned" => versioned,
         "cardtext" => card_text,
         "cardidentifier" => card_identifier,
-        "details" => details,
+        "details" => process_details,
         "fields" => fields,
         "signed" => |bytes, _, _| bytes.one_of(&[0, 1, 2, 3, 4, u64::from(u32::MAX), 1 << 31]),
         _ => return None,
@@ -120,7 +120,7 @@ fn card_identifier(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
 }
 
 /// A `nvmlProcessDetailList_v1_t`, with memory for as many entries as it states, or null.
-fn details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
+fn process_details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let version = bytes.one_of(&[24 | 1 << 24, 24 | 1 << 24, 24 | 1 << 24, 24 | 2 << 24, 0]);
     let (mode, count) = (u64::from(bytes.next() % 5), u64::from(bytes.next() % 5));
     let place = if bytes.next() < 64 { 0 } else { arena.zeros(RESULT_BYTES) };

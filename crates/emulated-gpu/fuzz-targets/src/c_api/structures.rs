@@ -8,7 +8,7 @@ use super::objects::{ObjectKind, Objects};
 use super::{lists, resources};
 
 /// The index of the word in `CUDA_MEM_ALLOC_NODE_PARAMS` that receives the address.
-pub(super) const ALLOCATED: u64 = 14;
+pub(super) const ALLOCATED_ADDRESS_WORD: u64 = 14;
 
 /// A function that makes an argument, and returns its value or address.
 pub(super) type ArgumentFunction = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
