@@ -47,7 +47,7 @@ pub(crate) fn function<F: Copy>(name: &str) -> F {
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A link that is destroyed when it is dropped, through the function names of one header.
+/// A handle of the linker, destroyed on drop. All its calls use the function names of one version of the header.
 pub(crate) struct Link {
     pub(crate) handle: Handle,
     /// The prefix and the suffix of the function names.
