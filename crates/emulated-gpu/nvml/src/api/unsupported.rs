@@ -38,14 +38,14 @@ macro_rules! unsupported {
 /// `nvmlSystemDriverBranchInfo_v1_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Branch {
+pub(crate) struct DriverBranchInfo {
     version: c_uint,
     branch: [u8; 80],
 }
 
 export! {
     /// Would return the release branch of the driver, which it does not have.
-    fn nvmlSystemGetDriverBranch(branch: Out<'_, Branch>, _len: c_uint) {
+    fn nvmlSystemGetDriverBranch(branch: Out<'_, DriverBranchInfo>, _len: c_uint) {
         initialised()?;
         versioned::<1, _>(branch)?;
         Err(Status::NotSupported)

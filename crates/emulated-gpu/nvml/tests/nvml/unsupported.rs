@@ -36,7 +36,8 @@ fn call(name: &str, card: usize, before: Option<usize>, result: *mut u64) -> c_u
     }
     let [a, b, c, d] = arguments;
     let function: Function = symbol(name);
-    // SAFETY: nothing is written, and the caller removes arguments that a function does not declare.
+    // SAFETY: these functions write nothing through their arguments. They may declare fewer arguments than are passed,
+    // because C's calling convention lets the caller clean up the stack.
     unsafe { function(card, a, b, c, d) }
 }
 
