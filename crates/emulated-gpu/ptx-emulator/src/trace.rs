@@ -43,7 +43,8 @@ pub enum Value {
     /// The name of a register or special register, and its value, decoded by its type. An address inside a
     /// buffer is shown as the parameter that passed it and an offset in bytes.
     Register(String, String),
-    /// A memory location, such as `x+16`. Its value is that of the register next to it.
+    /// A memory location, such as `x+16`. Its value is not repeated here: it is that of the register that the
+    /// instruction loads or stores.
     Memory(String),
     /// Anything else, in words.
     Note(String),

@@ -40,12 +40,12 @@ struct StoredValues {
     values: Vec<(Slot, String)>,
 }
 
-/// The initialisation of the results.
+/// The condition under which the results are initialised.
 #[derive(Clone, Debug, Default)]
 enum Flow {
     /// The results are always initialised.
     #[default]
-    InitialisedBytes,
+    Always,
     /// Initialised if any of these registers is.
     Any(Vec<Slot>),
     /// Initialised if the register that the predicate selects is initialised; `None` counts as
@@ -80,15 +80,15 @@ impl Uses {
         let mut stored = None;
         let (reads, flow) = match &instruction.op {
             Op::Mov { a, .. } | Op::Unpack { a, .. } => {
-                (Vec::new(), source(*a).map_or(Flow::InitialisedBytes, |a| Flow::Any(vec![a])))
+                (Vec::new(), source(*a).map_or(Flow::Always, |a| Flow::Any(vec![a])))
             }
             Op::Pack { parts, .. } => {
                 let known = parts.iter().any(|&part| source(part).is_none());
                 let sources = parts.iter().filter_map(|&part| source(part)).collect();
-                (Vec::new(), if known { Flow::InitialisedBytes } else { Flow::Any(sources) })
+                (Vec::new(), if known { Flow::Always } else { Flow::Any(sources) })
             }
             Op::Select { a, b, c, .. } => {
-                let flow = source(*c).map_or(Flow::InitialisedBytes, |chosen| Flow::Selected {
+                let flow = source(*c).map_or(Flow::Always, |chosen| Flow::Selected {
                     a: source(*a),
                     b: source(*b),
                     chosen,
@@ -104,7 +104,7 @@ impl Uses {
                     [*a, *b].into_iter().partition(|&a| carries(a));
                 let known = *op == IntBinary::Or && !others.is_empty();
                 let carried = carried.into_iter().filter_map(source).collect();
-                let flow = if known { Flow::InitialisedBytes } else { Flow::Any(carried) };
+                let flow = if known { Flow::Always } else { Flow::Any(carried) };
                 (others.into_iter().filter_map(read).collect(), flow)
             }
             Op::Store { space, address, a, .. } if a.iter().any(|&a| carries(a)) => {
@@ -123,16 +123,16 @@ impl Uses {
                     }
                     _ => reads.extend(carried),
                 }
-                (reads, Flow::InitialisedBytes)
+                (reads, Flow::Always)
             }
             // The shuffle itself checks the values that lanes contribute.
             Op::Shuffle { lane, clamp, mask, .. } => {
                 let operands = [Some(*lane), Some(*clamp), *mask];
-                (operands.into_iter().flatten().filter_map(read).collect(), Flow::InitialisedBytes)
+                (operands.into_iter().flatten().filter_map(read).collect(), Flow::Always)
             }
             op => {
                 let reads = op.reads().into_iter().filter_map(|(operand, _)| read(operand));
-                (reads.collect(), Flow::InitialisedBytes)
+                (reads.collect(), Flow::Always)
             }
         };
         let guard = instruction.guard.and_then(|guard| {
@@ -178,7 +178,7 @@ impl Uses {
             }
         }
         let known = match &self.flow {
-            Flow::InitialisedBytes => u32::MAX,
+            Flow::Always => u32::MAX,
             Flow::Any(sources) => {
                 sources.iter().fold(0, |known, &slot| known | registers.defined(slot))
             }

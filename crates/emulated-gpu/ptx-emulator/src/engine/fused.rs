@@ -37,13 +37,13 @@ static UP: [u8; 16] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 
 /// Whether [`by_instruction`] has been replaced by a function that passed the test.
 static REPLACED: AtomicBool = AtomicBool::new(false);
 
-/// The function that computes it.
+/// The function that computes `fma.rn.f32`.
 pub(super) fn compute() -> Compute {
     if REPLACED.load(Ordering::Relaxed) { by_instruction } else { rows }
 }
 
-/// The function that the page replaces in the module's function table by that of
-/// [`relaxed::module`].
+/// A placeholder in the module's function table: if the browser supports relaxed SIMD, the page puts
+/// the function of [`relaxed::module`] into this slot.
 fn by_instruction(registers: &mut Registers, operands: &Operands, mask: u32) {
     rows(registers, operands, mask);
 }
@@ -150,7 +150,7 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
 /// The lanes of a row that are checked together.
 type Half = [u32; CHECKED_LANES];
 
-/// The lanes from `first` on.
+/// The [`CHECKED_LANES`] lanes from `first` on.
 #[inline(always)]
 fn half(row: &[u32; LANES], first: usize) -> &Half {
     let (low, high) = row.split_at(CHECKED_LANES);

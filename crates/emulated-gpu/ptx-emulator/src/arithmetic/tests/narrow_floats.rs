@@ -27,7 +27,7 @@ fn nans_and_clamps_between_floats() {
     assert_eq!(run(PLAIN, Type::F16, -0.0), 0x8000);
 }
 
-/// The results of an H100.
+/// The results of an H100 for operands that are NaN.
 #[test]
 fn nans_keep_the_payload_that_a_card_keeps() {
     let signalling = 0xfff0_0000_0000_0001;

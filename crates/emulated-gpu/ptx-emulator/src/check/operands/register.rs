@@ -56,7 +56,7 @@ impl<'a> Check<'_, 'a> {
         Problem::new(span, message).label(format!("declared .{kind}")).help(help)
     }
 
-    /// A register that is written.
+    /// Resolves a destination operand: a declared, writable register that holds `ty`.
     pub(in crate::check) fn written_register(
         &mut self,
         node: &Node<'a>,
@@ -67,7 +67,7 @@ impl<'a> Check<'_, 'a> {
         self.fitting(register, ty, width, node.span)
     }
 
-    /// A register of any type that is written.
+    /// Resolves a destination operand: a declared, writable register of any type.
     pub(in crate::check) fn any_register(&mut self, node: &Node<'a>) -> Result<Register> {
         let binding = match &node.expression {
             Expression::Name(name) => {

@@ -24,8 +24,8 @@ impl Stopped {
         self.problem.notes.iter().any(|note| note == ADVICE_WITHIN_WARP)
     }
 
-    /// Corrects the advice for a race within a warp by the race that the next warp ran into: if threads of two warps race at one
-    /// of the same instructions, only a barrier of the block orders all of them.
+    /// Corrects the advice for a race within a warp, given the next warp's race `next`: if threads of two warps race at
+    /// one of the same instructions, only a barrier of the block orders all of them.
     pub(in crate::engine) fn correct_advice(&mut self, next: &Self) {
         let steps =
             |stopped: &Self| [Some(stopped.pc), stopped.problem.other.map(|other| other.step)];
