@@ -36,7 +36,7 @@ fn is_failure(variable: &str, why: &str) -> bool {
     }
 }
 
-/// Reports a test that no machine is expected to run, in the same way. This never fails.
+/// Like [`skip`], for a test that no machine is expected to run: reports it, and never fails.
 #[track_caller]
 pub fn note(why: impl Display) {
     let thread = std::thread::current();
