@@ -16,7 +16,7 @@ pub fn install<const N: usize>(paths: [PathBuf; N]) -> [Library; N] {
 /// The first device, with a separate stream for the test.
 #[derive(Debug)]
 pub struct Device {
-    /// The stream, which has all copies.
+    /// The stream in which all copies are enqueued.
     pub stream: Arc<CudaStream>,
 }
 
