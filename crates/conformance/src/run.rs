@@ -36,7 +36,7 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-/// The outcomes of a run of the suite, as JSON has them.
+/// The outcomes of a run of the suite, in the form that is written as JSON.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The name of the format, `four-levels-conformance`.

@@ -12,7 +12,7 @@ use buffers::Buffers;
 pub(crate) use program::{Program, Stage};
 
 // ANCHOR: level
-/// The level: its network, its buffers, and how much of the current step it has computed.
+/// The level: its network, the stage up to which it has been built, and its buffers.
 pub(crate) struct Own {
     network: Network,
     stage: Stage,

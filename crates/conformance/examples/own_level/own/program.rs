@@ -6,7 +6,7 @@ use training::{Level, Result};
 
 use super::Own;
 
-/// How far the level has come.
+/// The stages in which the reader builds the level. Each includes those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Stage {
     /// The level takes in a batch and parameters.

@@ -36,7 +36,7 @@ impl<'a> Step<'a> {
         &self.now[&name]
     }
 
-    /// A tensor of the step before, if there was one.
+    /// A tensor of the previous step; `None` in the first step.
     pub(crate) fn before(&self, name: TensorName) -> Option<&'a [f32]> {
         self.before.map(|before| &before[&name][..])
     }

@@ -36,7 +36,7 @@ pub(crate) struct Verdicts {
     pub(crate) alone: Option<(u64, TensorName)>,
     /// The first wrong step and tensor, if the dump is compared with the reference.
     pub(crate) compared: Option<(u64, TensorName)>,
-    /// The reading, if the numbers are explained.
+    /// The reading: the mistake by which `tensor-diff` explains the wrong numbers, if it finds one.
     pub(crate) reading: Option<String>,
     reference: Vec<Dump>,
     run: Vec<Dump>,
