@@ -8,7 +8,7 @@ use regex_lite::Regex;
 use crate::page::Page;
 use crate::{Problem, read};
 
-/// The list of numbers that are in no output of their page, each with the reason.
+/// The list of numbers that are in no session of their page, each with the reason.
 const LIST: &str = "book/numbers.txt";
 
 /// Checks the paragraphs before and after each included output: a number of three or more digits, or with a decimal

@@ -156,7 +156,7 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
         let depth = path.strip_prefix(html).map_or(0, |inner| inner.components().count() - 1);
         let up = "../".repeat(depth);
         let page = read(&path)?;
-        // The page for a wrong address is served at any path; other pages without text are frames.
+        // 404.html is served at any path, so it can't have relative links. Pages without `<main>` are frames.
         if path.ends_with("404.html") || !page.contains("<main>") || page.contains("page/start.js")
         {
             continue;
