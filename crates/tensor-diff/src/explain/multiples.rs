@@ -29,7 +29,7 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(std::iter::once(zero).chain(family).collect()).or_else(|| exchanged(scene))
 }
 
-/// The right value of another tensor, whose own values are wrong.
+/// The hypotheses that the values are the right values of another tensor of the same shape.
 fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     let shape = |name| scene.chain.shape(name).is_some_and(|shape| shape == scene.shape);
     let made_of_it = scene.chain.made_of(scene.name);

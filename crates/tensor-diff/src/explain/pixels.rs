@@ -85,7 +85,7 @@ fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
     let made = |(text, of): Way| {
         (text, x.iter().map(|&x| of(byte(x, how).round(), x, how)).collect::<Vec<f64>>())
     };
-    // If pixels aren't normalised, some ways change nothing.
+    // Some ways to read pixels give the right values if pixels aren't normalised; these are no mistakes.
     WAYS.into_iter()
         .map(made)
         .filter(|(_, values)| values.iter().zip(x).any(|(v, x)| (v - x).abs() > 1e-3))

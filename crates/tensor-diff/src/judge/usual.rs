@@ -123,7 +123,7 @@ pub(super) struct Unusual {
     why: Option<String>,
 }
 
-/// The words by which such a warning is recognised; a run only shows the first.
+/// The words by which a warning about unusual errors is recognised: for a run, only the first of them is shown.
 pub(super) const FURTHER: &str = "times further off than rounding usually gets";
 
 /// A tensor that is further off than this many times the usual error gets a warning.

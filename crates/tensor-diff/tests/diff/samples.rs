@@ -11,7 +11,7 @@ use crate::support::Start;
 const ROWS: [u32; 3] = [4, 0, 2];
 const LABELS: [u8; 5] = [7, 1, 0, 3, 9];
 
-/// Five images of 2 × 2 pixels.
+/// The pixels of one of five images of 2 × 2 pixels.
 fn image(row: u32) -> [u8; 4] {
     [0, 255, row as u8, 100 + 10 * row as u8]
 }

@@ -58,7 +58,7 @@ fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// One feature with a factor, or two.
+/// A sum of one or two features, each times a factor that is fitted.
 pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     let features = features(scene);
     let sample = Sample::new(scene, &features)?;
