@@ -73,7 +73,7 @@ fn the_profile_shows_what_each_rung_launches() {
         assert_eq!(heading.contains("tensor,"), ["tensor-cores", "bf16"].contains(&rung), "{said}");
         let picture = std::fs::read_to_string(svg).expect("a picture is written");
         assert!(picture.contains("NVIDIA H100 SXM5"), "{rung}: {picture}");
-        // Each has two marks: without caches, and with perfect caches.
+        // Each kernel has two marks: without caches, and with perfect caches.
         let first = kernels[0];
         // The roof of tensor cores is that of TF32, so kernels that multiply bfloat16 are left out.
         if rung == "bf16" {
