@@ -111,7 +111,7 @@ impl Bounds<'_> {
             Rule::Sum(sum) => {
                 let terms = chain.terms(&operation, Some(&self.carried))?;
                 let relative = sum.relative(terms.length, rounding);
-                let tiny = rounding.tiny();
+                let tiny = rounding.tiny_term(name);
                 if sum.right.is_none() {
                     return Some(terms.sums(|(x, d), _| d + relative * (x.abs() + d) + tiny));
                 }

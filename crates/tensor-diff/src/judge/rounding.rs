@@ -48,7 +48,7 @@
 //!   there is: a level written in PTX uses `ex2.approx`, on which they are based. `expf` (2
 //!   ulp), `logf` (1 ulp) and a host's `libm` (below 1 ulp) are within it.
 
-use tensor::{Dtype, Header};
+use tensor::{Dtype, Header, TensorName};
 
 /// One ulp, as a multiple of the unit roundoff: of a value `v` it is at most `2·u·|v|`.
 const ULP: f64 = 2.0;
@@ -172,6 +172,15 @@ impl Rounding {
     /// The largest error of a result near zero by underflow.
     pub(crate) fn tiny(&self) -> f64 {
         self.sum(|side| side.tiny)
+    }
+
+    /// The largest error of a term of `name`'s sum by underflow. Gradients of parameters may be summed by atomic
+    /// additions, which flush subnormal numbers to 0 (PTX ISA, `red`: `.add.f32` on global memory).
+    pub(crate) fn tiny_term(&self, name: TensorName) -> f64 {
+        let atomic = matches!(name, TensorName::Dw(_) | TensorName::Db(_));
+        let flushed =
+            |side: &Side| if side.unit < 1e-10 { side.tiny } else { f64::from(f32::MIN_POSITIVE) };
+        if atomic { self.sum(flushed) } else { self.tiny() }
     }
 
     /// The largest error of an output function near zero: 1 over a sum of exponentials that overflows is 0.

@@ -73,8 +73,8 @@ fn variance(
         Rule::Sum(sum) => {
             let terms = chain.terms(&operation, Some(carried))?;
             let n = count(terms.length);
-            // Every factor and product below the smallest normal number may be flushed to 0.
-            let tiny = |n: f64, size: f64| n * (rounding.tiny() * (1.0 + size)).powi(2);
+            let least = rounding.tiny_term(name);
+            let tiny = |n: f64, size: f64| n * (least * (1.0 + size)).powi(2);
             let mut squares = terms.sums(|(p, _), (q, _)| (p * q).powi(2));
             let inherited = match sum.right {
                 Some(_) => {
