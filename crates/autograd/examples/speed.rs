@@ -29,7 +29,7 @@ struct Lists {
 fn main() -> Result<(), Box<dyn Error>> {
     compare_with_lists()?;
     println!();
-    beside_level_1()
+    compare_with_level_1()
 }
 
 const STEPS: usize = 20;
@@ -97,9 +97,9 @@ fn fastest<T: Element>() -> Result<f64, Box<dyn Error>> {
     Ok(best / STEPS as f64)
 }
 
-/// Samples per second of training. The programs run in turns, so that a change in the machine's speed affects
-/// all of them.
-fn beside_level_1() -> Result<(), Box<dyn Error>> {
+/// Prints how many samples per second level 1 and the other programs train. They run in turns, so that a change in
+/// the machine's speed affects all of them.
+fn compare_with_level_1() -> Result<(), Box<dyn Error>> {
     println!("preset       autograd               level 1, textbook        level 1, fast");
     for name in ["small", "medium", "large", "deep"] {
         let Some(preset) = Preset::find(name) else { continue };

@@ -58,13 +58,13 @@ pub(crate) struct Operand<T: Element> {
 pub(crate) type Pullback<T> = Box<dyn Fn(&Array<T>) -> Result<Array<T>>>;
 // ANCHOR_END: tensor
 
-/// The number of the next node.
-static AGE: AtomicU64 = AtomicU64::new(0);
+/// The id of the next node.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Element> Node<T> {
     fn new(value: Array<T>, requires_grad: bool, origin: Option<Origin<T>>) -> Self {
         Self {
-            id: AGE.fetch_add(1, Ordering::Relaxed),
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             value: RefCell::new(value),
             gradient: RefCell::new(None),
             requires_grad,

@@ -66,8 +66,8 @@ fn constructions() -> Result<Vec<Construction>, Problem> {
 }
 
 impl Construction {
-    /// Whether a line has this construction. `next` is the next line of the same paragraph, or empty: an exception
-    /// (the pattern `unless`), such as a question, may continue there.
+    /// Whether a line contains this construction outside its exceptions, which match the pattern `unless`. `next` is
+    /// the next line of the same paragraph, or empty: an exception, such as a question, may end there.
     fn is_in(&self, line: &str, next: &str) -> bool {
         let mut text = if next.is_empty() { line.to_owned() } else { format!("{line} {next}") };
         if !self.pattern.is_match(&text) {
@@ -158,11 +158,11 @@ fn list<'t>(
         .collect()
 }
 
-/// The findings in each file whose name begins with one of `within`. If `within` is empty, all files are checked, and
-/// an entry of the list of justified uses that no line needs is a finding too.
+/// The findings in each file whose name begins with one of `within`. Phrases in the list of allowed phrases are not
+/// findings. If `within` is empty, all files are checked, and an entry of that list that matches no line is a finding.
 ///
 /// # Errors
-/// If a file can't be read, or the list of justified uses has a line without a phrase.
+/// If a file can't be read, or the list of allowed phrases has a line without a phrase.
 pub fn findings(repository: &Path, within: &[&str]) -> Result<Findings, Problem> {
     let text = read(&repository.join(ALLOWED))?;
     let allowed = list(ALLOWED, &text, ": ")?;

@@ -18,8 +18,8 @@ const OWN: &str = "own-level";
 const NAMED: [(&str, &str); 3] =
     [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
 
-/// Checks that the packages and targets which commands name exist. The commands are those in sessions, in blocks of
-/// `sh`, and in the inline code of pages and [documents].
+/// Checks that every package and target in a command exists. The commands are those in sessions, in blocks of `sh`,
+/// and in the inline code of pages and [documents].
 ///
 /// # Errors
 /// If a file of the repository can't be read.

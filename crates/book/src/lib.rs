@@ -6,10 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Maximum size of a request's first line and of its headers, in bytes.
+/// Maximum size of a request's first line and headers together, in bytes.
 const MAX_REQUEST: u64 = 1 << 14;
 /// Content types by extension. Browsers run WebAssembly and scripts only with theirs.
-const TYPES: [(&str, &str); 8] = [
+const CONTENT_TYPES: [(&str, &str); 8] = [
     ("html", "text/html; charset=utf-8"),
     ("css", "text/css"),
     ("js", "text/javascript"),
@@ -71,7 +71,7 @@ fn file_of(request: &str) -> Option<PathBuf> {
 
 fn content_type(file: &Path) -> &'static str {
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let found = TYPES.iter().find(|(end, _)| *end == extension);
+    let found = CONTENT_TYPES.iter().find(|(end, _)| *end == extension);
     found.map_or("application/octet-stream", |(_, kind)| kind)
 }
 
@@ -100,7 +100,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shown = folder.path().to_owned();
-        // It ends with the test's process.
+        // The server's thread ends with the test's process.
         thread::spawn(move || serve(&listener, &shown));
         let get = |path: &str| -> Vec<u8> {
             let mut stream = TcpStream::connect(address).unwrap();

@@ -44,7 +44,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Builds and serves the book. Only returns if it isn't to be served.
+/// Builds the book and serves it until the program is interrupted. Returns only after an error, or with
+/// `--build-only` after the build.
 ///
 /// # Errors
 /// If a program can't be installed, the book can't be built, or no port is free.

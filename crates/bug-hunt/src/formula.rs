@@ -26,8 +26,8 @@ pub(crate) enum When {
 /// The value of a formula.
 ///
 /// # Errors
-/// If the formula can't be read, uses an unknown name, or combines shapes that don't fit: a
-/// sentence without a full stop.
+/// If the formula can't be read, uses an unknown name, or combines shapes that don't fit. The error
+/// is a sentence without a full stop.
 pub(crate) fn evaluate(text: &str, lookup: &Lookup<'_>) -> Result<Array, String> {
     let mut reader = Reader { rest: text, lookup };
     let value = reader.formula()?;
@@ -195,7 +195,7 @@ fn call(name: &str, arguments: &[Array]) -> Result<Array, String> {
     }
 }
 
-/// The number of an axis.
+/// Reads the index of an axis from a scalar.
 fn index(axis: &Array) -> Result<usize, String> {
     match axis.data[..] {
         [0.0] => Ok(0),

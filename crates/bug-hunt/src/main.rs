@@ -18,9 +18,9 @@ use tensor_diff::{judge_files, write_text};
 use bugs::BUGS;
 use step::{Line, run};
 
-/// The exit code if the guess is right, and if no planted line makes a difference.
+/// The exit code of a right guess, and of `--plant` if no planted line makes a tensor wrong.
 const RIGHT: u8 = 0;
-/// The exit code if the guess is wrong, and if a planted line makes a difference.
+/// The exit code of a wrong guess, and of `--plant` if a planted line makes a tensor wrong.
 const WRONG: u8 = 1;
 /// The exit code of bad usage and of files that can't be read or written.
 const UNUSABLE: u8 = 2;

@@ -116,7 +116,7 @@ pub(crate) struct Secret {
 }
 
 impl Secret {
-    /// The secret from the variable's value; none if the variable is not set or empty.
+    /// The secret from the value of the environment variable; no secret if the variable is not set or empty.
     ///
     /// # Errors
     /// If it is shorter than [`MIN_SECRET`].

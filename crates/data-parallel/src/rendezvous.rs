@@ -329,13 +329,13 @@ struct Guest {
     reply: Option<[u8; REPLY_LENGTH]>,
 }
 
-/// The progress of a guest's introduction.
+/// The progress of a connection's handshake.
 enum GuestStage {
-    /// The guest has not sent everything yet.
+    /// The peer has not sent its whole handshake yet.
     Open,
-    /// The guest is not a rank of this run, has disconnected, or takes too long.
+    /// The peer is not a rank of this run, has disconnected, or takes too long.
     Closed,
-    /// The guest is a rank of this run.
+    /// The peer is a rank of this run.
     Proved { rank: usize, world_size: usize },
 }
 

@@ -59,8 +59,8 @@ impl Generator {
     /// If `n` is 0.
     pub fn below(&mut self, n: u32) -> u32 {
         assert!(n > 0, "no integer is below 0");
-        // The high half of a 64-bit product is the result. The low half shows whether this draw is one of the
-        // 2^32 mod n surplus draws, which would make some results more likely, and are repeated.
+        // The high half of a 64-bit product is the result. A low half below 2^32 mod n marks a surplus draw, which
+        // is repeated, because it would make some results more likely than others.
         let mut product = u64::from(self.next_u32()) * u64::from(n);
         if low(product) < n {
             let surplus = n.wrapping_neg() % n;

@@ -58,11 +58,11 @@ pub(crate) struct MnistPlaces<'a> {
     pub(crate) folder: Option<&'a Path>,
     /// The cache folder, if the user has one.
     pub(crate) cache: Option<PathBuf>,
-    /// Addresses that end before a file's name.
+    /// Base URLs, to which a file's name is appended.
     pub(crate) mirrors: &'a [&'a str],
     /// How long to wait in total for mirrors that do not answer.
     pub(crate) patience: Duration,
-    /// The network's proxy instead of the one that the environment names; empty: none.
+    /// The proxy for downloads; `None`: the one in the environment; empty: no proxy.
     pub(crate) proxy: Option<&'a str>,
     /// Names and digests of the four files.
     pub(crate) files: &'a [File; 4],

@@ -33,7 +33,7 @@ fn the_table_of_presets_matches_the_program() {
     assert_eq!(rows, expected);
 }
 
-/// The fixtures are the small networks of the page on comparing dumps.
+/// The page on the fixtures has a row for each fixture, with its sizes and its batch size.
 #[test]
 fn the_table_of_fixtures_matches_the_program() {
     let page = read(&repository().join("book/src/isolate/fixtures.md")).unwrap();
