@@ -29,7 +29,7 @@ pub struct Variant {
 /// A level, or the reason why it can't be made.
 type OpenedLevel = Result<Box<dyn Level>>;
 
-/// Work on a level, which a command of its program would do.
+/// A function that uses a level as a command of the level's program does.
 type LevelWork<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
 /// Makes the level from these options, as its program does.

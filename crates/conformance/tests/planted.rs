@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use test_support::open_in_browser;
 
 /// The result of planting, running and reading a fault.
-struct Tried {
+struct Outcome {
     /// The wrong verdicts, if they are wrong.
     missed: Option<String>,
-    /// The page, and its expected content.
+    /// The case for the browser: the path of the fault's page, and the content that the page must have.
     case: Value,
     /// The reading, if it is right and the table doesn't expect that, or the other way round.
     misread: Option<String>,
 }
 
 /// Plants a fault, and writes the page of its verdicts.
-fn tried(fault: &Fault, gpu: &Gpu, path: &Path) -> Tried {
+fn try_fault(fault: &Fault, gpu: &Gpu, path: &Path) -> Outcome {
     let verdicts =
         plant::plant(fault, gpu).unwrap_or_else(|error| panic!("{}: {error}", fault.what));
     let missed = (!verdicts.is_found(fault)).then(|| {
@@ -47,7 +47,7 @@ fn tried(fault: &Fault, gpu: &Gpu, path: &Path) -> Tried {
     let line = format!("{}: {}: {reading}", verdicts.level, fault.what);
     println!("{line}");
     let misread = (verdicts.is_read(fault) != fault.explained).then_some(line);
-    Tried { missed, case, misread }
+    Outcome { missed, case, misread }
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
     let half = |parity: usize| {
         let gpu = plant::device().unwrap();
         let ours = (parity..faults.len()).step_by(2);
-        ours.map(|at| tried(&faults[at], &gpu, &folder.path().join(format!("{at}.html"))))
+        ours.map(|at| try_fault(&faults[at], &gpu, &folder.path().join(format!("{at}.html"))))
             .collect::<Vec<_>>()
     };
     let mut halves = std::thread::scope(|scope| {
@@ -69,12 +69,12 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
         let threads = [0, 1].map(|parity| scope.spawn(move || half(parity)));
         threads.map(|thread| thread.join().unwrap().into_iter())
     });
-    let tried: Vec<_> = (0..faults.len()).map(|at| halves[at % 2].next().unwrap()).collect();
-    let missed: Vec<_> = tried.iter().filter_map(|one| one.missed.as_deref()).collect();
+    let outcomes: Vec<_> = (0..faults.len()).map(|at| halves[at % 2].next().unwrap()).collect();
+    let missed: Vec<_> = outcomes.iter().filter_map(|one| one.missed.as_deref()).collect();
     assert!(missed.is_empty(), "{}", missed.join("\n"));
-    let misread: Vec<_> = tried.iter().filter_map(|one| one.misread.as_deref()).collect();
+    let misread: Vec<_> = outcomes.iter().filter_map(|one| one.misread.as_deref()).collect();
     assert!(misread.is_empty(), "not as the table's `explained` says:\n{}", misread.join("\n"));
-    let (seen, _) = tried.split_at(in_sight);
+    let (seen, _) = outcomes.split_at(in_sight);
     // A browser takes a while for each page. The pages of the blind faults are made in the same way, so they are
     // left out.
     open_in_browser(folder.path(), &seen.iter().map(|one| one.case.clone()).collect());

@@ -22,7 +22,7 @@ const OLD: &[u8] = b"the old file";
 /// Larger than the buffer of a writer, so that the pieces reach the disk one by one.
 const PIECE: usize = 20_000;
 const PIECES: usize = 4;
-/// A number of pieces after which nothing happens.
+/// More pieces than the writer writes, so that the writer is not ended early.
 const NEVER: usize = PIECES + 2;
 
 fn new() -> Vec<u8> {

@@ -26,7 +26,7 @@ const FAULTS: [(TensorName, Make); 4] = [
         };
         z.chunks(z.len() / step.batch).flat_map(row).collect()
     }),
-    // The loss is `−ln p`, of a `p` that may have become 0.
+    // The loss is `−ln p`, which is infinite if `p` has underflowed to 0.
     (TensorName::Loss, |step| {
         let pairs = step.get(TensorName::P).iter().zip(step.get(TensorName::Y));
         let sum: f32 = pairs.filter(|(_, y)| **y == 1.0).map(|(p, _)| -p.ln()).sum();

@@ -128,7 +128,7 @@ fn every_level_is_left_as_it_was_by_a_batch_that_finds_no_memory() {
             .spawn()
             .unwrap()
     };
-    // The libraries of level 3 have a workspace of 32 MiB.
+    // Level 3 needs more memory, because its libraries have a workspace of 32 MiB.
     let levels = [("level2-cuda-naive", "24M"), ("level3-cublas", "96M"), ("level4-ptx", "24M")];
     for child in levels.map(start) {
         let output = child.wait_with_output().unwrap();

@@ -23,7 +23,7 @@ fn expect_pass(check: Check) -> Vec<Outcome> {
 #[test]
 fn steps_agree_with_the_references() {
     let outcomes = expect_pass(Check::References);
-    // Run phase by phase, these levels hold every tensor, so that all tensors are compared.
+    // With these options, the levels run phase by phase and keep every tensor, so all tensors are compared.
     for (level, options) in [
         ("level1-cpu", "--form textbook"),
         ("level2-cuda-naive", "--kernels per-operation --transfer explicit"),

@@ -22,7 +22,7 @@ fn networks() -> Vec<Preset> {
 }
 
 /// The dump of one step of `autograd`, with every digit that it has.
-fn own_dump<T: Element>(preset: &Preset, inputs: &Inputs, device: &Device) -> Dump {
+fn autograd_dump<T: Element>(preset: &Preset, inputs: &Inputs, device: &Device) -> Dump {
     let mut level = Autograd::<T>::new(&preset.network, device);
     let order = Epoch::in_order(inputs.set.len(), preset.batch_size, false);
     level.set_parameters(&inputs.parameters).unwrap();
@@ -69,8 +69,8 @@ fn every_level_agrees_with_autograd_within_its_rounding() {
     assert!(variants.len() >= 4);
     for preset in networks() {
         let inputs = Inputs::fixture(&preset);
-        let exact = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
-        let mut found = vec![own_dump::<f32>(&preset, &inputs, &Device::Cpu)];
+        let exact = autograd_dump::<f64>(&preset, &inputs, &Device::Cpu);
+        let mut found = vec![autograd_dump::<f32>(&preset, &inputs, &Device::Cpu)];
         for variant in variants.iter().filter(|v| !v.without.contains(&preset.name.as_str())) {
             let mut level = variant.open(&preset.network).unwrap();
             let mut header = header(variant.level, &variant.device_name().unwrap(), &preset, 0);
@@ -90,8 +90,8 @@ fn autograd_on_the_gpu_agrees_with_autograd_within_its_rounding() {
     let device = Device::cuda(device_choice()).unwrap();
     for preset in Preset::fixtures() {
         let inputs = Inputs::fixture(&preset);
-        let exact = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
-        let found = own_dump::<f32>(&preset, &inputs, &device);
+        let exact = autograd_dump::<f64>(&preset, &inputs, &Device::Cpu);
+        let found = autograd_dump::<f32>(&preset, &inputs, &device);
         assert_ne!(found.header.device, exact.header.device);
         let comparison = tensor_diff::compare(&exact, &found, 1.0);
         assert!(comparison.agrees(), "{}: {comparison:?}", preset.name);
@@ -103,7 +103,7 @@ fn pytorch_agrees_with_autograd_to_the_digits_that_are_stored() {
     for preset in Preset::fixtures() {
         let reference = reference(&preset.name);
         let inputs = Inputs::from_dump(&reference, &mut preset.clone()).unwrap();
-        let own = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
+        let own = autograd_dump::<f64>(&preset, &inputs, &Device::Cpu);
         let comparison = tensor_diff::compare(&reference, &own, 1.0);
         assert!(comparison.agrees(), "{}: {comparison:?}", preset.name);
         assert_eq!(reference.tensors.len(), own.tensors.len());
@@ -172,7 +172,7 @@ fn central_differences_agree_with_autograd() {
     // At the kink there is no derivative, and the step of a difference is larger than a subnormal z.
     let has_slope = |preset: &Preset| !matches!(preset.edge, Some(Edge::Kink | Edge::Subnormal));
     for preset in networks().into_iter().filter(has_slope) {
-        let own = own_dump::<f64>(&preset, &Inputs::fixture(&preset), &Device::Cpu);
+        let own = autograd_dump::<f64>(&preset, &Inputs::fixture(&preset), &Device::Cpu);
         let mut generator = Generator::new(1, Purpose::Noise, 0);
         for gradient in &own.tensors {
             let of = match gradient.name {

@@ -49,7 +49,7 @@ impl Part {
         all.extend(grid.by_class(classes));
         all.extend(inputs.iter().flat_map(|(name, values)| by_value(wrong, name, values)));
         all.extend(last);
-        // A part is smaller than the tensor.
+        // A part that holds every element would not narrow down the place, so it is left out.
         all.retain(|part| part.holds.iter().any(|holds| !holds));
         all
     }

@@ -50,7 +50,7 @@ pub(super) enum Map {
     FromItsEnd,
     /// With another loop's index in the place of its row, 0, or of its column, 1.
     By(usize, Axis),
-    /// Not at all: a factor of 1.
+    /// Not read at all: 1 takes its place in the product.
     LeftOut,
 }
 

@@ -96,7 +96,7 @@ const ALTERED: [Function; 6] = [
     ("# is left out of the product", |_| 1.0),
 ];
 
-/// Functions of operands in their place: of one, or of both factors of a sum.
+/// Hypotheses that one operand, or each of two factors, was replaced by a function of it, such as its absolute value.
 pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
     let formula = &Formula::new(scene)?;
     let values = ALTERED.map(|(_, of)| -> Vec<Vec<f64>> {

@@ -467,7 +467,8 @@ impl<'a> Scene<'a> {
         1.0 / self.tolerance(i, predicted).max(f64::MIN_POSITIVE)
     }
 
-    /// Slope and start of the candidate as a line over `values`, from those of these elements that are farthest apart.
+    /// The slope and the intercept of the candidate as a linear function of `values`, through two of the `elements`:
+    /// the ones with the least and the greatest value.
     fn line(&self, elements: &[usize], values: &[f64]) -> Option<(f64, f64)> {
         let by_value = |a: &&usize, b: &&usize| values[**a].total_cmp(&values[**b]);
         let (&low, &high) = (elements.iter().min_by(by_value)?, elements.iter().max_by(by_value)?);

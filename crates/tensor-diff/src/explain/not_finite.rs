@@ -55,7 +55,8 @@ const OF_DA_AND_Z: [Way; 3] = [
     }),
 ];
 
-/// The cause of the elements that aren't finite in a tensor whose inputs are; if no formula has them, their place.
+/// The cause of non-finite elements in a tensor whose inputs are finite. If no formula reproduces these elements, the
+/// text names an overflow or their position.
 pub(super) fn cause(wrong: &Wrong<'_>) -> Option<String> {
     if wrong.candidate.iter().all(|held| held.is_finite()) {
         return None;

@@ -153,7 +153,7 @@ impl Terms<'_> {
         if scene.chain.losses() == [Loss::CrossEntropy] { search(&terms) } else { None }
     }
 
-    /// Softmax whose classes are divided by the sum of only some classes next to them.
+    /// Softmax that divides each class by the sum over a group of adjacent classes, instead of over all classes.
     fn group(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let tiles = TILES.into_iter().filter(|&tile| tile < self.length);
         let tiles = tiles.filter(|_| scene.name == TensorName::P);

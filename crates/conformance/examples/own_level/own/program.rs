@@ -11,7 +11,7 @@ use super::Own;
 pub(crate) enum Stage {
     /// The level takes in a batch and parameters.
     Batch,
-    /// The level computes z, a, p and the loss.
+    /// The level computes the forward pass: z, a, p and the loss.
     Forward,
     /// The level computes the gradients.
     Backward,

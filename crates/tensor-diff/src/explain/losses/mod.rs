@@ -21,7 +21,8 @@ use crate::finding::PatternKind;
 use crate::numeric::log_sum_exp;
 use formulas::{Formula, summands, wrong};
 
-/// The tolerance of a prediction, in bounds: it uses the dump's own numbers, and rounds differently.
+/// The tolerance of a prediction, as a multiple of the bound: a prediction is computed from the dump's own numbers,
+/// and rounds differently.
 const SLACK: f64 = 1.5;
 /// Usual numbers by which labels are smoothed, the most usual first.
 pub(super) const SMOOTHING: [f64; 7] = [0.1, 0.2, 0.05, 0.01, 0.02, 0.15, 0.3];
