@@ -65,7 +65,7 @@ pub struct ColumnMajor {
     pub second: Operand,
     /// Its result, which is our `cᵀ`. Its `transposed` is always false.
     pub result: Operand,
-    /// The length of its sums.
+    /// The number of terms in each sum of the product.
     pub k: usize,
 }
 

@@ -72,7 +72,7 @@ impl Products {
         shape
     }
 
-    /// The grid of the other two products, whose result is `[m, n]`.
+    /// The grid of `c = a · b` and of `c = aᵀ · b`, whose result is `[m, n]`.
     pub(crate) fn grid_across_rows(self, m: usize, n: usize) -> LaunchConfig {
         match self {
             Self::Naive | Self::Coalesced => matrix(m, n),

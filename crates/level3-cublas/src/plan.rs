@@ -61,7 +61,7 @@ impl LayerPlan {
         while let Some(z) = forward.pop() {
             let l = forward.len();
             let [n, m] = [layers[l].outputs, layers[l].inputs];
-            // The next layer's product that makes this layer's `dz` makes its `db`, too.
+            // If one product of the next layer computes this layer's `dz`, it also computes this layer's `db`.
             let has_db = plans.last().is_some_and(Self::makes_dz);
             let epilogue = if has_db { Epilogue::None } else { Epilogue::Bgradb };
             let (shape, alignments) = ([n, m, batch], [ALLOCATED, a_prev(l)]);

@@ -77,7 +77,7 @@ const FUSED: Option<(usize, usize)> = Some((1, 2));
 /// For each layer a product forward and two backward, the sums for its biases, and two updates. The first
 /// layer has no product for a gradient of the images, and the output has one launch instead.
 const SIX: Option<(usize, usize)> = Some((0, 6));
-/// The rung with the rest of the kernels.
+/// The rung whose file has all kernels except the products, for rungs whose own file only has these.
 const REST: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]

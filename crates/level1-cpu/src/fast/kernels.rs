@@ -22,15 +22,15 @@ pub(super) struct Segment<'a> {
 /// The operation on a finished sum, while it is in a register.
 #[derive(Clone, Copy)]
 pub(super) enum Finish<'a> {
-    /// It is stored.
+    /// Stores the sum.
     Store,
-    /// It is stored with this bias added.
+    /// Stores the sum plus this bias.
     Bias(&'a Row),
-    /// The same, after ReLU.
+    /// Stores the ReLU of the sum plus this bias.
     BiasRelu(&'a Row),
-    /// It is stored where the mask's number is positive, and 0 elsewhere: the backward pass of ReLU.
+    /// Stores the sum where the mask's number is positive, and 0 elsewhere: the backward pass of ReLU.
     Mask(&'a [Row]),
-    /// The learning rate times the sum is subtracted from the number that is stored there.
+    /// Subtracts the learning rate times the sum from the stored number.
     Subtract(f32),
 }
 

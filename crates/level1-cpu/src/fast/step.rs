@@ -149,7 +149,8 @@ impl Step {
         product::<S, false>(simd, &[segment], Finish::Store, part.rows_mut());
     }
 
-    /// Phase 2: from the first layer's parts of `z` to its `dz`, for a block of samples.
+    /// Phase 2: the rest of the forward pass and the backward pass up to the first layer's `dz`, for a block of
+    /// samples. It begins by adding up that layer's `z`, of which phase 1 computed a part for each chunk of `w`.
     #[inline(always)]
     fn block<S: Simd>(&self, simd: S, given: &Given<'_>, item: usize) {
         let block = &mut *self.blocks[item].write().expect("no item panicked");

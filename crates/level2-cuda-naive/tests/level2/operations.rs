@@ -9,7 +9,7 @@ use tensor::Dtype;
 /// Rows, columns and inner lengths: 1, sizes near a warp's 32 and a block's 8 rows, and primes.
 const SIZES: [usize; 7] = [1, 2, 8, 9, 31, 33, 67];
 
-struct Bench {
+struct Setup {
     on: Operations,
     /// The type to which the factors of products are rounded.
     dtype: Dtype,
@@ -21,7 +21,7 @@ fn tf32(x: f32) -> f32 {
     f32::from_bits((x.to_bits() + 0x1000) & !0x1fff)
 }
 
-impl Bench {
+impl Setup {
     fn new() -> Self {
         Self::with_products(Products::Naive)
     }
@@ -32,8 +32,8 @@ impl Bench {
         Self { on: on.unwrap(), dtype: products.dtype(), seed: 1 }
     }
 
-    /// Numbers between −2 and 2: rounded like the factors of products, and unrounded on the device, where the
-    /// kernel rounds them.
+    /// Random numbers between −2 and 2, on the host and on the device. The host's are rounded as the kernel rounds
+    /// the factors of products; the device's are not, because the kernel rounds them.
     fn random(&mut self, elements: usize) -> (Vec<f64>, Buffer) {
         let next = || {
             // The generator of Numerical Recipes; its high bits are random enough.
@@ -77,28 +77,28 @@ fn products() {
 }
 
 fn products_agree(products: Products) {
-    let mut bench = Bench::with_products(products);
+    let mut setup = Setup::with_products(products);
     for m in SIZES {
         for n in SIZES {
             for k in [1, 4, 7, 33] {
                 let shape = format!("m {m}, n {n}, k {k}");
                 let sum = |term: &dyn Fn(usize) -> f64| (0..k).map(term).sum::<f64>();
-                let (a, da) = bench.random(m * k);
-                let (b, db) = bench.random(k * n);
-                let mut c = bench.output(m * n);
-                let done = bench.on.matmul_a_b(&da, &db, &mut c, m, n, k);
+                let (a, da) = setup.random(m * k);
+                let (b, db) = setup.random(k * n);
+                let mut c = setup.output(m * n);
+                let done = setup.on.matmul_a_b(&da, &db, &mut c, m, n, k);
                 let expected = matrix(m, n, |i, j| sum(&|l| a[i * k + l] * b[l * n + j]));
-                bench.check(&format!("matmul_a_b, {shape}"), done, &c, &expected);
+                setup.check(&format!("matmul_a_b, {shape}"), done, &c, &expected);
 
-                let mut c = bench.output(m * n);
-                let done = bench.on.matmul_a_bt(&da.as_view(), &db, &mut c, m, n, k);
+                let mut c = setup.output(m * n);
+                let done = setup.on.matmul_a_bt(&da.as_view(), &db, &mut c, m, n, k);
                 let expected = matrix(m, n, |i, j| sum(&|l| a[i * k + l] * b[j * k + l]));
-                bench.check(&format!("matmul_a_bt, {shape}"), done, &c, &expected);
+                setup.check(&format!("matmul_a_bt, {shape}"), done, &c, &expected);
 
-                let mut c = bench.output(m * n);
-                let done = bench.on.matmul_at_b(&da, &db.as_view(), &mut c, m, n, k);
+                let mut c = setup.output(m * n);
+                let done = setup.on.matmul_at_b(&da, &db.as_view(), &mut c, m, n, k);
                 let expected = matrix(m, n, |i, j| sum(&|l| a[l * m + i] * b[l * n + j]));
-                bench.check(&format!("matmul_at_b, {shape}"), done, &c, &expected);
+                setup.check(&format!("matmul_at_b, {shape}"), done, &c, &expected);
             }
         }
     }
@@ -109,11 +109,11 @@ fn products_agree(products: Products) {
 fn tiles_give_the_same_bits() {
     let (m, n, k) = (70, 131, 52);
     let product = |products| {
-        let mut bench = Bench::with_products(products);
-        let ((_, a), (_, b)) = (bench.random(m * k), bench.random(n * k));
-        let mut c = bench.output(m * n);
-        bench.on.matmul_a_bt(&a.as_view(), &b, &mut c, m, n, k).unwrap();
-        bench.on.launcher.read(&c.as_view(), m * n).unwrap()
+        let mut setup = Setup::with_products(products);
+        let ((_, a), (_, b)) = (setup.random(m * k), setup.random(n * k));
+        let mut c = setup.output(m * n);
+        setup.on.matmul_a_bt(&a.as_view(), &b, &mut c, m, n, k).unwrap();
+        setup.on.launcher.read(&c.as_view(), m * n).unwrap()
     };
     let naive = product(Products::Naive);
     for products in [Products::SharedTile, Products::RegisterTile, Products::Vectorised] {
@@ -132,140 +132,140 @@ fn tiles_give_the_same_bits() {
 
 #[test]
 fn rows_and_columns() {
-    let mut bench = Bench::new();
+    let mut setup = Setup::new();
     for batch in SIZES {
         for n in SIZES {
             let shape = format!("batch {batch}, n {n}");
-            let (z, dz) = bench.random(batch * n);
-            let (b, db) = bench.random(n);
-            let (y, dy) = bench.random(batch * n);
+            let (z, dz) = setup.random(batch * n);
+            let (b, db) = setup.random(n);
+            let (y, dy) = setup.random(batch * n);
 
             let padded: Vec<f32> = z.iter().map(|z| *z as f32).chain([77.0]).collect();
-            let mut out = bench.on.stream().clone_htod(&padded).unwrap();
-            let done = bench.on.add_bias(&mut out, &db, batch, n);
+            let mut out = setup.on.stream().clone_htod(&padded).unwrap();
+            let done = setup.on.add_bias(&mut out, &db, batch, n);
             let expected = matrix(batch, n, |i, j| z[i * n + j] + b[j]);
-            bench.check(&format!("add_bias, {shape}"), done, &out, &expected);
+            setup.check(&format!("add_bias, {shape}"), done, &out, &expected);
 
-            let mut out = bench.output(batch * n);
-            let done = bench.on.softmax(&dz, &mut out, batch, n);
+            let mut out = setup.output(batch * n);
+            let done = setup.on.softmax(&dz, &mut out, batch, n);
             let sum = |i: usize| z[i * n..(i + 1) * n].iter().map(|z| z.exp()).sum::<f64>();
             let expected = matrix(batch, n, |i, j| z[i * n + j].exp() / sum(i));
-            bench.check(&format!("softmax, {shape}"), done, &out, &expected);
+            setup.check(&format!("softmax, {shape}"), done, &out, &expected);
 
-            let mut out = bench.output(batch * n);
-            let done = bench.on.output_gradient(&dz, &dy.as_view(), &mut out, batch, n);
+            let mut out = setup.output(batch * n);
+            let done = setup.on.output_gradient(&dz, &dy.as_view(), &mut out, batch, n);
             let expected = matrix(batch, n, |i, j| (z[i * n + j] - y[i * n + j]) / batch as f64);
-            bench.check(&format!("output_gradient, {shape}"), done, &out, &expected);
+            setup.check(&format!("output_gradient, {shape}"), done, &out, &expected);
 
-            let mut out = bench.output(n);
-            let done = bench.on.sum_batch(&dz, &mut out, batch, n);
+            let mut out = setup.output(n);
+            let done = setup.on.sum_batch(&dz, &mut out, batch, n);
             let expected = matrix(1, n, |_, j| (0..batch).map(|i| z[i * n + j]).sum());
-            bench.check(&format!("sum_batch, {shape}"), done, &out, &expected);
+            setup.check(&format!("sum_batch, {shape}"), done, &out, &expected);
 
             let (dz, dy) = (dz.as_view(), dy.as_view());
-            let mut out = bench.output(batch);
-            let done = bench.on.cross_entropy(&dz, &dy, &mut out, batch, n);
+            let mut out = setup.output(batch);
+            let done = setup.on.cross_entropy(&dz, &dy, &mut out, batch, n);
             let each = |i: usize, term: &dyn Fn(f64, f64) -> f64| {
                 (0..n).map(|j| term(z[i * n + j], y[i * n + j])).sum::<f64>()
             };
             let expected = matrix(batch, 1, |i, _| each(i, &|z, y| -y * (z - sum(i).ln())));
-            bench.check(&format!("cross_entropy, {shape}"), done, &out, &expected);
+            setup.check(&format!("cross_entropy, {shape}"), done, &out, &expected);
 
-            let mut out = bench.output(batch);
-            let done = bench.on.bce(&dz, &dy, &mut out, batch, n);
+            let mut out = setup.output(batch);
+            let done = setup.on.bce(&dz, &dy, &mut out, batch, n);
             let term = |z: f64, y: f64| {
                 let p = 1.0 / (1.0 + (-z).exp());
                 -(y * p.ln() + (1.0 - y) * (1.0 - p).ln())
             };
             let expected = matrix(batch, 1, |i, _| each(i, &term));
-            bench.check(&format!("bce, {shape}"), done, &out, &expected);
+            setup.check(&format!("bce, {shape}"), done, &out, &expected);
 
-            let mut out = bench.output(batch);
-            let done = bench.on.squared_error(&dz, &dy, &mut out, batch, n);
+            let mut out = setup.output(batch);
+            let done = setup.on.squared_error(&dz, &dy, &mut out, batch, n);
             let expected = matrix(batch, 1, |i, _| each(i, &|z, y| 0.5 * (z - y) * (z - y)));
-            bench.check(&format!("squared_error, {shape}"), done, &out, &expected);
+            setup.check(&format!("squared_error, {shape}"), done, &out, &expected);
         }
     }
 }
 
 #[test]
 fn element_by_element() {
-    let mut bench = Bench::new();
+    let mut setup = Setup::new();
     for elements in [1, 31, 255, 256, 257, 1000] {
-        let (z, dz) = bench.random(elements);
-        let (da, dda) = bench.random(elements);
-        let mut out = bench.output(elements);
-        let done = bench.on.relu(&dz, &mut out, elements);
+        let (z, dz) = setup.random(elements);
+        let (da, dda) = setup.random(elements);
+        let mut out = setup.output(elements);
+        let done = setup.on.relu(&dz, &mut out, elements);
         let expected: Vec<f64> = z.iter().map(|z| z.max(0.0)).collect();
-        bench.check("relu", done, &out, &expected);
+        setup.check("relu", done, &out, &expected);
 
-        let mut out = bench.output(elements);
-        let done = bench.on.relu_backward(&dda, &dz, &mut out, elements);
+        let mut out = setup.output(elements);
+        let done = setup.on.relu_backward(&dda, &dz, &mut out, elements);
         let expected: Vec<f64> =
             z.iter().zip(&da).map(|(z, da)| if *z > 0.0 { *da } else { 0.0 }).collect();
-        bench.check("relu_backward", done, &out, &expected);
+        setup.check("relu_backward", done, &out, &expected);
 
-        let mut out = bench.output(elements);
-        let done = bench.on.sigmoid(&dz, &mut out, elements);
+        let mut out = setup.output(elements);
+        let done = setup.on.sigmoid(&dz, &mut out, elements);
         let expected: Vec<f64> = z.iter().map(|z| 1.0 / (1.0 + (-z).exp())).collect();
-        bench.check("sigmoid", done, &out, &expected);
+        setup.check("sigmoid", done, &out, &expected);
 
         let padded: Vec<f32> = z.iter().map(|z| *z as f32).chain([77.0]).collect();
-        let mut out = bench.on.stream().clone_htod(&padded).unwrap();
-        let done = bench.on.update(&mut out, &dda, 0.25, elements);
+        let mut out = setup.on.stream().clone_htod(&padded).unwrap();
+        let done = setup.on.update(&mut out, &dda, 0.25, elements);
         let expected: Vec<f64> = z.iter().zip(&da).map(|(z, da)| z - 0.25 * da).collect();
-        bench.check("update", done, &out, &expected);
+        setup.check("update", done, &out, &expected);
 
-        let mut out = bench.output(elements);
-        let done = bench.on.copy(&dz, &mut out, elements);
-        bench.check("copy", done, &out, &z);
+        let mut out = setup.output(elements);
+        let done = setup.on.copy(&dz, &mut out, elements);
+        setup.check("copy", done, &out, &z);
     }
 }
 
 /// Numbers whose exponential overflows or underflows, infinities and NaN.
 #[test]
 fn nan_is_propagated_and_extreme_inputs_have_finite_results() {
-    let bench = Bench::new();
-    let device = |values: &[f32]| bench.on.stream().clone_htod(values).unwrap();
-    let read = |buffer: &Buffer| bench.on.launcher.read(&buffer.as_view(), buffer.len()).unwrap();
+    let setup = Setup::new();
+    let device = |values: &[f32]| setup.on.stream().clone_htod(values).unwrap();
+    let read = |buffer: &Buffer| setup.on.launcher.read(&buffer.as_view(), buffer.len()).unwrap();
     let (mut p, mut loss) = (device(&[0.0; 3]), device(&[0.0]));
     let large = device(&[1000.0, -1000.0, 999.0]);
     let y = device(&[0.0, 1.0, 0.0]);
 
-    bench.on.softmax(&large, &mut p, 1, 3).unwrap();
+    setup.on.softmax(&large, &mut p, 1, 3).unwrap();
     let found = read(&p);
     assert!((found[0] - 0.731_058_6).abs() < 1e-6 && found[1] == 0.0, "{found:?}");
-    bench.on.cross_entropy(&large.as_view(), &y.as_view(), &mut loss, 1, 3).unwrap();
+    setup.on.cross_entropy(&large.as_view(), &y.as_view(), &mut loss, 1, 3).unwrap();
     assert!((read(&loss)[0] - 2000.3132).abs() < 1e-3, "{:?}", read(&loss));
-    bench.on.sigmoid(&large, &mut p, 3).unwrap();
+    setup.on.sigmoid(&large, &mut p, 3).unwrap();
     assert_eq!(read(&p), [1.0, 0.0, 1.0]);
-    bench.on.bce(&large.as_view(), &y.as_view(), &mut loss, 1, 3).unwrap();
+    setup.on.bce(&large.as_view(), &y.as_view(), &mut loss, 1, 3).unwrap();
     assert_eq!(read(&loss), [1000.0 + 1000.0 + 999.0]);
 
     let broken = device(&[f32::NAN, -1.0, f32::INFINITY]);
-    bench.on.relu(&broken, &mut p, 3).unwrap();
+    setup.on.relu(&broken, &mut p, 3).unwrap();
     let found = read(&p);
     assert!(found[0].is_nan() && found[1] == 0.0 && found[2] == f32::INFINITY, "{found:?}");
-    bench.on.softmax(&device(&[f32::NAN, 1.0, 2.0]), &mut p, 1, 3).unwrap();
+    setup.on.softmax(&device(&[f32::NAN, 1.0, 2.0]), &mut p, 1, 3).unwrap();
     assert!(read(&p).iter().all(|p| p.is_nan()), "{:?}", read(&p));
 }
 
 #[test]
 fn a_buffer_that_is_too_small_is_an_error_before_the_launch() {
-    let bench = Bench::new();
-    let small = bench.output(3);
-    let mut c = bench.output(6);
-    let said = bench.on.matmul_a_b(&small, &small, &mut c, 2, 3, 4).unwrap_err().to_string();
+    let setup = Setup::new();
+    let small = setup.output(3);
+    let mut c = setup.output(6);
+    let said = setup.on.matmul_a_b(&small, &small, &mut c, 2, 3, 4).unwrap_err().to_string();
     assert_eq!(said, "matmul_a_b: a holds 4 elements, and its shape needs 8");
 }
 
 /// `1 << 61` rows of 8 are 2^64 elements, which would wrap to 0 without a check.
 #[test]
 fn a_shape_whose_size_overflows_is_an_error() {
-    let bench = Bench::new();
-    let on = &bench.on;
-    let (a, y) = (bench.output(8), bench.output(8));
-    let (mut c, b) = (bench.output(8), bench.output(8));
+    let setup = Setup::new();
+    let on = &setup.on;
+    let (a, y) = (setup.output(8), setup.output(8));
+    let (mut c, b) = (setup.output(8), setup.output(8));
     let (a, y) = (&a.as_view(), &y.as_view());
     for (rows, columns) in [(1 << 61, 8), (8, 1 << 61), (1 << 63, 2), (1 << 32, 1 << 32)] {
         let refused = [
