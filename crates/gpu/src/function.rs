@@ -173,7 +173,7 @@ impl<'a> Launch<'a> {
     where
         A: WritableAddress<'a>,
     {
-        // Once for reading and once for writing.
+        // The kernel reads and writes the buffer, so its bytes count twice: `read` counts them again.
         self.count(buffer, &address, size);
         self.read(buffer, address, size)
     }

@@ -89,7 +89,7 @@ mod tests {
         for words in ["nosuchlibrary", "FOUR_LEVELS_NOSUCHLIBRARY", "cannot open"] {
             assert!(said.contains(words), "{said}");
         }
-        // SAFETY: there is no such file.
+        // SAFETY: the file does not exist, so no code of a library is run.
         let said = unsafe { emulated(Ok::<_, String>("/nowhere/libcublas.so".into())) };
         let said = said.unwrap_err().to_string();
         assert!(said.contains("/nowhere/libcublas.so"), "{said}");

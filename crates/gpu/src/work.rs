@@ -40,9 +40,9 @@ pub struct Work {
 }
 
 impl Work {
-    /// Checks that each buffer, given by its name, its number of elements and its shape's, is as large as its
-    /// shape. A kernel can't check that, because it only gets an address. A buffer that is both read and
-    /// written is listed twice.
+    /// The work of an operation, if each of its buffers is as large as its shape. A kernel can't check that,
+    /// because it only gets an address. A buffer is given by its name, its number of elements, and the number
+    /// of elements in its shape; one that is both read and written is listed twice.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for the first buffer that is too small.

@@ -106,7 +106,7 @@ impl OwnArgs {
             let state = self.state(folder, row)?;
             list += &format!("  {:<16} {}\n", row.puzzle, Described(&state, row, &option));
             if let SolutionState::Used(language, source, _) = state {
-                let own = OwnKernel::new(function(gpu, compiler, row, language, &source)?, row);
+                let own = OwnKernel::new(load_kernel(gpu, compiler, row, language, &source)?, row);
                 // Before level 2 loads its own: a profile takes the occupancy of the first.
                 profiler.watch(row.operation, own.function());
                 substitutes.insert(row.operation, Box::new(own));
@@ -190,8 +190,8 @@ fn the_puzzle(row: &Row) -> &'static Puzzle {
     puzzle(row.puzzle).unwrap_or_else(|| unreachable!("{} is a puzzle", row.puzzle))
 }
 
-/// Compiles and loads a kernel. Without a choice, the compiler is the one that checked it, `cuda-c`.
-fn function(
+/// Compiles and loads a kernel. The default compiler is `cuda-c`, which also compiled the kernel for its check.
+fn load_kernel(
     gpu: &Gpu,
     compiler: Option<Compiler>,
     row: &Row,

@@ -54,8 +54,8 @@ impl Threads {
     }
 }
 
-/// A row, with the parameters of the operation's kernel and of the puzzle's by their names: `x[m, n]` is a copy of
-/// the matrix `x`, and `ones[m, n]` a matrix of ones.
+/// A row: the operation with the names of its parameters, then the arguments of the puzzle's kernel. An argument is
+/// the name of a parameter; `x[m, n]`, a copy of the matrix `x`; or `ones[m, n]`, a matrix of ones.
 macro_rules! row {
     ($puzzle:literal $(for $loss:ident)?: $operation:ident($($parameter:ident),+) =>
      ($($argument:ident $([$($axis:ident),+])?),+), $threads:ident($($length:ident),+; $($size:literal),*)) => {{
@@ -93,7 +93,7 @@ pub(crate) const ROWS: [Row; 11] = [
     row!("sigmoid" for Bce: sigmoid(z, p, elements) => (elements, z, p), Line(elements; 64)),
     row!("output-gradient": output_gradient(p, y, dz, batch, classes) => (batch, classes, p, y, dz),
         Matrix(batch, classes; 8, 4)),
-    // `dw = dzᵀ · a`: the puzzle has the columns of dw before its rows.
+    // `dw = dzᵀ · a`: the puzzle's kernel takes the number of columns of `dw` before its number of rows.
     row!("weight-gradient": matmul_at_b(dz, a, dw, n, m, batch) => (batch, m, n, dz, a, dw), Matrix(n, m; 8, 4)),
     row!("bias-gradient": sum_batch(dz, db, batch, n) => (batch, n, dz, db), Line(n; 32)),
     // The puzzle's ReLU passes the gradient where its z is positive. With a z of ones it computes `da`.

@@ -111,7 +111,7 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Starts to count; `None` if the driver doesn't have these functions.
+    /// Starts to count; `None` if the driver lacks the functions of the emulated GPU that count, or refuses to count.
     pub(crate) fn start() -> Option<Self> {
         // SAFETY: the emulated driver has already been loaded under this name; its functions have
         // the types that its header declares.

@@ -76,7 +76,7 @@ impl Recording {
     /// The driver's error.
     pub fn table(&self) -> Result<Vec<String>> {
         let mut records = self.0.borrow_mut();
-        records.fold()?;
+        records.add_pending()?;
         let records = &*records;
         let mut lines = match &records.counter {
             Some(counter) => {
@@ -105,7 +105,7 @@ impl Recording {
     /// The driver's error.
     pub fn totals(&self) -> Result<Vec<Total>> {
         let mut records = self.0.borrow_mut();
-        records.fold()?;
+        records.add_pending()?;
         Ok(records.totals.iter().cloned().collect())
     }
 
@@ -133,7 +133,7 @@ impl Recording {
     /// The driver's error; [`ProfileError::Write`](crate::ProfileError::Write) if the file can't be written.
     pub fn write_trace(&self, path: &Path) -> crate::Result<()> {
         let mut records = self.0.borrow_mut();
-        records.fold()?;
+        records.add_pending()?;
         trace::write(path, &records.device, records.counter.is_some(), &records.spans)
     }
 }
@@ -159,7 +159,7 @@ impl Recorder for Recording {
     fn record(&self, work: Work, kind: ActivityKind, stretch: Stretch) -> Result<()> {
         let mut records = self.0.borrow_mut();
         records.pending.push(Entry { work, kind, stretch });
-        if records.pending.len() < MAX_PENDING { Ok(()) } else { records.fold() }
+        if records.pending.len() < MAX_PENDING { Ok(()) } else { records.add_pending() }
     }
 }
 
@@ -171,7 +171,7 @@ impl Records {
     }
 
     /// Reads the times of pending events, and adds them to the totals.
-    fn fold(&mut self) -> Result<()> {
+    fn add_pending(&mut self) -> Result<()> {
         for entry in self.pending.drain(..) {
             let origin = self.origin.as_ref().unwrap_or(&entry.stretch);
             let (start, time) = (entry.stretch.since(origin)?, entry.stretch.elapsed()?);

@@ -14,7 +14,7 @@ pub struct Cost {
     pub sectors: u64,
     /// Accesses of warps to shared memory.
     pub shared_accesses: u64,
-    /// Extra passes of these accesses, because lanes needed different words of one bank.
+    /// Extra passes of accesses to shared memory, because lanes needed different words of one bank.
     pub bank_conflicts: u64,
 }
 

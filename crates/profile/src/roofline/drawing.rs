@@ -9,9 +9,9 @@ use crate::card::Card;
 const SIZE: (u32, u32) = (800, 520);
 const FONT: (&str, i32) = ("sans-serif", 13);
 /// Okabe and Ito's colours for the two roofs and the marks that belong to one of them; grey is for both.
-const SINGLE: RGBColor = RGBColor(0, 114, 178);
-const TF32: RGBColor = RGBColor(213, 94, 0);
-const BOTH: RGBColor = RGBColor(90, 90, 90);
+const SINGLE_COLOUR: RGBColor = RGBColor(0, 114, 178);
+const TF32_COLOUR: RGBColor = RGBColor(213, 94, 0);
+const BOTH_COLOUR: RGBColor = RGBColor(90, 90, 90);
 
 type Axes = Cartesian2d<LogCoord<f64>, LogCoord<f64>>;
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Axes>;
@@ -61,8 +61,8 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
     let same = speeds.single >= speeds.tf32;
     let mut taken = vec![memory(&root, &chart, left, speeds.memory)?];
     for (speed, what, colour, below) in [
-        (speeds.tf32, "tensor cores, TF32", TF32, false),
-        (speeds.single, "single precision", SINGLE, same),
+        (speeds.tf32, "tensor cores, TF32", TF32_COLOUR, false),
+        (speeds.single, "single precision", SINGLE_COLOUR, same),
     ] {
         let line = [(left, left * speeds.memory), (speed / speeds.memory, speed), (right, speed)];
         chart.draw_series([PathElement::new(line, colour.stroke_width(2))])?;
@@ -85,9 +85,9 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
     let places = labels::places(&named, taken, (x.start, y.start, x.end, y.end));
     for ((point, (at, name, filled)), place) in points.iter().cycle().zip(&marks).zip(places) {
         let colour = match (point.single, point.tensor) {
-            (_, 0) => SINGLE,
-            (0, _) => TF32,
-            _ => BOTH,
+            (_, 0) => SINGLE_COLOUR,
+            (0, _) => TF32_COLOUR,
+            _ => BOTH_COLOUR,
         };
         let end = labels::corner(*at, place, name);
         root.draw(&PathElement::new([*at, end], BLACK.mix(0.3)))?;

@@ -3,7 +3,8 @@
 use crate::case::{Argument, Buffer, Case};
 use crate::judge::place;
 
-/// An address further from a buffer than this multiple of its length is not attributed to it.
+/// The maximum distance from a buffer at which an address is attributed to it, in multiples of the buffer's length
+/// (of 64 elements, if the buffer is shorter).
 const MAX_DISTANCE: i64 = 4;
 
 /// An element of a buffer, or a position before or after its elements.
