@@ -22,7 +22,7 @@ const STREAMS: usize = 8;
 const MAX_DIRECT: usize = 32;
 /// The maximum number of columns of the result for which dot products of rows are faster than a
 /// copy of the matrix.
-const MAX_DOTS: usize = 8;
+const MAX_DOT_COLUMNS: usize = 8;
 /// The number of elements in a piece of the matrix that stays in a core's cache while all columns
 /// use it.
 const PIECE: usize = 1 << 16;
@@ -60,7 +60,7 @@ impl Product {
                     let part = |part: Self, to, scalars| part.add_columns(kernels, to, scalars);
                     return product.for_each_part(target, scalars, part).map(|()| true);
                 }
-                if a.column == 1 && n <= MAX_DOTS {
+                if a.column == 1 && n <= MAX_DOT_COLUMNS {
                     let part = |part: Self, to, scalars| part.add_dots(kernels, to, scalars);
                     return product.for_each_part(target, scalars, part).map(|()| true);
                 }

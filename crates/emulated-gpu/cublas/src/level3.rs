@@ -178,7 +178,8 @@ pub(crate) fn launch(
     let run = Box::new(move |requester: &AccessRequester| {
         products.iter().try_for_each(|prepared| (prepared.products)(requester))
     });
-    // SAFETY: all operands are among the accesses, or are located when the work runs.
+    // SAFETY: each operand is among the accesses, or the work requests access to it when it runs
+    // (`with_addresses`).
     unsafe { StreamWork { name, accesses, run }.launch(driver, stream) }
 }
 

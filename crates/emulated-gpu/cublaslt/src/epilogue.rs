@@ -24,11 +24,11 @@ pub(crate) enum Bias {
     None,
     /// Added to every column of the result.
     Added,
-    /// Receives the sum of every row of the result.
+    /// The vector receives the sum of each row of the result.
     GradientOfResult,
-    /// Receives the sum of every row of `op(A)`.
+    /// The vector receives the sum of each row of `op(A)`.
     GradientOfA,
-    /// Receives the sum of every column of `op(B)`.
+    /// The vector receives the sum of each column of `op(B)`.
     GradientOfB,
 }
 

@@ -22,7 +22,7 @@ pub const HEADER: usize = 16;
 /// How many bytes of an entry's header are read; headers may be longer.
 const ENTRY_HEADER: usize = 64;
 /// The header size of the entries that this module writes.
-const WRITTEN_HEADER: usize = 80;
+const PTX_ENTRY_HEADER: usize = 80;
 /// Kinds of entries.
 const PTX: u16 = 1;
 const MACHINE_CODE: u16 = 2;
@@ -92,20 +92,20 @@ pub fn length(header: &[u8; HEADER]) -> Result<usize, FatbinError> {
 pub fn from_ptx(ptx: &[u8], architecture: u32) -> Vec<u8> {
     // The text ends with at least one zero, padded to a multiple of eight bytes.
     let padded = (ptx.len() + 1).next_multiple_of(8);
-    let mut image = Vec::with_capacity(HEADER + WRITTEN_HEADER + padded);
+    let mut image = Vec::with_capacity(HEADER + PTX_ENTRY_HEADER + padded);
     image.extend(MAGIC);
     // The format's version, the header's length, then the length of all entries.
     image.extend([1u16, HEADER as u16].map(u16::to_le_bytes).concat());
-    image.extend(((WRITTEN_HEADER + padded) as u64).to_le_bytes());
+    image.extend(((PTX_ENTRY_HEADER + padded) as u64).to_le_bytes());
     // Kind and version, the length of the header, the length of the text.
     image.extend([PTX, 0x101].map(u16::to_le_bytes).concat());
-    image.extend((WRITTEN_HEADER as u32).to_le_bytes());
+    image.extend((PTX_ENTRY_HEADER as u32).to_le_bytes());
     image.extend((padded as u64).to_le_bytes());
     // Compressed size (0: not compressed), offset of the options, their version, the architecture.
     image.extend([0, 64, 7 << 16, architecture].map(u32::to_le_bytes).concat());
     image.extend([0, FLAGS, 0, 0, 0, 0].map(u64::to_le_bytes).concat());
     image.extend(ptx);
-    image.resize(HEADER + WRITTEN_HEADER + padded, 0);
+    image.resize(HEADER + PTX_ENTRY_HEADER + padded, 0);
     image
 }
 

@@ -300,7 +300,7 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
 /// `from` is readable for `into.len()` words, and aligned to a word.
 pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
     let bytes = size_of_val(into);
-    // SAFETY: the caller's promise; the other side is borrowed uniquely.
+    // SAFETY: the caller's promise for `from`; `into` is borrowed uniquely.
     let done = unsafe { move_blocks(into.as_mut_ptr().cast(), from, bytes) } / size_of::<T>();
     for (index, word) in into.iter_mut().enumerate().skip(done) {
         // SAFETY: the caller's promise.
@@ -314,7 +314,7 @@ pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
 /// `to` is writable for `words.len()` words, and aligned to a word.
 pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     let bytes = size_of_val(words);
-    // SAFETY: the caller's promise; the other side is borrowed.
+    // SAFETY: the caller's promise for `to`; `words` is borrowed.
     let done = unsafe { move_blocks(to, words.as_ptr().cast(), bytes) } / size_of::<T>();
     for (index, word) in words.iter().enumerate().skip(done) {
         // SAFETY: the caller's promise.

@@ -69,7 +69,7 @@ fn sequence(api: &Api, first: u8, objects: &Objects, calls: Vec<&[u8]>) {
         let internal = if function.name.starts_with("cublas") { INTERNAL_ERROR } else { UNKNOWN };
         assert_ne!(code, internal, "{} failed inside", function.name);
     }
-    // The remaining descriptors belong to this thread.
+    // The descriptors, layouts and preferences that no call destroyed belong to this thread.
     for kind in [ObjectKind::Descriptor, ObjectKind::Layout, ObjectKind::Preference] {
         api.destroy(kind, arena.thread_objects.drain(kind));
     }

@@ -170,9 +170,9 @@ impl Collective {
                 let from = (each * rank).min(len);
                 (from, (from + each).min(len) - from)
             };
-            // SAFETY: the caller's promise; until the barrier no other rank reads this rank's
-            // piece, and after it no rank writes there before the next; each rank has its own
-            // result.
+            // SAFETY: the caller's promise. Until the first barrier, no other rank reads the piece
+            // that this rank offers. From the first to the second barrier, no rank writes to an
+            // offered piece. Ranks write to results only in that interval, each to its own.
             unsafe {
                 self.copy(self.sent(begin), region.offered(rank), len * size, factor);
                 comm.membership.barrier(BarrierKind::Work)?;

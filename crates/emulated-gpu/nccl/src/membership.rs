@@ -67,7 +67,7 @@ pub(crate) enum BarrierKind {
 /// How long to wait for all ranks to join.
 ///
 /// # Errors
-/// `ncclInvalidArgument` if the variable is not a number in range.
+/// `ncclInvalidArgument` if `EMULATED_NCCL_TIMEOUT` is not a number of seconds from 1 to 86400.
 pub(crate) fn join_timeout() -> Result<Duration> {
     let Ok(text) = std::env::var("EMULATED_NCCL_TIMEOUT") else {
         return Ok(Duration::from_secs(JOIN_TIMEOUT_SECONDS));
@@ -312,9 +312,9 @@ impl Drop for Membership {
     }
 }
 
-/// Gives the processor to others, for longer the more often it is called: with few cores the
-/// awaited rank needs this one. It sleeps instead of yielding, because on a busy machine every
-/// yield costs a time slice.
+/// Waits for a moment, longer the more often it is called: with few cores, the rank that this one
+/// waits for needs this core. It sleeps instead of yielding, because on a busy machine every yield
+/// costs a time slice.
 pub(crate) fn back_off(rounds: &mut u32) {
     *rounds = rounds.saturating_add(1);
     match *rounds {

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 
 use crate::ffi::{Result, Status};
 
-/// Bits in a word of a set.
+/// Bits in a word of the bitmask.
 const WORD_BITS: usize = c_ulong::BITS as usize;
 
 /// A bitmask of the host's processors, all of which execute a card's work.

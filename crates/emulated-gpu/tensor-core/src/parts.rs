@@ -31,9 +31,9 @@ impl Decoded {
         Self { exponent, magnitude, sign: bits as i32 >> 31 }
     }
 
-    /// Aligns the number to the exponent `top`: the result counts units of the lowest bit that is
-    /// kept there, and lower bits are truncated. `shifted` is the magnitude with the model's number
-    /// of fraction bits.
+    /// Aligns the number to the exponent `top`, and truncates it. The unit of the result is the
+    /// value of the last fraction bit of a number with that exponent. `shifted` is the magnitude,
+    /// shifted left to the number of fraction bits in the model (`Rules::fraction_bits`).
     #[inline(always)]
     pub(super) fn aligned(top: i32, exponent: i32, shifted: u32, sign: i32) -> i32 {
         let below = top.wrapping_sub(exponent).min(31) as u32;

@@ -24,7 +24,7 @@ const MAX_EXPONENT: i32 = 60;
 /// The longest sum on the fast path.
 const MAX_FAST_LENGTH: usize = 1 << 20;
 
-/// The range of exponents of a line's nonzero factors.
+/// The range of the exponents of nonzero factors, in a row of the left matrix or a strip of the right one.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     least: i32,
@@ -63,7 +63,7 @@ fn power_of_two(value: f32, format: Format) -> f32 {
     if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
 }
 
-/// The padded length of a sum of `length` products.
+/// The length of a sum of `length` products after padding to whole groups.
 const fn padded(length: usize) -> usize {
     length.next_multiple_of(GROUP_SIZE)
 }

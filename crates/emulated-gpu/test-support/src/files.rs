@@ -17,7 +17,7 @@ pub fn folder() -> &'static Path {
     FOLDER.get_or_init(make).path()
 }
 
-/// Writes a file in the folder.
+/// Writes a file into [`folder`], and returns its path.
 pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     fs::write(&path, bytes).expect("the folder can be written to");

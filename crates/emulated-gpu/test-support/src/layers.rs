@@ -92,7 +92,7 @@ pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
                 "crate" => parts[1..].to_vec(),
                 "self" => own.iter().chain(&parts[1..]).copied().collect(),
                 "super" => own[..own.len() - up].iter().chain(&parts[up..]).copied().collect(),
-                // A child by its bare name, or another crate.
+                // A path without a prefix begins with a child module or with another crate.
                 _ => own.iter().chain(&parts).copied().collect(),
             };
             let bare = !matches!(parts[0], "crate" | "self" | "super");

@@ -62,7 +62,7 @@ impl Blas {
         }
     }
 
-    /// Calls `cublasSgemmBatched` in the same way, without transposition.
+    /// Calls `cublasSgemmBatched` with arguments as for `sgemm`, but always without transposition.
     ///
     /// # Safety
     /// See `sgemm`; the arrays of pointers must be valid too.

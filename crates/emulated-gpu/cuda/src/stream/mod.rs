@@ -300,7 +300,8 @@ impl Stream {
         self.queue.close();
     }
 
-    /// Called when the stream is destroyed: pending work is still executed, and its capture is updated.
+    /// Called when the stream is destroyed. Pending work is still executed. A capture that began in this stream is
+    /// discarded; any other capture keeps the work that this stream recorded.
     pub(crate) fn end(&self) {
         if let Some(capture) = self.capture() {
             capture.remove_stream(self);

@@ -285,7 +285,8 @@ fn an_update_takes_the_other_graphs_condition() {
         read(sum, 1)[0]
     };
     assert_eq!(sum_of(3), 3);
-    // Update to kernels that set another condition, and then to a condition that begins with 0.
+    // The first update replaces the kernels by ones that set the new graph's condition. The second takes over a
+    // condition whose default is 0.
     assert_eq!(update(executable, make(WHILE, 1, 1, 10)), 0);
     assert_eq!(sum_of(3), 30);
     assert_eq!(update(executable, make(WHILE, 1, 0, 10)), 0);

@@ -171,15 +171,15 @@ unsafe fn fill_3d(part: PitchedPointer, value: i32, extent: Extent, order: CopyO
 /// slices could fail when some of them are already filled.
 fn check_writable(address: usize, end: usize) -> Result {
     /// `CU_POINTER_ATTRIBUTE_RANGE_START_ADDR`, `…_RANGE_SIZE`, `…_ACCESS_FLAGS`
-    const START: i32 = 11;
-    const SIZE: i32 = 12;
+    const RANGE_START: i32 = 11;
+    const RANGE_SIZE: i32 = 12;
     const ACCESS: i32 = 16;
     /// `CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE`
     const READ_AND_WRITE: u64 = 3;
     let mut at = address;
     // The range may span several adjacent mappings.
     while at < end {
-        let after = attribute(START, at)?.checked_add(attribute(SIZE, at)?);
+        let after = attribute(RANGE_START, at)?.checked_add(attribute(RANGE_SIZE, at)?);
         match after.map(|after| after as usize) {
             Some(after) if after > at && attribute(ACCESS, at)? == READ_AND_WRITE => at = after,
             _ => {

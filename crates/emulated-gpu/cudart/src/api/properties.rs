@@ -33,7 +33,7 @@ const LAYOUT_12: &[PropertyFields] = &[
     Size(14),
     Size(51),
     Ints(&[15, 16, 17, 18, 19, 20, 21, 77, 69]),
-    Ints(TEXTURES),
+    Ints(TEXTURE_LIMITS),
     Size(30),
     Ints(&[31, 32, 33, 34, 50, 35, 40, 41, 36, 37, 38, 108, 39, 78, 79, 80]),
     Size(81),
@@ -57,7 +57,7 @@ const LAYOUT_13: &[PropertyFields] = &[
     Size(14),
     Size(51),
     Ints(&[16, 18, 19, 21, 77]),
-    Ints(TEXTURES),
+    Ints(TEXTURE_LIMITS),
     Size(30),
     Ints(&[31, 32, 33, 34, 50, 35, 40, 41, 37, 38, 108, 39, 78, 79, 80]),
     Size(81),
@@ -71,7 +71,7 @@ const LAYOUT_13: &[PropertyFields] = &[
 ];
 
 /// Limits of textures in two and more dimensions, and of surfaces.
-const TEXTURES: &[i32] = &[
+const TEXTURE_LIMITS: &[i32] = &[
     22, 23, 73, 74, 70, 71, 72, 45, 46, 24, 25, 26, 47, 48, 49, 52, 42, 43, 27, 28, 29, 53, 54, 55,
     56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68,
 ];

@@ -296,8 +296,8 @@ fn conditional_bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     let len = bodies.len() * 8;
     let into = libc::iovec { iov_base: bodies.as_mut_ptr().cast(), iov_len: len };
     let from = libc::iovec { iov_base: arena.read(node + 32) as *mut _, iov_len: len };
-    // The list exists as long as the node, which another thread may have destroyed, so the system call reads
-    // it.
+    // Another thread may have destroyed the node, and the list of bodies with it. Then the system call fails, while
+    // a read through the pointer would crash.
     // SAFETY: `into` points to memory of the given length, and `from` may be any address.
     unsafe { libc::process_vm_readv(libc::getpid(), &raw const into, 1, &raw const from, 1, 0) };
     bodies

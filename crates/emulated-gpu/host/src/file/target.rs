@@ -28,7 +28,7 @@ pub(super) enum Target {
 pub(super) fn resolve(path: &Path) -> io::Result<Target> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
-        if let Some(target) = open_file(&path) {
+        if let Some(target) = find_open_file(&path) {
             return Ok(target);
         }
         match fs::symlink_metadata(&path) {
@@ -37,7 +37,7 @@ pub(super) fn resolve(path: &Path) -> io::Result<Target> {
             }
             Err(error) => return Err(error),
             Ok(found) if found.is_symlink() => {
-                reject_trap(&path, &found, "symbolic link")?;
+                reject_untrusted(&path, &found, "symbolic link")?;
                 let link = fs::read_link(&path)?;
                 path = folder(&path).join(link);
             }
@@ -59,7 +59,7 @@ pub(super) fn resolve(path: &Path) -> io::Result<Target> {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a disk"));
             }
             Ok(found) => {
-                reject_trap(&path, &found, "pipe or device")?;
+                reject_untrusted(&path, &found, "pipe or device")?;
                 return Ok(Target::Special(path));
             }
         }
@@ -73,10 +73,10 @@ pub(super) fn resolve(path: &Path) -> io::Result<Target> {
 /// # Errors
 /// `PermissionDenied` for such a link or pipe.
 #[cfg(unix)]
-fn reject_trap(path: &Path, found: &fs::Metadata, what: &str) -> io::Result<()> {
+fn reject_untrusted(path: &Path, found: &fs::Metadata, what: &str) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let folder = fs::metadata(folder(path))?;
-    if is_trap(found.uid(), (folder.mode(), folder.uid()), crate::user()) {
+    if is_untrusted(found.uid(), (folder.mode(), folder.uid()), crate::user()) {
         let reason =
             format!("it is another user's {what} in a world-writable folder: choose another file");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
@@ -85,14 +85,14 @@ fn reject_trap(path: &Path, found: &fs::Metadata, what: &str) -> io::Result<()> 
 }
 
 #[cfg(not(unix))]
-fn reject_trap(_: &Path, _: &fs::Metadata, _: &str) -> io::Result<()> {
+fn reject_untrusted(_: &Path, _: &fs::Metadata, _: &str) -> io::Result<()> {
     Ok(())
 }
 
 /// Whether a user should not follow what `owner` has put into a folder with this mode and owner: the folder has the
 /// sticky bit and is world-writable, and the owner is neither the user nor the folder's owner.
 #[cfg(unix)]
-pub(super) fn is_trap(owner: u32, (mode, folder): (u32, u32), user: u32) -> bool {
+pub(super) fn is_untrusted(owner: u32, (mode, folder): (u32, u32), user: u32) -> bool {
     /// `S_ISVTX | S_IWOTH`
     const STICKY_AND_OPEN: u32 = 0o1002;
     mode & STICKY_AND_OPEN == STICKY_AND_OPEN && owner != user && owner != folder
@@ -135,7 +135,7 @@ pub(super) fn folder(path: &Path) -> &Path {
 
 /// An open file of this process, addressed by one of its system names: `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`.
 /// A file that standard output is redirected to must not be replaced, because the shell has the old one open.
-fn open_file(path: &Path) -> Option<Target> {
+fn find_open_file(path: &Path) -> Option<Target> {
     let name = path.file_name()?.to_str()?;
     let folder = fs::canonicalize(folder(path)).ok()?;
     let number = match (folder.to_str()?, name) {

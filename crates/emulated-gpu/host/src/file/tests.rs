@@ -247,11 +247,13 @@ mod on_unix {
     #[test]
     fn links_planted_by_other_users_are_not_followed() {
         const STICKY: u32 = 0o41777;
-        assert!(target::is_trap(7, (STICKY, 0), 8));
-        assert!(target::is_trap(7, (STICKY, 8), 8), "the user's own folder");
-        assert!(!target::is_trap(8, (STICKY, 0), 8), "the user's own link");
-        assert!(!target::is_trap(7, (STICKY, 7), 8), "a link of the folder's owner");
-        assert!(!target::is_trap(7, (0o40777, 0), 8) && !target::is_trap(7, (0o41755, 0), 8));
+        assert!(target::is_untrusted(7, (STICKY, 0), 8));
+        assert!(target::is_untrusted(7, (STICKY, 8), 8), "the user's own folder");
+        assert!(!target::is_untrusted(8, (STICKY, 0), 8), "the user's own link");
+        assert!(!target::is_untrusted(7, (STICKY, 7), 8), "a link of the folder's owner");
+        assert!(
+            !target::is_untrusted(7, (0o40777, 0), 8) && !target::is_untrusted(7, (0o41755, 0), 8)
+        );
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
         let (victim, link) = (folder.path().join("victim"), folder.path().join("out"));

@@ -134,7 +134,7 @@ fn killed(test: &str, part: &str) {
     assert!(comm.all_reduce_in_place(&mut place, &ReduceOp::Sum).is_err());
 }
 
-/// The shared memory of an id's ranks, as long as the file has a name.
+/// The path of the file in shared memory that the ranks of an id map, until they unlink it.
 fn shared_memory(id: &[u8]) -> PathBuf {
     let shm = Path::new("/dev/shm");
     let folder = if shm.is_dir() { shm.to_owned() } else { std::env::temp_dir() };

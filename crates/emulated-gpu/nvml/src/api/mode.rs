@@ -21,7 +21,7 @@ macro_rules! zeros {
 }
 
 zeros! {
-    /// `NVML_COMPUTEMODE_DEFAULT`, as in the driver: any number of contexts.
+    /// Always `NVML_COMPUTEMODE_DEFAULT`: as in the emulated driver, a device can have any number of contexts.
     fn nvmlDeviceGetComputeMode(device: Handle, out: Out<'_, c_uint>);
 
     /// The driver does not stay loaded while no process uses the card.

@@ -28,8 +28,8 @@ fn is_child() -> bool {
 fn run_again(test: &str, file: &OsStr) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", &format!("nvidias::{test}"), "--nocapture"]);
-    // A sanitizer's `dlopen` doesn't search the folder of the library for the built-in functions of
-    // the compiler that it needs.
+    // NVRTC loads its library of built-in functions from its own folder, which a sanitizer's
+    // `dlopen` doesn't search.
     if cfg!(sanitized)
         && let Some(folder) = Path::new(file).parent()
     {

@@ -150,7 +150,7 @@ impl Reader<'_> {
     fn arguments(&mut self) -> Option<String> {
         self.rest = self.rest.strip_prefix('I')?;
         let mut list = Vec::new();
-        // The arguments of a pack are listed among the others.
+        // `J` to `E` is a template parameter pack; its arguments are listed like arguments outside a pack.
         let mut packs = 0;
         loop {
             if self.eat("J") {

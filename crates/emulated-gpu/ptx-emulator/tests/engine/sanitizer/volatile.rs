@@ -92,7 +92,7 @@ fn volatile_and_atomic_accesses_do_not_race() {
     if let Err(fault) = run(&device(2), (8, 1), lock) {
         panic!("{fault}");
     }
-    // A maximum that is read before it is raised.
+    // Each thread reads the maximum, and updates it atomically only if its own number is larger.
     let bound = "ld.volatile.global.u32 %w, [%p0]; setp.ge.u32 %q, %w, %b; @%q bra END; \
                  red.global.max.u32 [%p0], %b; END:";
     if let Err(fault) = run(&device(2), (8, 1), bound) {
