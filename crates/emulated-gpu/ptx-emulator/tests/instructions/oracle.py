@@ -281,23 +281,23 @@ def amounts(name, width):
 
 
 def bfe(ty, a, b, c):
-    """PTX ISA, "bfe", its pseudocode."""
+    """PTX ISA, "bfe", its pseudocode; for 64 bits, an H100 uses all bits of position and length, not eight."""
     width = WIDTH[ty]
     msb = width - 1
-    position, length = b & 0xFF, c & 0xFF
+    position, length = (b, c) if width == 64 else (b & 0xFF, c & 0xFF)
     bits = a & mask(width)
     unsigned = ty[0] == "u" or length == 0
     sign = 0 if unsigned else bits >> min(position + length - 1, msb) & 1
     out = 0
     for i in range(msb + 1):
         inside = i < length and position + i <= msb
-        out |= ((bits >> (position + i) & 1) if inside else sign) << i
+        out |= (bits >> (position + i) & 1 if inside else sign) << i
     return out
 
 
 def bfi(width, a, b, c, d):
-    """PTX ISA, "bfi", its pseudocode."""
-    position, length = c & 0xFF, d & 0xFF
+    """PTX ISA, "bfi", its pseudocode; for 64 bits as bfe."""
+    position, length = (c, d) if width == 64 else (c & 0xFF, d & 0xFF)
     out = b
     i = 0
     while i < length and position + i <= width - 1:
@@ -1229,7 +1229,8 @@ def float_values(source, to):
 
 def converted(source, to, how, bits, ftz=False, sat=False, relu=False, integral=False):
     f, g = FORMAT[source], FORMAT[to]
-    x = f.flush(bits) if ftz and source == "f32" else bits
+    # On an H100, .ftz doesn't flush what is converted to f16.
+    x = f.flush(bits) if ftz and source == "f32" and to != "f16" else bits
     if f.is_nan(x):
         return modified(g, NAN, sat=sat)
     if f.is_infinite(x):
@@ -1390,7 +1391,9 @@ def packed_conversions():
             rows = []
             for bits in specials(F32) + [0x3F80_0FFF, 0x3F80_1000, 0x3F80_1001, 0x3F80_3000, 0xBF80_1000, 0x3EAA_AAAB]:
                 if F32.is_nan(bits):
-                    out = NAN
+                    # An H100 rounds a NaN's fraction by .rna like any other, so that a small one becomes infinity.
+                    kept = bits + 0x1000 >> 13
+                    out = kept if how == "rna" and not tf32.is_nan(kept) else NAN
                 elif F32.is_infinite(bits):
                     out = tf32.infinity | (tf32.sign if F32.negative(bits) else 0)
                 else:
