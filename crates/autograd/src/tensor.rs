@@ -14,7 +14,7 @@ use crate::{Array, Device, Element, Error, ErrorKind, Result};
 /// An operation that fails also returns a tensor: one that holds the [`Error`] instead of a value, and
 /// passes it on to every result computed from it, like NaN among numbers. So formulas can be written
 /// without `?`. The first call that returns a [`Result`] returns the error, with the line of the operation:
-/// [`check`](Self::check), [`item`](Self::item), [`shape`](Self::shape), [`backward`](Self::backward), ….
+/// [`into_result`](Self::into_result), [`item`](Self::item), [`shape`](Self::shape), [`backward`](Self::backward), ….
 // ANCHOR: tensor
 #[derive(Clone)]
 #[must_use = "an operation only returns a result, which may hold an error that has to be checked"]

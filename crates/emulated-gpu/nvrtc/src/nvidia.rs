@@ -120,8 +120,8 @@ struct NvidiaProgram<'a> {
 impl<'a> NvidiaProgram<'a> {
     fn new(library: &'a Nvidia, program: &Program) -> Result<Self> {
         // SAFETY: only a program of this library is stored in it, below.
-        let mut nvidia_program =
-            Self { library, program: unsafe { NvidiaObject::new(library.destroy) } };
+        let object = unsafe { NvidiaObject::new(library.destroy) };
+        let mut nvidia_program = Self { library, program: object };
         let pointers = |texts: Vec<&CString>| -> Vec<*const c_char> {
             texts.into_iter().map(|text| text.as_ptr()).collect()
         };
