@@ -21,7 +21,7 @@ use pulp::Arch;
 
 use crate::operations::{matrix, matrix_mut};
 use crate::state::{Layer, State};
-use packed::{Packed, panels};
+use packed::{Packed, WIDTH, panels};
 use step::{Given, Step};
 
 /// Steps with fewer multiplications run on one thread: using more would cost more than it saves.
@@ -57,6 +57,14 @@ impl Fast {
             ahead: false,
             step: None,
         }
+    }
+
+    /// The numbers that the buffers of a step hold for each sample: `a` and `dz` of every layer in whole panels, a part
+    /// of the first `z` for each chunk, and the last layer's `z` and `p`.
+    pub(crate) fn numbers_per_sample(&self) -> u64 {
+        let padded: usize = self.layers.iter().map(|layer| WIDTH * panels(layer.outputs)).sum();
+        let parts = WIDTH * self.layers[0].chunks.len();
+        (2 * padded + parts + 2 * self.layers[self.layers.len() - 1].outputs) as u64
     }
 
     /// One training step: forward, backward and update.

@@ -49,7 +49,8 @@ impl Level for Level1 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        self.state.load(batch)
+        let packed = if self.form == Form::Fast { self.fast.numbers_per_sample() } else { 0 };
+        self.state.load(batch, packed)
     }
 
     fn forward(&mut self) -> Result<()> {

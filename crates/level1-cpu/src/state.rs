@@ -106,12 +106,12 @@ impl State {
         }
     }
 
-    /// Loads a batch, and resizes the buffers.
+    /// Loads a batch, and resizes the buffers. The fast form holds `packed` more numbers for each sample.
     ///
     /// # Errors
     /// [`Error::Memory`] if the host is out of memory.
-    pub(crate) fn load(&mut self, batch: &Batch<'_>) -> Result<()> {
-        self.check_memory(batch)?;
+    pub(crate) fn load(&mut self, batch: &Batch<'_>, packed: u64) -> Result<()> {
+        self.check_memory(batch, packed)?;
         self.input.load(batch);
         if batch.len() != self.batch {
             self.batch = batch.len();
@@ -138,14 +138,14 @@ impl State {
     }
 
     /// Fails if a batch is larger than any before and doesn't fit into memory.
-    fn check_memory(&self, batch: &Batch<'_>) -> Result<()> {
+    fn check_memory(&self, batch: &Batch<'_>, packed: u64) -> Result<()> {
         let outputs: u64 = self.layers.iter().map(|layer| layer.outputs as u64).sum();
         let (samples, features) = (batch.len(), batch.dataset().features() as u64);
         if samples * self.layers[self.layers.len() - 1].outputs <= self.p.capacity() {
             return Ok(());
         }
         // z, a, da and dz of every layer; the last layer has y and p instead of a and da.
-        let bytes = size_of::<f32>() as u64 * samples as u64 * (4 * outputs + features);
+        let bytes = size_of::<f32>() as u64 * samples as u64 * (4 * outputs + features + packed);
         host::memory::check(bytes).map_err(|shortage| Error::Memory {
             what: format!("holding a batch of {samples} samples, in every layer,"),
             shortage,
