@@ -1,11 +1,19 @@
 //! Tests of downloads, from servers on 127.0.0.1 instead of the mirrors.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::server::{self, Reply, Server};
 use super::*;
 use crate::idx;
+
+/// Whether there is `curl`. Otherwise the test is skipped.
+#[track_caller]
+fn has_curl() -> bool {
+    let found = Command::new("curl").arg("--version").output();
+    found.inspect_err(|error| skipped::skip(format!("there is no curl ({error})"))).is_ok()
+}
 
 /// A server that replies in this way to requests for the collection's gzipped files.
 fn mirror(collection: &Arc<Collection>, reply: fn(Vec<u8>) -> Reply) -> Server {
@@ -15,6 +23,9 @@ fn mirror(collection: &Arc<Collection>, reply: fn(Vec<u8>) -> Reply) -> Server {
 
 #[test]
 fn a_download_is_kept_in_the_cache() {
+    if !has_curl() {
+        return;
+    }
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, Reply::Body);
     let home = tempdir().unwrap();
@@ -49,6 +60,9 @@ fn a_download_is_kept_in_the_cache() {
 
 #[test]
 fn a_mirror_that_fails_is_not_used_again() {
+    if !has_curl() {
+        return;
+    }
     let collection = Arc::new(Collection::new());
     let good = mirror(&collection, Reply::Body);
     let bad = [
@@ -68,6 +82,9 @@ fn a_mirror_that_fails_is_not_used_again() {
 
 #[test]
 fn a_failed_download_leaves_no_file_in_the_cache() {
+    if !has_curl() {
+        return;
+    }
     let collection = Arc::new(Collection::new());
     let replies: [fn(Vec<u8>) -> Reply; 2] = [Reply::Cut, |file| Reply::Body(gzipped(&file))];
     for reply in replies {
@@ -90,6 +107,9 @@ fn a_failed_download_leaves_no_file_in_the_cache() {
 
 #[test]
 fn a_network_that_does_not_answer_causes_a_timeout() {
+    if !has_curl() {
+        return;
+    }
     let collection = Arc::new(Collection::new());
     let silent = [Server::new(|_| Reply::Silence), Server::new(|_| Reply::Silence)];
     let stuck = [mirror(&collection, Reply::Half), mirror(&collection, Reply::Half)];
@@ -113,6 +133,9 @@ fn a_network_that_does_not_answer_causes_a_timeout() {
 
 #[test]
 fn a_file_that_the_server_decompressed_is_kept_without_gz() {
+    if !has_curl() {
+        return;
+    }
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, |file| Reply::Body(idx::unpacked(&file[..]).unwrap()));
     let cache = tempdir().unwrap();
@@ -157,6 +180,9 @@ fn a_damaged_cache_is_reported_if_the_network_fails() {
 
 #[test]
 fn a_proxy_that_fails_is_reported_and_not_bypassed() {
+    if !has_curl() {
+        return;
+    }
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, Reply::Body);
     let cache = tempdir().unwrap();
