@@ -16,6 +16,9 @@ const FUNCTIONS: &str =
 /// Looks up a tensor or constant by name: of this step, or of the step before.
 pub(crate) type Lookup<'a> = dyn Fn(&str, When) -> Option<Array> + 'a;
 
+/// The maximum number of operands within each other, so that no formula overflows the stack.
+const MAX_DEPTH: usize = 100;
+
 /// The step that a name belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
@@ -27,9 +30,9 @@ pub(crate) enum When {
 ///
 /// # Errors
 /// If the formula can't be read, uses an unknown name, or combines shapes that don't fit. The error
-/// is a sentence without a full stop.
+/// has no full stop at its end.
 pub(crate) fn evaluate(text: &str, lookup: &Lookup<'_>) -> Result<Array, String> {
-    let mut reader = Reader { rest: text, lookup };
+    let mut reader = Reader { rest: text, lookup, depth: 0 };
     let value = reader.formula()?;
     match reader.peek() {
         None => Ok(value),
@@ -41,6 +44,8 @@ pub(crate) fn evaluate(text: &str, lookup: &Lookup<'_>) -> Result<Array, String>
 struct Reader<'a> {
     rest: &'a str,
     lookup: &'a Lookup<'a>,
+    /// The number of unfinished factors.
+    depth: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -112,13 +117,20 @@ impl<'a> Reader<'a> {
     }
 
     fn factor(&mut self) -> Result<Array, String> {
-        if self.take(&["-"]).is_some() {
-            return Ok(self.factor()?.map(|value| -value));
+        if self.depth == MAX_DEPTH {
+            return Err(format!("the formula is nested deeper than {MAX_DEPTH} levels"));
         }
-        let mut value = self.operand()?;
-        while self.take(&[".T"]).is_some() {
-            value = value.transposed();
-        }
+        self.depth += 1;
+        let value = if self.take(&["-"]).is_some() {
+            self.factor()?.map(|value| -value)
+        } else {
+            let mut value = self.operand()?;
+            while self.take(&[".T"]).is_some() {
+                value = value.transposed();
+            }
+            value
+        };
+        self.depth -= 1;
         Ok(value)
     }
 

@@ -35,7 +35,7 @@ struct Arguments {
     /// The bug to hunt, from 1 to 12; without a number, the step's lines and the bugs are listed.
     #[arg(value_name = "BUG", value_parser = clap::value_parser!(u8).range(1..=12))]
     number: Option<u8>,
-    /// Check a guess: the wrong line.
+    /// Check whether this is the wrong line.
     #[arg(long, value_name = "LINE", requires = "number", conflicts_with = "solution")]
     guess: Option<String>,
     /// Show the wrong line.

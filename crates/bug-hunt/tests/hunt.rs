@@ -117,6 +117,11 @@ fn an_unusable_line_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{line}: {error}");
         assert!(error.starts_with(&format!("error: {expected}")), "{line}: {error}");
     }
+    for deep in ["(", "-", "exp("] {
+        let output = bug_hunt(&["--plant", &format!("z1 = {}", deep.repeat(30_000))]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.starts_with("error: the formula is nested deeper"), "{deep}: {error}");
+    }
     let three = bug_hunt(&["--plant", "p = z2", "--reference", "reference/dumps/three-layer.json"]);
     assert!(String::from_utf8_lossy(&three.stderr).contains("two layers"), "{three:?}");
     assert_eq!(bug_hunt(&["13"]).status.code(), Some(2));
