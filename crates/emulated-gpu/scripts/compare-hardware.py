@@ -11,7 +11,7 @@
 `run` needs Python 3.8 and NVIDIA's driver. It loads each PTX text with the driver's own compiler, launches it with the
 recorded memory, and compares the memory afterwards bit for bit. Cases run in separate processes, so that a fault or
 a hang only ends the case. It writes `results.md`, `results.json` and, in `changes.zip`, the exclusive or of the card's
-and the expected memory for each case that differs; then it exits with 1.
+and the expected memory for each case that differs; then it exits with 1. Bad input ends it with 2.
 """
 
 from __future__ import annotations
@@ -150,7 +150,10 @@ class Driver:
     """The functions of the driver API that a launch needs, on the first device."""
 
     def __init__(self):
-        self.library = ctypes.CDLL("libcuda.so.1")
+        try:
+            self.library = ctypes.CDLL("libcuda.so.1")
+        except OSError as error:
+            raise OSError(f"there is no CUDA driver ({error}): run it on a machine with a GPU, or through `emulate`") from None
         self.call("cuInit", 0)
         device = ctypes.c_int()
         self.call("cuDeviceGet", ctypes.byref(device), 0)
@@ -333,6 +336,8 @@ def unpack(folder: Path) -> list[tuple[str, bytes]]:
             length, name = struct.unpack_from("<I", data, at)[0], data[at + 4 : at + 20].decode()
             cases.append((name, data[at + 20 : at + 20 + length]))
             at += 20 + length
+    if not cases:
+        raise FileNotFoundError(f"{folder} has no cases: name a folder that `pack` has made")
     return cases
 
 
@@ -443,8 +448,8 @@ def ask(process: subprocess.Popen, name: str, data: bytes, patience: float) -> d
 
 def run(folder: Path, out: Path, limit: float, workers: int, only: str) -> int:
     begin = time.monotonic()
-    driver = Driver()
     all_cases = [(name, data) for name, data in unpack(folder) if only in name or only in Case(data, name).test]
+    driver = Driver()
     chosen, results, kept = [], {}, {}
     for name, data in all_cases:
         case = Case(data, name)
@@ -476,7 +481,10 @@ def run(folder: Path, out: Path, limit: float, workers: int, only: str) -> int:
     text = report(head, results, kept, answers)
     (out / "results.md").write_text(text)
     print(text)
-    return int(any(result["status"] not in ("identical", "left out", "not for this card") for result in results.values()))
+    statuses = {result["status"] for result in results.values()}
+    if "identical" not in statuses:
+        print("no case gave the recorded results", file=sys.stderr)
+    return int("identical" not in statuses or not statuses <= {"identical", "left out", "not for this card"})
 
 
 STATUSES = ["identical", "different", "refused", "failed", "no end", "crash", "not for this card", "left out", "not reached"]
@@ -622,6 +630,8 @@ def answers(folder: Path, results: Path, out: Path) -> int:
 
 
 def write_packed(loaded: list[tuple[str, bytes]], out: Path) -> int:
+    if not loaded:
+        raise FileNotFoundError("there is no launch to pack")
     out.mkdir(parents=True, exist_ok=True)
     for old in out.glob("cases-*.xz"):
         old.unlink()
@@ -1025,4 +1035,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (OSError, Refused, lzma.LZMAError, struct.error, UnicodeDecodeError, zipfile.BadZipFile) as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
