@@ -18,6 +18,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import site
 import subprocess
 import sys
@@ -67,7 +68,7 @@ class Items:
         name = re.sub(r"[^a-z0-9]+", "-", f"{group} {level} {options} {what}".lower())
         command = [str(word) for word in command]
         clock = time.monotonic()
-        output, status = "", "ok"
+        output, status, ended = "", "ok", 0
         try:
             done = subprocess.run(
                 command,
@@ -78,16 +79,17 @@ class Items:
                 timeout=self.limit,
             )
             output = done.stdout.decode(errors="replace")
-            if done.returncode != 0:
-                status = f"failed with exit code {done.returncode}: {last_line(output)}"
+            ended = done.returncode
+            if ended != 0:
+                status = f"failed with exit code {ended}: {last_line(output)}"
         except subprocess.TimeoutExpired as error:
             output = (error.stdout or b"").decode(errors="replace")
             status = f"failed: still running after {self.limit} s (--limit)"
         except OSError as error:
             status = f"failed: {error}"
         item["seconds"] = round(time.monotonic() - clock, 3)
-        # Ctrl+C also ends the commands of other threads: these have not failed.
-        if self.interrupted:
+        # Ctrl+C also ends the commands, sometimes before the main thread notices it: they have not failed.
+        if self.interrupted or ended in (-signal.SIGINT, 128 + signal.SIGINT):
             raise KeyboardInterrupt
         if result and result.exists():
             try:
