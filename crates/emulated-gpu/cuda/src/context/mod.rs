@@ -2,6 +2,7 @@
 //! until it is destroyed.
 
 pub(crate) mod coredump;
+pub(crate) mod fault_file;
 pub(crate) mod hardware;
 pub(crate) mod leaks;
 pub(crate) mod library_storage;

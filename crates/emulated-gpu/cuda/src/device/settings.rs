@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     /// `EMULATED_GPU_STATISTICS`: path of a JSON file to which the counters of all kernels are written at process
     /// exit.
     pub(crate) statistics: Option<PathBuf>,
+    /// `EMULATED_GPU_FAULTS`: path of a file to which a line of JSON is added for each fault.
+    pub(crate) faults: Option<PathBuf>,
     /// `CUDA_LOG_FILE`, as for NVIDIA's driver: the log of failed calls and their reasons; `stdout`, `stderr` or a
     /// path.
     pub(crate) log: Option<PathBuf>,
@@ -70,6 +72,7 @@ impl Settings {
                 .map_or(Ok(asked.unwrap_or(1)), |count| devices("EMULATED_GPU_DEVICES", count))?,
             leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
             statistics: text("EMULATED_GPU_STATISTICS").map(PathBuf::from),
+            faults: text("EMULATED_GPU_FAULTS").map(PathBuf::from),
             log: text("CUDA_LOG_FILE").map(PathBuf::from),
             eager: text("CUDA_MODULE_LOADING").is_some_and(|value| value.trim() == "EAGER"),
         })

@@ -183,6 +183,38 @@ fn every_kind_of_write_initialises_memory() {
 }
 
 #[test]
+fn each_fault_is_added_to_the_file_of_faults_as_a_line_of_json() {
+    let path =
+        std::env::temp_dir().join(format!("emulated-cuda-faults-{}.jsonl", std::process::id()));
+    if !is_child() {
+        let text = run_child!(&[("EMULATED_GPU_FAULTS", path.to_str().unwrap())]);
+        let json = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let faults: Vec<serde_json::Value> =
+            json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(faults.len(), 2, "one for each context, the first: {json}");
+        let [kernel, trap] = faults.as_slice() else { unreachable!() };
+        assert_eq!(kernel["kind"], "misaligned address");
+        assert_eq!(kernel["kernel"], "misaligned");
+        assert_eq!(kernel["thread"], serde_json::json!([0, 0, 0]));
+        let line = kernel["ptx"]["text"].as_str().unwrap();
+        assert!(line.contains("ld.global.u32"), "{line}");
+        assert!(kernel["cuda"].is_null());
+        for fault in [kernel, trap] {
+            assert!(text.contains(fault["report"].as_str().unwrap().lines().next().unwrap()));
+        }
+        assert_eq!(trap["kind"], "trap");
+        return;
+    }
+    for (name, parameters) in [("misaligned", true), ("trapped", false)] {
+        let _context = own_context();
+        let block = allocate(64);
+        let parameters = if parameters { vec![block] } else { vec![] };
+        assert_ne!(error_of(name, &parameters), 0);
+    }
+}
+
+#[test]
 fn leaks_and_counts_are_reported_at_exit() {
     let path =
         std::env::temp_dir().join(format!("emulated-cuda-counts-{}.json", std::process::id()));

@@ -16,6 +16,7 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi;
 use crate::abi::{Handle, HostFunction, Pointer, StreamCallback};
 use crate::context::Context;
+use crate::context::fault_file::{add_failure, add_fault};
 use crate::context::hardware::Hardware;
 use crate::event::{Event, Mark, Recorded};
 use crate::execution::function::Function;
@@ -191,7 +192,11 @@ impl Operation {
             Self::Launch { function, launch } => launch_kernel(function, launch, context),
             Self::All(all) => Ok(run_all(all, context)),
             Self::Decide(decision) => decision.run(context),
-            other => other.try_run(context).map(|()| 0),
+            other => other.try_run(context).map(|()| 0).inspect_err(|error| {
+                if let Some(why) = &error.why {
+                    add_failure(context.hardware.settings.faults.as_deref(), why);
+                }
+            }),
         };
         done.unwrap_or_else(|error| {
             let first = context.fault().is_none();
@@ -316,7 +321,12 @@ fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -
             hardware.counts.add(function.handle, &function.kernel, &statistics, start.elapsed());
             Ok(statistics.warp_instructions / statistics.warps.max(1))
         }
-        Err(fault) => Err(code_of(fault.kind).because(fault.to_string())),
+        Err(fault) => {
+            if context.fault().is_none() {
+                add_fault(hardware.settings.faults.as_deref(), &fault);
+            }
+            Err(code_of(fault.kind).because(fault.to_string()))
+        }
     }
 }
 
