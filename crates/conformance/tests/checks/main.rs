@@ -6,4 +6,5 @@ mod no_batch;
 mod own_level;
 mod report_pages;
 mod suite;
+mod tensor_engine;
 mod witnesses;

@@ -1,0 +1,14 @@
+//! The levels' network on the tensor engine of one file, with the command line of all levels.
+//!
+//!     cargo run -p autograd --example tensors -- --preset small
+
+mod level;
+
+#[allow(unreachable_pub, reason = "the book shows it without `pub(crate)`")]
+mod engine;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    training::main::<level::Program>()
+}
