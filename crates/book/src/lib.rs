@@ -6,6 +6,10 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use std::{fs, thread};
 
+/// Threads, and so the most connections that are answered at the same time. A browser opens about six to one server.
+const THREADS: usize = 16;
+/// Time after which a connection that sends or takes nothing is closed.
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a request's first line and headers together, in bytes.
 const MAX_REQUEST: u64 = 1 << 14;
 /// Content types by extension. Browsers run WebAssembly and scripts only with theirs.
@@ -20,19 +24,24 @@ const CONTENT_TYPES: [(&str, &str); 8] = [
     ("woff2", "font/woff2"),
 ];
 
-/// Answers requests for files of a folder, each connection on its own thread, until the listener fails.
+/// Answers requests for files of a folder until the listener fails. Further connections wait for one of the threads.
 pub fn serve(listener: &TcpListener, folder: &Path) {
     thread::scope(|scope| {
-        for stream in listener.incoming().map_while(Result::ok) {
-            // A browser that goes away is no error of the server's.
-            scope.spawn(move || answer(stream, folder).ok());
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for stream in listener.incoming().map_while(Result::ok) {
+                    // A browser that goes away is no error of the server's.
+                    answer(stream, folder).ok();
+                }
+            });
         }
     });
 }
 
 /// Answers one request.
 fn answer(mut stream: TcpStream, folder: &Path) -> io::Result<()> {
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut lines = BufReader::new(stream.try_clone()?.take(MAX_REQUEST)).lines();
     let request = lines.next().transpose()?.unwrap_or_default();
     // The headers are read and ignored, or closing the connection would reset it.
@@ -78,7 +87,7 @@ fn content_type(file: &Path) -> &'static str {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
     use super::*;
 
@@ -92,22 +101,48 @@ mod tests {
         }
     }
 
+    /// Starts a server of this folder, whose threads end with the test's process.
+    fn start(folder: &Path) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let folder = folder.to_owned();
+        thread::spawn(move || serve(&listener, &folder));
+        address
+    }
+
+    fn request(address: SocketAddr, path: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        stream
+    }
+
+    #[test]
+    fn one_connection_more_than_threads_waits() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("index.html"), "<p>").unwrap();
+        let address = start(folder.path());
+        let mut idle: Vec<TcpStream> =
+            (0..THREADS).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let mut waiting = request(address, "/");
+        waiting.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        waiting.read_exact(&mut [0]).expect_err("all threads wait for idle connections");
+        idle.pop();
+        waiting.set_read_timeout(None).unwrap();
+        let mut answer = String::new();
+        waiting.read_to_string(&mut answer).unwrap();
+        assert!(answer.ends_with("<p>"), "{answer}");
+    }
+
     #[test]
     fn files_are_served_with_their_types() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("index.html"), "<p>").unwrap();
         fs::write(folder.path().join("m.wasm"), [0_u8, 255]).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let shown = folder.path().to_owned();
-        // The server's thread ends with the test's process.
-        thread::spawn(move || serve(&listener, &shown));
+        let address = start(folder.path());
         let get = |path: &str| -> Vec<u8> {
-            let mut stream = TcpStream::connect(address).unwrap();
-            write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-            stream.shutdown(Shutdown::Write).unwrap();
             let mut all = Vec::new();
-            stream.read_to_end(&mut all).unwrap();
+            request(address, path).read_to_end(&mut all).unwrap();
             all
         };
         let page = String::from_utf8(get("/")).unwrap();
