@@ -31,7 +31,6 @@ def ok(result: tuple) -> Any:
     return values[0] if values else None
 
 
-# ANCHOR: bind
 class Tensor:
     """A float32 array in the GPU's memory."""
 
@@ -60,7 +59,6 @@ def launch(name: str, threads: tuple[int, int], *arguments: Tensor | int) -> Non
     ok(cuda.cuLaunchKernel(function, *grid, 1, *block, 1, 0, 0, pointers.ctypes.data, 0))
     ok(cuda.cuCtxSynchronize())
     ok(cuda.cuModuleUnload(module))
-# ANCHOR_END: bind
 
 
 def main() -> int:
@@ -76,7 +74,6 @@ def main() -> int:
         random.uniform(-1, 1, shape).astype(np.float32)
         for shape in [(batch, m), (n, m), (n,), (batch, n)]
     )
-    # ANCHOR: layer
     z, a, dz, dw = (Tensor(np.zeros(s)) for s in [(batch, n), (batch, n), (batch, n), (n, m)])
     x_, w_, b_, da_ = Tensor(x), Tensor(w), Tensor(b), Tensor(da)
     launch("matmul_a_bt", (n, batch), x_, w_, z, batch, n, m)
@@ -84,7 +81,6 @@ def main() -> int:
     launch("relu", (batch * n, 1), z, a, batch * n)
     launch("relu_backward", (batch * n, 1), da_, z, dz, batch * n)
     launch("matmul_at_b", (m, n), dz, x_, dw, n, m, batch)
-    # ANCHOR_END: layer
 
     expected_z = x @ w.T + b
     expected_dz = np.where(expected_z > 0, da, 0)
