@@ -1,17 +1,17 @@
 //! The twelve bugs, in rising difficulty.
 
 /// A bug for the reader to find.
-pub(crate) struct Bug {
+pub struct Bug {
     /// The run of `reference/dumps` with its batch and parameters.
-    pub(crate) run: &'static str,
+    pub run: &'static str,
     /// The wrong line.
-    pub(crate) line: &'static str,
+    pub line: &'static str,
     /// The lesson, for a reader who has found it.
-    pub(crate) lesson: &'static str,
+    pub lesson: &'static str,
 }
 
 /// All bugs.
-pub(crate) const BUGS: [Bug; 12] = [
+pub const BUGS: [Bug; 12] = [
     Bug {
         run: "softmax",
         line: "z2 = a1 @ w2.T",

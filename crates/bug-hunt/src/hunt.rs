@@ -3,25 +3,50 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tensor::{Dump, DumpedTensor};
-use tensor_diff::{RunComparison, Step, compare_runs, judge_run};
+use tensor::{Dump, DumpedTensor, TensorName};
+use tensor_diff::{Divergence, Row, RunComparison, Step, compare_runs, judge_run};
 
 use crate::bugs::BUGS;
-use crate::step::{Line, run};
+use crate::step::{Line, lines, run};
 
 /// The number of elements of the first wrong tensor that a description shows.
 const SHOWN: usize = 4;
 
-/// The answer to a guess.
-pub(crate) enum Reply {
+/// The answer to a guess, as a sentence.
+pub enum Reply {
+    /// The guess is right.
     Solved(String),
+    /// The guess is wrong.
     Wrong(String),
 }
 
+/// The symptoms of a bug: how a run with it differs from the reference.
+pub struct Symptoms {
+    /// The index of the first step that differs.
+    pub step: usize,
+    /// The verdicts on the tensors of that step.
+    pub rows: Vec<Row>,
+    /// The first wrong tensor, its operation, and the likely mistake.
+    pub fault: Divergence,
+    /// The elements of that tensor that are furthest off.
+    pub elements: Vec<Element>,
+}
+
+/// An element of a wrong tensor.
+pub struct Element {
+    /// Its tensor and indices, such as `z2[0, 3]`.
+    pub place: String,
+    /// The value with the bug.
+    pub wrong: f64,
+    /// The reference's value.
+    pub right: f64,
+}
+
 /// The lines of the step, and the bugs.
-pub(crate) fn list() -> String {
+#[must_use]
+pub fn list() -> String {
     let mut text = String::from("The step without a bug:\n\n");
-    for line in include_str!("step.txt").lines() {
+    for line in lines() {
         let _ = writeln!(text, "    {line}");
     }
     text += "\nIn each bug, one line is wrong. `before(y)` is the `y` of the step before.\n\n";
@@ -32,19 +57,38 @@ pub(crate) fn list() -> String {
     text + "\nBegin with: cargo run -p bug-hunt -- 1\n"
 }
 
+/// Compares a run with a bug with its reference.
+///
+/// # Errors
+/// If the runs can't be compared, or don't differ.
+pub fn symptoms(right: &[Dump], wrong: &[Dump]) -> Result<Symptoms, String> {
+    let found = compare_runs(right, wrong, 1.0)?;
+    let (at, step) = first_faulty(&found).ok_or("no tensor of this bug is wrong")?;
+    let rows = step.comparison.as_ref().ok_or("nothing was compared")?.rows.to_vec();
+    let fault = step.first_fault().ok_or("nothing differs")?.clone();
+    let mut elements = Vec::new();
+    if let (Some(right), Some(wrong)) = (right[at].get(fault.tensor), wrong[at].get(fault.tensor)) {
+        elements.extend(farthest(right, wrong).into_iter().map(|index| Element {
+            place: format!("{}{:?}", fault.tensor, place(index, &right.shape)),
+            wrong: wrong.data[index],
+            right: right.data[index],
+        }));
+    }
+    Ok(Symptoms { step: at, rows, fault, elements })
+}
+
 /// The symptoms of a bug, and the commands that go on from there.
 ///
 /// # Errors
 /// If the runs can't be compared.
-pub(crate) fn describe(
+pub fn describe(
     number: u8,
     (reference, right): (&Path, &[Dump]),
     (path, wrong): (&Path, &[Dump]),
 ) -> Result<String, String> {
-    let found = compare_runs(right, wrong, 1.0)?;
-    let (at, step) = first_faulty(&found).ok_or("no tensor of this bug is wrong")?;
-    let rows = &step.comparison.as_ref().ok_or("nothing was compared")?.rows;
-    let names: Vec<String> = rows
+    let found = symptoms(right, wrong)?;
+    let names: Vec<String> = found
+        .rows
         .iter()
         .filter(|row| row.verdict.is_mismatch())
         .map(|row| row.name.to_string())
@@ -52,18 +96,14 @@ pub(crate) fn describe(
     let (reference, path) = (host::shown(reference), host::shown(path));
     let steps = if right.len() == 1 { "one step".into() } else { format!("{} steps", right.len()) };
     let mut text = format!("{path} is a dump of {steps} with a bug in one line.\n");
-    let in_step = if right.len() == 1 { String::new() } else { format!(" in step {at}") };
+    let in_step = if right.len() == 1 { String::new() } else { format!(" in step {}", found.step) };
     let _ = writeln!(text, "Tensors that differ from {reference}{in_step}: {}.\n", names.join(" "));
-    let first = step.first_fault().map(|fault| fault.tensor).ok_or("nothing differs")?;
-    if let (Some(right), Some(wrong)) = (right[at].get(first), wrong[at].get(first)) {
-        let head = "element";
-        let _ = writeln!(text, "{head:<14}{:>14}{:>14}", "with the bug", "reference");
-        for index in farthest(right, wrong) {
-            let place = format!("{first}{:?}", place(index, &right.shape));
-            let (right, wrong) = (right.data[index], wrong.data[index]);
-            let _ = writeln!(text, "{place:<14}{wrong:>14.5e}{right:>14.5e}");
-        }
+    let head = "element";
+    let _ = writeln!(text, "{head:<14}{:>14}{:>14}", "with the bug", "reference");
+    for Element { place, wrong, right } in &found.elements {
+        let _ = writeln!(text, "{place:<14}{wrong:>14.5e}{right:>14.5e}");
     }
+    let first = found.fault.tensor;
     let _ = writeln!(
         text,
         "\nWhich line is wrong, and how does it read? Check your guess:\n  \
@@ -98,16 +138,31 @@ fn place(index: usize, shape: &[usize]) -> Vec<usize> {
     }
 }
 
+/// Checks which line a reader takes for the wrong one, by the tensor that it makes.
+#[must_use]
+pub fn pick(wrong: &[Dump], name: TensorName) -> Reply {
+    if first_wrong(wrong) == Some(name) {
+        Reply::Solved(format!("Right: the line of {name} is wrong."))
+    } else {
+        Reply::Wrong(is_right(name))
+    }
+}
+
+/// The first tensor of a run that is wrong by itself.
+fn first_wrong(wrong: &[Dump]) -> Option<TensorName> {
+    let judged = judge_run(wrong, 1.0);
+    judged.first_faulty().and_then(Step::first_fault).map(|fault| fault.tensor)
+}
+
+fn is_right(name: TensorName) -> String {
+    format!("No: {name} of the dump is the result of its right formula on the dump's own inputs.")
+}
+
 /// Checks a guess: it is right if the step with that line makes every tensor of the dump.
 ///
 /// # Errors
 /// If the guess can't be evaluated.
-pub(crate) fn check(
-    right: &[Dump],
-    wrong: &[Dump],
-    guess: Line,
-    written: &str,
-) -> Result<Reply, String> {
+pub fn check(right: &[Dump], wrong: &[Dump], guess: Line, written: &str) -> Result<Reply, String> {
     let name = guess.tensor;
     let guessed = run(right, &[guess])?;
     if agrees(&guessed, wrong)? {
@@ -116,14 +171,10 @@ pub(crate) fn check(
     if agrees(&run(right, &[])?, &guessed)? {
         return Ok(Reply::Wrong(format!("Not this: that line of {name} has no bug.")));
     }
-    let judged = judge_run(wrong, 1.0);
-    let fault = judged.first_faulty().and_then(Step::first_fault);
-    Ok(Reply::Wrong(if fault.is_some_and(|fault| fault.tensor == name) {
+    Ok(Reply::Wrong(if first_wrong(wrong) == Some(name) {
         format!("{name} is the wrong tensor, but this formula makes other numbers.")
     } else {
-        format!(
-            "No: {name} of the dump is the result of its right formula on the dump's own inputs."
-        )
+        is_right(name)
     }))
 }
 

@@ -1,22 +1,14 @@
 //! Bugs in a training step: `bug-hunt --plant 'dz1 = da1'` plants one and lets `tensor-diff` name it, and
 //! `bug-hunt 1` writes a dump with a bug that the reader has to find.
 
-mod array;
-mod bugs;
-mod formula;
-mod hunt;
-mod step;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use bug_hunt::{BUGS, Line, Reply, check, describe, list, run};
 use clap::Parser;
 use tensor::{Dump, DumpError};
 use tensor_diff::{judge_files, write_text};
-
-use bugs::BUGS;
-use step::{Line, run};
 
 /// The exit code of a right guess, and of `--plant` if no planted line makes a tensor wrong.
 const RIGHT: u8 = 0;
@@ -79,7 +71,7 @@ fn execute(arguments: &Arguments) -> Result<(String, u8), String> {
     if !arguments.plant.is_empty() {
         return plant(&arguments.reference, &arguments.plant, &folder.join("planted.json"));
     }
-    let Some(number) = arguments.number else { return Ok((hunt::list(), RIGHT)) };
+    let Some(number) = arguments.number else { return Ok((list(), RIGHT)) };
     let bug = &BUGS[usize::from(number) - 1];
     if arguments.solution {
         return Ok((format!("{}\n{}\n", bug.line, bug.lesson), RIGHT));
@@ -89,14 +81,14 @@ fn execute(arguments: &Arguments) -> Result<(String, u8), String> {
     let wrong = run(&right, &[Line::parse(bug.line)?])?;
     if let Some(guess) = &arguments.guess {
         let line = Line::parse(guess)?;
-        return Ok(match hunt::check(&right, &wrong, line, guess)? {
-            hunt::Reply::Solved(text) => (text + "\n" + bug.lesson + "\n", RIGHT),
-            hunt::Reply::Wrong(text) => (text + "\n", WRONG),
+        return Ok(match check(&right, &wrong, line, guess)? {
+            Reply::Solved(text) => (text + "\n" + bug.lesson + "\n", RIGHT),
+            Reply::Wrong(text) => (text + "\n", WRONG),
         });
     }
     let path = folder.join(format!("{number}.json"));
     write(&wrong, &path)?;
-    Ok((hunt::describe(number, (&reference, &right), (&path, &wrong))?, RIGHT))
+    Ok((describe(number, (&reference, &right), (&path, &wrong))?, RIGHT))
 }
 
 /// Plants lines in a step, and compares its dump with the reference.

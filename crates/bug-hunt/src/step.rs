@@ -11,10 +11,16 @@ use crate::formula::{When, evaluate};
 /// The lines of a step without a bug, in the order of computation.
 const STEP: &str = include_str!("step.txt");
 
+/// The lines of a step without a bug, as text, in the order of computation.
+pub fn lines() -> impl Iterator<Item = &'static str> {
+    STEP.lines()
+}
+
 /// One line of a step.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
-    pub(crate) tensor: TensorName,
+pub struct Line {
+    /// The tensor that it makes.
+    pub tensor: TensorName,
     formula: String,
 }
 
@@ -23,7 +29,7 @@ impl Line {
     ///
     /// # Errors
     /// If it doesn't have that form, or a step has no line that makes this tensor.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (name, formula) =
             text.split_once('=').ok_or_else(|| format!("{text:?} is not `tensor = formula`"))?;
         let tensor: TensorName =
@@ -36,7 +42,7 @@ impl Line {
 
     /// The lines of a step without a bug.
     fn right() -> impl Iterator<Item = Self> {
-        STEP.lines().map(|line| Self::parse(line).expect("a line of the step is well formed"))
+        lines().map(|line| Self::parse(line).expect("a line of the step is well formed"))
     }
 }
 
@@ -45,7 +51,7 @@ impl Line {
 ///
 /// # Errors
 /// If the reference is not of a two-layer network with cross-entropy, or a planted formula is wrong.
-pub(crate) fn run(reference: &[Dump], planted: &[Line]) -> Result<Vec<Dump>, String> {
+pub fn run(reference: &[Dump], planted: &[Line]) -> Result<Vec<Dump>, String> {
     let mut steps: Vec<Dump> = Vec::new();
     for given in reference {
         let step = step(given, steps.last(), planted)?;
