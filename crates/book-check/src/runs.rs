@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bug_hunt::BUGS;
 use serde_json::{Value, json};
+use tensor::{Dump, DumpError};
 
 use crate::output::Session;
 use crate::page::{Page, PieceKind};
@@ -126,6 +128,9 @@ pub fn install(
     }
     write(&folder.join("kernels.js"), kernels_script(&kernels, bytes.len()))?;
     write(&folder.join("list.js"), list_script(&kernels))?;
+    for run in BUGS.map(|bug| bug.run) {
+        write(&folder.join(format!("hunt-{run}.js")), hunt_script(repository, run)?)?;
+    }
     annotate(repository, html, &kernels)
 }
 
@@ -136,6 +141,24 @@ fn kernels_script(kernels: &Kernels, module_bytes: usize) -> String {
         "\"use strict\";\nfourLevels.moduleBytes = {module_bytes};\nfourLevels.kernels = {texts};\n\
          fourLevels.commands = {commands};\n"
     )
+}
+
+/// The content of `hunt-RUN.js`: for each step of a run of `reference/dumps`, the dump of the given tensors, gzipped, in
+/// base64. The page's module computes the others.
+fn hunt_script(repository: &Path, run: &str) -> Result<String, Problem> {
+    let path = repository.join(format!("reference/dumps/{run}.json"));
+    let problem = |error: DumpError| Problem::new(path.display(), error.to_string());
+    let packed = repository.join("target/hunt.json.gz");
+    let mut steps = Vec::new();
+    for mut step in Dump::read_run(&path).map_err(problem)? {
+        step.tensors.retain(|tensor| tensor.name.is_given());
+        step.write(&packed).map_err(problem)?;
+        let bytes = std::fs::read(&packed)
+            .map_err(|error| Problem::new(packed.display(), error.to_string()))?;
+        steps.push(STANDARD.encode(bytes));
+    }
+    let steps = literal(json!(steps));
+    Ok(format!("\"use strict\";\n(fourLevels.hunts ??= {{}})[\"{run}\"] = {steps};\n"))
 }
 
 /// The content of `list.js`, which every page loads: only the names of the kernels.

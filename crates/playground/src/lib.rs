@@ -14,6 +14,7 @@ mod fault_sentence;
 mod ffi;
 #[cfg(not(target_family = "wasm"))]
 pub mod frame;
+mod hunt;
 mod puzzle;
 mod raw;
 mod record;
@@ -67,6 +68,18 @@ enum Request {
     },
     /// Have tensor-diff judge a training step.
     TrainJudge,
+    /// List the bugs of the hunt, and the lines of a step.
+    Hunts,
+    /// Plant a bug in steps, of which these texts are dumps of the given tensors, and show its symptoms.
+    HuntStart { number: usize, steps: Vec<String> },
+    /// Judge which line a reader takes for the wrong one, by the tensor that it makes.
+    HuntPick { tensor: tensor::TensorName },
+    /// Judge a reader's line.
+    HuntGuess { line: String },
+    /// Have tensor-diff name the operation.
+    HuntLook,
+    /// Show the wrong line.
+    HuntSolution,
     /// Classify an image: 784 numbers from 0 to 255, row by row.
     TrainRead { pixels: Vec<u8> },
 }
@@ -75,6 +88,7 @@ enum Request {
 #[derive(Default)]
 pub struct Playground {
     training: Option<train::Training>,
+    hunt: Option<hunt::Hunt>,
 }
 
 impl Playground {
@@ -116,6 +130,15 @@ impl Playground {
             }
             Request::TrainJudge => self.training()?.judge(),
             Request::TrainRead { pixels } => self.training()?.read(&pixels),
+            Request::Hunts => Ok(hunt::list()),
+            Request::HuntStart { number, steps } => {
+                let started = hunt::Hunt::new(number, &steps)?;
+                Ok(self.hunt.insert(started).symptoms())
+            }
+            Request::HuntPick { tensor } => Ok(self.hunt()?.pick(tensor)),
+            Request::HuntGuess { line } => self.hunt()?.guess(&line),
+            Request::HuntLook => Ok(self.hunt()?.look()),
+            Request::HuntSolution => Ok(self.hunt()?.solution()),
         }
     }
 
@@ -123,5 +146,11 @@ impl Playground {
         self.training
             .as_mut()
             .ok_or_else(|| "no training has been started: send train-start first".to_owned())
+    }
+
+    fn hunt(&self) -> Result<&hunt::Hunt, String> {
+        self.hunt
+            .as_ref()
+            .ok_or_else(|| "no hunt has been started: send hunt-start first".to_owned())
     }
 }
