@@ -14,6 +14,7 @@ use host::file;
 pub mod chapters;
 pub mod columns;
 pub mod commands;
+pub mod drawings;
 pub mod html;
 pub mod include;
 pub mod levels;

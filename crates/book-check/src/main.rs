@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
 use book_check::{
-    Problem, chapters, columns, commands, html, include, levels, numbers, output, paths,
+    Problem, chapters, columns, commands, drawings, html, include, levels, numbers, output, paths,
     repository, runs, share, style, targets, terms, write,
 };
 
@@ -25,8 +25,8 @@ Steps that build the book:
   outputs [NAME...]       rerun the sessions of book/outputs (those whose names begin with a NAME) and update them
   levels                  write the table of the levels, with the figures of their outputs
   runs MODULE [EDITOR]    make the built pages run: copy the emulator (WebAssembly) and the editor into book/html
-  finish [URL]            link glossary terms, mark outputs with columns, and add descriptions to the built pages;
-                          with the site's URL, add preview pictures too";
+  finish [URL]            draw figures, link glossary terms, mark outputs with columns, and add descriptions and a preview
+                          picture to the built pages; with the site's URL, the picture's address is absolute";
 
 fn main() -> ExitCode {
     host::main(run)
@@ -79,6 +79,7 @@ fn pages() -> Result<Vec<Problem>, Problem> {
 /// Post-processes the pages that mdBook built.
 fn finish(site: Option<&str>) -> Result<Vec<Problem>, Problem> {
     let root = repository();
+    drawings::draw(&root)?;
     terms::link(&root)?;
     columns::mark(&root)?;
     share::describe(&root, site)?;

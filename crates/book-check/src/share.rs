@@ -1,4 +1,4 @@
-//! Metadata for sharing a page: its title, its own description, and, if the site's address is known, a picture.
+//! Metadata for sharing a page: its title, its own description, and a picture.
 
 use std::path::Path;
 
@@ -7,14 +7,21 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::page::Page;
 use crate::{Problem, escaped, read, write};
 
-/// The folder of the built book with the pictures, a PNG for each page.
+/// The folder of the built book with the pictures of a published site, a PNG for each page.
 pub const PICTURES: &str = "share";
+/// The picture of a page that has none of its own, and its description. `book/preview.svg` is its source.
+const PREVIEW: (&str, &str) = (
+    "pictures/preview.png",
+    "Four levels down: PyTorch, Rust, CUDA C, cuBLAS and PTX, one below the other, each with a line of code, and a \
+     warp of which 20 lanes run",
+);
 /// Maximum number of characters of a description, which is cut after a whole word.
 const MAX_DESCRIPTION: usize = 200;
 /// The description that mdBook writes into every page.
 const DEFAULT_DESCRIPTION: &str = "<meta name=\"description\" content=\"";
 
-/// Writes the metadata into each page of a built book. `site` is the book's URL; without it, pages get no picture.
+/// Writes the metadata into each page of a built book. `site` is the book's URL; without it, the address of the picture
+/// is relative to the page.
 ///
 /// # Errors
 /// If a page can't be read or written, or has no description by mdBook.
@@ -47,11 +54,17 @@ fn write_metadata(
 ) -> Result<(), Problem> {
     let path = html.join(place);
     let text = read(&path)?;
-    let picture = picture_of(place).replace("index.png", "introduction.png");
-    let picture = site
-        .filter(|_| html.join(PICTURES).join(&picture).is_file())
-        .map(|site| format!("{}/{PICTURES}/{picture}", site.trim_end_matches('/')));
-    let with = with_tags(&text, title, description, picture.as_deref())
+    let own = picture_of(place).replace("index.png", "introduction.png");
+    let (file, alt) = if html.join(PICTURES).join(&own).is_file() {
+        (format!("{PICTURES}/{own}"), format!("The top of the page {title:?}"))
+    } else {
+        (PREVIEW.0.to_owned(), PREVIEW.1.to_owned())
+    };
+    let to_root = match site {
+        Some(site) => format!("{}/", site.trim_end_matches('/')),
+        None => "../".repeat(place.iter().count() - 1),
+    };
+    let with = with_tags(&text, title, description, (&(to_root + &file), &alt))
         .ok_or_else(|| Problem::new(place.display(), "it has no description by mdBook"))?;
     write(&path, &with)
 }
@@ -95,25 +108,28 @@ fn first_words(text: &str) -> String {
     format!("{} …", text[..end].trim_end_matches([',', ';', ':']))
 }
 
-/// The page with these tags in its head in place of mdBook's description.
-fn with_tags(html: &str, title: &str, description: &str, picture: Option<&str>) -> Option<String> {
+/// The page with these tags in its head in place of mdBook's description: its title, its description, and the
+/// address of its picture with the text in place of it.
+fn with_tags(
+    html: &str,
+    title: &str,
+    description: &str,
+    (picture, alt): (&str, &str),
+) -> Option<String> {
     let start = html.find(DEFAULT_DESCRIPTION)?;
     let end = start + html[start..].find('>')? + 1;
     let (title, description) = (escaped(title), escaped(description));
-    let mut tags = format!(
+    let (picture, alt) = (escaped(picture), escaped(alt));
+    let tags = format!(
         "<meta name=\"description\" content=\"{description}\">\n        \
          <meta property=\"og:type\" content=\"article\">\n        \
          <meta property=\"og:site_name\" content=\"Four levels down\">\n        \
          <meta property=\"og:title\" content=\"{title}\">\n        \
-         <meta property=\"og:description\" content=\"{description}\">"
+         <meta property=\"og:description\" content=\"{description}\">\n        \
+         <meta property=\"og:image\" content=\"{picture}\">\n        \
+         <meta property=\"og:image:alt\" content=\"{alt}\">\n        \
+         <meta name=\"twitter:card\" content=\"summary_large_image\">"
     );
-    if let Some(picture) = picture {
-        tags += &format!(
-            "\n        <meta property=\"og:image\" content=\"{0}\">\n        \
-             <meta name=\"twitter:card\" content=\"summary_large_image\">",
-            escaped(picture)
-        );
-    }
     // A page may be described twice, the second time with its picture.
     let mut rest = html[end..].to_owned();
     for begun in ["<meta property=\"og:", "<meta name=\"twitter:"] {
@@ -148,13 +164,16 @@ mod tests {
     #[test]
     fn tags_take_the_place_of_those_of_the_book() {
         let html = "<head>\n  <meta name=\"description\" content=\"a book\">\n  <link>\n</head>";
-        let once = with_tags(html, "T & t", "say \"it\"", None).unwrap();
+        let once = with_tags(html, "T & t", "say \"it\"", ("p.png", "a \"p\"")).unwrap();
         assert!(once.contains("og:title\" content=\"T &amp; t\"") && !once.contains("a book"));
-        assert!(once.contains("content=\"say &quot;it&quot;\"") && !once.contains("og:image"));
-        let twice = with_tags(&once, "T", "d", Some("https://a.example/p.png")).unwrap();
+        assert!(
+            once.contains("content=\"say &quot;it&quot;\"") && once.contains("a &quot;p&quot;")
+        );
+        let twice = with_tags(&once, "T", "d", ("https://a.example/p.png", "a")).unwrap();
         assert_eq!(twice.matches("og:title").count(), 1);
+        assert_eq!(twice.matches("og:image\"").count(), 1);
         assert!(twice.contains("https://a.example/p.png") && twice.contains("<link>"));
-        assert_eq!(with_tags("<head></head>", "T", "d", None), None);
+        assert_eq!(with_tags("<head></head>", "T", "d", ("p", "a")), None);
     }
 
     #[test]
