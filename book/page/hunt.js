@@ -64,12 +64,15 @@
     async function show(number) {
       shown = number;
       drawList(number);
+      delete box.dataset.shown;
       box.replaceChildren(element("p", { role: "status" }, "running the step …"));
       try {
         const symptoms = await device.ask({ do: "hunt-start", number, steps: await stepsOf(bugs[number - 1]) });
-        if (shown === number) draw(number, symptoms);
+        if (shown !== number) return;
+        draw(number, symptoms);
       } catch (error) {
-        if (shown === number) box.replaceChildren(element("p", { class: "fl-fault", role: "alert" }, error.message));
+        if (shown !== number) return;
+        box.replaceChildren(element("p", { class: "fl-fault", role: "alert" }, error.message));
       }
       box.dataset.shown = String(number);
     }

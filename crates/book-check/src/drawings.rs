@@ -85,6 +85,14 @@ impl Grid {
         row.zip(column).and_then(|(row, column)| row.get(column)).copied().unwrap_or(' ')
     }
 
+    /// Whether the dashes around this one touch a letter, as in `--dir` and `64-bit`.
+    fn is_word(&self, row: usize, column: usize) -> bool {
+        [-1, 1].into_iter().any(|step| {
+            let mut along = (1..).map(|far| self.at(row, column, 0, step * far));
+            along.find(|&c| c != '-').is_some_and(char::is_alphanumeric)
+        })
+    }
+
     fn cell(&self, row: usize, column: usize) -> Cell {
         let near = |down, right| self.at(row, column, down, right);
         let (above, below, left, right) = (near(-1, 0), near(1, 0), near(0, -1), near(0, 1));
@@ -93,7 +101,7 @@ impl Grid {
             directions.iter().for_each(|&direction| arms[direction] = true);
             Cell::Strokes(arms, head)
         };
-        // Whether a dash belongs to a line, which may be dashed.
+        // Whether a dash belongs to a line, which may be dashed, and not to a word or an option.
         let lies =
             |near: char, next: char| "-+".contains(near) || (near == ' ' && "-+".contains(next));
         let stands = |c: char| "|+│".contains(c);
@@ -119,6 +127,7 @@ impl Grid {
             '→' if left == '→' => strokes(&[LEFT], Some(RIGHT)),
             '>' if left == '-' => strokes(&[LEFT], Some(RIGHT)),
             '<' if right == '-' => strokes(&[RIGHT], Some(LEFT)),
+            '-' if self.is_word(row, column) => Cell::Letter,
             '-' if lies(left, near(0, -2)) || lies(right, near(0, 2)) || right == '>' => {
                 strokes(&[LEFT, RIGHT], None)
             }
@@ -328,12 +337,12 @@ mod tests {
 
     #[test]
     fn drawings_in_ascii_are_understood() {
-        let grid = Grid::new("ab  -->  c - d\n |\n +--  |x|\n |#|\n v  64-bit");
+        let grid = Grid::new("ab  -->  c - d\n |\n +--  |x|\n |#|\n v  64-bit --x");
         let strokes = |row, column| matches!(grid.cell(row, column), Cell::Strokes(..));
         for (row, column) in [(0, 4), (0, 6), (1, 1), (2, 1), (2, 2), (4, 1), (3, 1), (3, 3)] {
             assert!(strokes(row, column), "{row}, {column}");
         }
-        for (row, column) in [(0, 11), (2, 6), (2, 8), (4, 6)] {
+        for (row, column) in [(0, 11), (2, 6), (2, 8), (4, 6), (4, 11), (4, 12)] {
             assert_eq!(grid.cell(row, column), Cell::Letter, "{row}, {column}");
         }
         assert_eq!(grid.cell(3, 2), Cell::Bar);
