@@ -3,17 +3,16 @@
 
 use std::cell::RefCell;
 
-use cudarc::driver::{CudaFunction, DevicePtr, PushKernelArg, result};
+use cudarc::driver::{CudaFunction, DevicePtr, LaunchConfig, PushKernelArg, result};
 use gpu::memory::buffer;
 use gpu::{Buffer, Launcher, Result, Substitute, Work};
-
-use crate::table::{Argument, Row};
+use puzzles::level2::{Row, Scratch};
 
 /// A loaded kernel of the reader's, and the row with its arguments.
 pub(crate) struct OwnKernel {
     function: CudaFunction,
     row: &'static Row,
-    /// The buffer for [`Argument::CopyOf`] or [`Argument::Ones`]; grows with the batch.
+    /// The buffer for a copy or for ones; grows with the batch.
     scratch: RefCell<Option<Buffer>>,
 }
 
@@ -43,31 +42,32 @@ impl OwnKernel {
 
 impl Substitute for OwnKernel {
     fn launch(&self, on: &Launcher, arguments: &[u64], work: Work) -> Result<()> {
-        let elements =
-            |[rows, columns]: [usize; 2]| (arguments[rows] * arguments[columns]) as usize;
-        let mut passed = Vec::with_capacity(self.row.arguments.len());
-        for argument in self.row.arguments {
-            passed.push(match *argument {
-                Argument::Given(position) => arguments[position],
-                Argument::Ones(shape) => self.scratch(on, elements(shape))?,
-                Argument::CopyOf(position, shape) => {
-                    let (to, bytes) = (self.scratch(on, elements(shape))?, 4 * elements(shape));
-                    on.profiler.copy("within the device", &on.stream, bytes, || {
-                        let (from, stream) = (arguments[position], on.stream.cu_stream());
-                        // SAFETY: `scratch` allocates that many bytes, and the operation declares them.
-                        Ok(unsafe { result::memcpy_dtod_async(to, from, bytes, stream) }?)
-                    })?;
-                    to
-                }
-            });
-        }
+        let passed = self.row.arguments(arguments, |scratch| {
+            let (from, elements) = match scratch {
+                Scratch::Ones(elements) => return self.scratch(on, elements),
+                Scratch::CopyOf(from, elements) => (from, elements),
+            };
+            let (to, bytes) = (self.scratch(on, elements)?, 4 * elements);
+            on.profiler.copy("within the device", &on.stream, bytes, || {
+                let stream = on.stream.cu_stream();
+                // SAFETY: `scratch` allocates that many bytes, and the operation declares them.
+                Ok(unsafe { result::memcpy_dtod_async(to, from, bytes, stream) }?)
+            })?;
+            Ok(to)
+        })?;
         let mut launch = on.stream.launch_builder(&self.function);
         for argument in &passed {
             launch.arg(argument);
         }
+        let [[columns, rows], [x, y]] = self.row.shape(arguments);
+        let shape = LaunchConfig {
+            grid_dim: (columns, rows, 1),
+            block_dim: (x, y, 1),
+            shared_mem_bytes: 0,
+        };
         // SAFETY: the puzzle's check has accepted the parameters, and CUDA only reads their bytes of each argument. A
         // kernel that passes the check stays within its buffers, which hold what the operation declares; with
         // `--unchecked` the reader answers for that.
-        unsafe { on.launch(launch, self.row.threads.shape(arguments), work, false) }
+        unsafe { on.launch(launch, shape, work, false) }
     }
 }

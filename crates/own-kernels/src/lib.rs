@@ -2,21 +2,19 @@
 //!
 //! [`OwnArgs`] are the options `--own-kernels` and `--unchecked`. [`OwnArgs::load`] checks the reader's files as
 //! `cargo run -p puzzles -- NAME --check` does, and makes a [`Substitutes`] of those that pass. The other operations
-//! keep the book's kernels. `table` maps the arguments of level 2's operations to those of the puzzles.
+//! keep the book's kernels. [`puzzles::level2`] maps the arguments of level 2's operations to those of the puzzles.
 
 mod launch;
-mod table;
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use clap::Args;
 use gpu::{Compiler, Gpu, GpuError, Profiler, Substitutes, compile};
 use launch::OwnKernel;
-use puzzles::{Language, Limits, Puzzle, Verdict, attempt, puzzle};
-use table::{ROWS, Row};
+use puzzles::level2::{Row, SolutionState, credit};
+use puzzles::{Language, puzzle};
 use tensor::Loss;
 use training::{Error, Result};
 
@@ -50,18 +48,8 @@ impl OwnKernels {
     #[must_use]
     pub fn credit(&self, accuracy: Option<&str>) -> Option<String> {
         let (own, count) = (self.substitutes.len(), self.count);
-        accuracy.map(|accuracy| format!("{own} of {count} kernels are yours: {accuracy}"))
+        accuracy.map(|accuracy| credit(own, count, accuracy))
     }
-}
-
-/// The reader's solution of a puzzle.
-enum SolutionState {
-    /// A kernel that is used: its language, its source, and the verdict of the check.
-    Used(Language, String, Verdict),
-    /// A kernel that isn't used.
-    Unsolved(Language, Verdict),
-    /// There is no file.
-    Missing,
 }
 
 impl OwnArgs {
@@ -94,17 +82,17 @@ impl OwnArgs {
             return Err(Error::Usage(format!(
                 "--own-kernels: there is no folder {}. The first puzzle creates it: `cargo run -p puzzles -- {}{option}`",
                 host::shown(folder),
-                ROWS[0].puzzle
+                Row::all(loss).next().map_or("", |row| row.puzzle)
             )));
         }
         let mut substitutes = Substitutes::new();
         let mut list = format!("your kernels in {}\n", host::shown(folder));
-        let rows = ROWS.iter().filter(|row| row.loss.is_none_or(|needed| needed == loss));
         let mut count = 0;
-        for row in rows {
+        for row in Row::all(loss) {
             count += 1;
             let state = self.state(folder, row)?;
-            list += &format!("  {:<16} {}\n", row.puzzle, Described(&state, row, &option));
+            list +=
+                &format!("  {:<16} {state}{}\n", row.puzzle, next_command(&state, row, &option));
             if let SolutionState::Used(language, source, _) = state {
                 let own = OwnKernel::new(load_kernel(gpu, compiler, row, language, &source)?, row);
                 // Before level 2 loads its own: a profile takes the occupancy of the first.
@@ -122,51 +110,27 @@ impl OwnArgs {
         Ok(Some(OwnKernels { substitutes: Rc::new(substitutes), count }))
     }
 
-    /// The reader's solution of a puzzle: in CUDA C, or else in PTX.
+    /// The reader's solution of a puzzle.
     fn state(&self, folder: &Path, row: &Row) -> Result<SolutionState> {
-        let puzzle = the_puzzle(row);
-        let mut state = SolutionState::Missing;
-        for language in Language::ALL {
-            let path = folder.join(format!("{}.{}", puzzle.name, language.extension()));
+        row.solution(self.unchecked, |language| {
+            let path = folder.join(format!("{}.{}", row.puzzle, language.extension()));
             if !path.exists() {
-                continue;
+                return Ok(None);
             }
-            let source = host::input::text(&path)
-                .map_err(|error| Error::Read { path, reason: error.to_string() })?;
-            let verdict = attempt(puzzle, language, &source, &Limits::default()).verdict;
-            // A rejected kernel does not compile, or its parameters don't fit the launch.
-            if verdict == Verdict::Solved || self.unchecked && verdict != Verdict::Rejected {
-                return Ok(SolutionState::Used(language, source, verdict));
-            }
-            if let SolutionState::Missing = state {
-                state = SolutionState::Unsolved(language, verdict);
-            }
-        }
-        Ok(state)
+            let text = host::input::text(&path);
+            text.map(Some).map_err(|error| Error::Read { path, reason: error.to_string() })
+        })
     }
 }
 
-/// The line about a puzzle: its state and, if it isn't solved, the command that tries it.
-struct Described<'a>(&'a SolutionState, &'a Row, &'a str);
-
-impl fmt::Display for Described<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(state, row, option) = *self;
-        let command = format!("cargo run -p puzzles -- {}", row.puzzle);
-        match state {
-            SolutionState::Used(language, _, Verdict::Solved) => {
-                write!(f, "yours, in {}", language.name())
-            }
-            SolutionState::Used(language, _, verdict) => {
-                write!(f, "yours, in {}, unchecked ({})", language.name(), verdict.name())
-            }
-            SolutionState::Unsolved(language, verdict) => {
-                let flag = if *language == Language::Ptx { " --ptx" } else { "" };
-                let verdict = verdict.name();
-                write!(f, "the book's; not yours ({verdict}): {command}{flag} --check{option}")
-            }
-            SolutionState::Missing => write!(f, "the book's; not begun: {command}{option}"),
-        }
+/// The command that tries a puzzle, after a colon; empty if its solution is used.
+fn next_command(state: &SolutionState, row: &Row, option: &str) -> String {
+    let command = format!(": cargo run -p puzzles -- {}", row.puzzle);
+    match state {
+        SolutionState::Used(..) => String::new(),
+        SolutionState::Unsolved(Language::Ptx, _) => format!("{command} --ptx --check{option}"),
+        SolutionState::Unsolved(Language::CudaC, _) => format!("{command} --check{option}"),
+        SolutionState::Missing => format!("{command}{option}"),
     }
 }
 
@@ -185,11 +149,6 @@ fn unknown_kernels(folder: &Path) -> Vec<PathBuf> {
     unknown
 }
 
-/// The puzzle of a row.
-fn the_puzzle(row: &Row) -> &'static Puzzle {
-    puzzle(row.puzzle).unwrap_or_else(|| unreachable!("{} is a puzzle", row.puzzle))
-}
-
 /// Compiles and loads a kernel. The default compiler is `cuda-c`, which also compiled the kernel for its check.
 fn load_kernel(
     gpu: &Gpu,
@@ -205,7 +164,7 @@ fn load_kernel(
             compile::by(compiler.unwrap_or(Compiler::BuiltIn), &file, source)?
         }
     };
-    let kernel = the_puzzle(row).kernel;
+    let kernel = row.puzzle().kernel;
     let entries = ptx.split(".entry").skip(1).filter_map(|rest| {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
         let rest = rest.trim_start();

@@ -6,6 +6,8 @@
 //! from the arithmetic of `float`. Its messages teach: they name the thread and the element, and the mistake that usually
 //! causes such numbers.
 //!
+//! [`level2`] lists the puzzles whose kernels train the book's network.
+//!
 //! The library reads no file, starts no thread and has no clock, so that it also runs in a browser.
 //!
 //! ```
@@ -22,6 +24,7 @@ mod case;
 mod cost;
 mod feedback;
 mod judge;
+pub mod level2;
 mod list;
 mod near;
 mod outcome;
