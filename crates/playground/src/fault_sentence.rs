@@ -5,6 +5,10 @@ use ptx_emulator::fault::{Fault, FaultKind};
 
 use crate::cuda_c_lines::Origin;
 
+/// The reasons why shared memory is read before it is written.
+const UNWRITTEN_SHARED: &str =
+    "either a barrier is missing between the write and the read, or nothing writes there.";
+
 /// Describes a fault of a launch; `None` if its element isn't known, or its kind is not about an element.
 pub(crate) fn sentence(
     fault: &Fault,
@@ -13,13 +17,13 @@ pub(crate) fn sentence(
 ) -> Option<String> {
     let who = thread(prepared, fault.thread?, fault.block?);
     let verb = verb(&fault.message);
-    if fault.kind == FaultKind::Uninitialised && fault.message.starts_with("shared") {
-        return Some(format!(
-            "{who} reads shared memory that no thread has written: either a barrier is missing between the write and \
-             the read, or nothing writes there."
-        ));
-    }
-    let (name, index, count) = element(fault, prepared, origin)?;
+    let unwritten_shared =
+        fault.kind == FaultKind::Uninitialised && fault.message.starts_with("shared");
+    let Some((name, index, count)) = element(fault, prepared, origin) else {
+        return unwritten_shared.then(|| {
+            format!("{who} reads shared memory that no thread has written: {UNWRITTEN_SHARED}")
+        });
+    };
     let inside = usize::try_from(index).is_ok_and(|index| count.is_none_or(|count| index < count));
     match fault.kind {
         FaultKind::IllegalAddress if !inside => {
@@ -38,6 +42,9 @@ pub(crate) fn sentence(
                 whom.replacen("Thread", "thread", 1)
             ))
         }
+        FaultKind::Uninitialised if inside && unwritten_shared => Some(format!(
+            "{who} reads {name}[{index}], which no thread has written: {UNWRITTEN_SHARED}"
+        )),
         FaultKind::Uninitialised if inside => {
             Some(format!("{who} reads {name}[{index}], which no thread has written."))
         }

@@ -119,9 +119,9 @@ impl Core<'_> {
             "{space} read of {bytes} bytes at {address:#x}, of which byte {unknown} has never been written"
         );
         let problem = Problem::new(FaultKind::Uninitialised, message).lane(lane).address(address);
-        Err(match state_space {
-            StateSpace::Global => problem.note(self.memory.neighbourhood(address)),
-            _ => problem,
+        Err(match self.describe_address(state_space, address) {
+            Some(note) => problem.note(note),
+            None => problem,
         })
     }
 
