@@ -15,6 +15,7 @@ mod ffi;
 #[cfg(not(target_family = "wasm"))]
 pub mod frame;
 mod hunt;
+mod level2;
 mod puzzle;
 mod raw;
 mod record;
@@ -55,8 +56,15 @@ enum Request {
         size: usize,
         block: [u32; 3],
     },
-    /// Create a network that learns the built-in digits with the kernels of this text.
-    TrainStart { text: String, seed: u64, samples: usize },
+    /// Create a network that learns the built-in digits with the kernels of this text. Each digit is moved at random by up to
+    /// `max_shift` pixels to each side.
+    TrainStart {
+        text: String,
+        seed: u64,
+        samples: usize,
+        #[serde(default)]
+        max_shift: u8,
+    },
     /// Train on the next `batches` batches.
     TrainStep { batches: usize },
     /// Use other kernels from the next batch on; with `updates_early`, also update the second layer's weights before the
@@ -66,6 +74,15 @@ enum Request {
         #[serde(default)]
         updates_early: bool,
     },
+    /// Train with the kernels of level 2 from the next batch on: those of `kernels` that pass their puzzle's check, and the
+    /// book's. With `unchecked`, also those that compile and fail the check.
+    TrainOwn {
+        kernels: Vec<level2::OwnText>,
+        #[serde(default)]
+        unchecked: bool,
+    },
+    /// Record block `block` of the launch that ended a training step with a fault.
+    TrainRecord { block: [u32; 3] },
     /// Have tensor-diff judge a training step.
     TrainJudge,
     /// List the bugs of the hunt, and the lines of a step.
@@ -118,8 +135,8 @@ impl Playground {
             Request::RecordAttempt { puzzle, language, text, size, block } => {
                 record::record_attempt(&puzzle, language, &text, (size, block))
             }
-            Request::TrainStart { text, seed, samples } => {
-                let training = train::Training::new(&text, seed, samples)?;
+            Request::TrainStart { text, seed, samples, max_shift } => {
+                let training = train::Training::new(&text, seed, samples, max_shift)?;
                 let state = training.state();
                 self.training = Some(training);
                 Ok(state)
@@ -128,6 +145,10 @@ impl Playground {
             Request::TrainKernels { text, updates_early } => {
                 self.training()?.kernels(&text, updates_early)
             }
+            Request::TrainOwn { kernels, unchecked } => {
+                self.training()?.own_kernels(&kernels, unchecked)
+            }
+            Request::TrainRecord { block } => self.training()?.record_failed(block),
             Request::TrainJudge => self.training()?.judge(),
             Request::TrainRead { pixels } => self.training()?.read(&pixels),
             Request::Hunts => Ok(hunt::list()),

@@ -3,7 +3,9 @@
 use puzzles::{Demand, Language, Limits, Measure, Puzzle, attempt, puzzle, puzzles};
 use serde_json::{Value, json};
 
-/// All puzzles, in order.
+use crate::level2;
+
+/// All puzzles, in order. `"step"` is the position of a puzzle's kernel in a training step, or null.
 pub(crate) fn list() -> Value {
     puzzles().iter().map(|puzzle| describe(puzzle)).collect::<Vec<_>>().into()
 }
@@ -27,6 +29,7 @@ fn describe(puzzle: &Puzzle) -> Value {
         "sources": sources.collect::<Vec<_>>(),
         "hints": puzzle.hints(),
         "sizes": puzzle.sizes(),
+        "step": level2::position(puzzle),
         "demands": puzzle.demands.iter().map(Demand::describe).collect::<Vec<_>>(),
     })
 }

@@ -10,7 +10,7 @@ use crate::fault_sentence::sentence;
 use crate::words::parse;
 
 /// Maximum number of recorded steps.
-const MAX_STEPS: usize = 20_000;
+pub(crate) const MAX_STEPS: usize = 20_000;
 
 /// Records the launch of a command line.
 pub(crate) fn record(
@@ -41,13 +41,8 @@ pub(crate) fn record(
         let fault = outcome
             .err()
             .map(|fault| exchange::fault(&fault, sentence(&fault, &prepared, origin.as_ref())));
-        let head = json!({
-            "kernel": prepared.kernel.name(),
-            "grid": prepared.launch.grid,
-            "block": prepared.launch.block,
-            "at": block,
-            "fault": fault,
-        });
+        let launch = &prepared.launch;
+        let head = head(prepared.kernel.name(), [launch.grid, launch.block, block], fault);
         Ok(with_steps(head, &prepared.source, &record, origin.as_ref()))
     })
 }
@@ -64,18 +59,24 @@ pub(crate) fn record_attempt(
     let origin = (language == puzzles::Language::CudaC)
         .then(|| Origin::compiled(text, Vec::new()))
         .flatten();
-    let head = json!({
-        "kernel": recording.kernel,
-        "grid": recording.grid,
-        "block": recording.block,
-        "at": block,
-        "fault": recording.fault.map(|(fault, what)| exchange::fault(&fault, Some(what))),
-    });
+    let fault = recording.fault.map(|(fault, what)| exchange::fault(&fault, Some(what)));
+    let head = head(&recording.kernel, [recording.grid, recording.block, block], fault);
     Ok(with_steps(head, &recording.source, &recording.record, origin.as_ref()))
 }
 
+/// What a page shows of a launch without its steps: the kernel, the shapes of the grid and of a block, the recorded block,
+/// and the fault.
+pub(crate) fn head(kernel: &str, [grid, block, at]: [[u32; 3]; 3], fault: Option<Value>) -> Value {
+    json!({ "kernel": kernel, "grid": grid, "block": block, "at": at, "fault": fault })
+}
+
 /// Adds the text, the registers and the steps of a record.
-fn with_steps(mut head: Value, source: &str, record: &Record, origin: Option<&Origin>) -> Value {
+pub(crate) fn with_steps(
+    mut head: Value,
+    source: &str,
+    record: &Record,
+    origin: Option<&Origin>,
+) -> Value {
     let registers = record.registers.iter().map(|register| {
         let variable = origin.and_then(|own| own.variable(&register.function, &register.name));
         json!({

@@ -1,18 +1,25 @@
-//! Training of the preset `small`, 784-30-10, on the built-in digits, with the kernels of level 4's second rung. The page
-//! passes the kernels' text, so that a reader can edit it during the training.
+//! Training of the preset `small`, 784-30-10, on the built-in digits, with the kernels of level 4's second rung, or with
+//! those of level 2, among them the reader's. The page passes the kernels' texts, so that a reader can edit them during
+//! the training.
 
 use data::{Counts, Generator, Images, Normalisation, PIXELS, Purpose};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Launch, Loaded, RunOptions};
+use ptx_emulator::{Emulator, Kernel, Launch, Loaded, RunOptions, Statistics};
+use puzzles::level2::{SolutionState, credit};
 use serde_json::{Value, json};
 use tensor::{Dump, Header, Loss, Tensor, TensorName};
 
+use crate::cuda_c_lines::Origin;
 use crate::exchange;
+use crate::level2::{Level2, OwnText};
+use crate::record::{self, MAX_STEPS};
 
 /// Numbers of inputs, hidden units and classes.
 const SIZES: [usize; 3] = [PIXELS, 30, 10];
 const BATCH: usize = 256;
+/// Rows and columns of an image.
+const SIDE: i32 = 28;
 const LEARNING_RATE: f32 = 0.1;
 /// The code for binary cross-entropy in the kernel `output`.
 const BCE: u32 = 1;
@@ -33,9 +40,9 @@ const MAX_INSTRUCTIONS: u64 = 1 << 24;
 
 /// A buffer of `f32` in device memory.
 #[derive(Clone, Copy)]
-struct Buffer {
-    address: u64,
-    len: usize,
+pub(crate) struct Buffer {
+    pub(crate) address: u64,
+    pub(crate) len: usize,
 }
 
 /// Sizes and buffers of a layer, as in level 4.
@@ -55,17 +62,25 @@ struct Layer {
 pub(crate) struct Training {
     emulator: Emulator,
     kernels: Loaded,
+    /// The text of `kernels`.
+    text: String,
+    /// The kernels in place of `kernels`, if the reader trains with solutions of puzzles.
+    level2: Option<Level2>,
     layers: [Layer; 2],
     x: Buffer,
     y: Buffer,
     p: Buffer,
     losses: Buffer,
-    /// Only for tensor-diff.
+    /// With the kernels of level 4, these two are only for tensor-diff.
     z1: Buffer,
     da1: Buffer,
+    /// What kernels of puzzles need in addition to level 2's buffers.
+    scratch: [Buffer; 2],
     train: Images,
     test: Images,
     table: [f32; 256],
+    seed: u64,
+    max_shift: u8,
     /// Number of batches so far.
     batches: usize,
     /// The loss of each batch.
@@ -74,11 +89,19 @@ pub(crate) struct Training {
     /// Whether the second layer's weights are updated before the first layer's gradient is computed from them: a mistake
     /// that a reader can try.
     updates_early: bool,
+    /// The last launch of a step that ended with a fault.
+    failed: Option<Box<FailedLaunch>>,
 }
 
 impl Training {
-    /// Draws the images and the initial parameters, and loads the kernels.
-    pub(crate) fn new(text: &str, seed: u64, samples: usize) -> Result<Self, String> {
+    /// Draws the images and the initial parameters, and loads the kernels. In training, each image is moved by up to
+    /// `max_shift` pixels to each side, so that the network also reads digits that aren't quite in the middle.
+    pub(crate) fn new(
+        text: &str,
+        seed: u64,
+        samples: usize,
+        max_shift: u8,
+    ) -> Result<Self, String> {
         if !(BATCH..=MAX_SAMPLES).contains(&samples) {
             return Err(format!(
                 "the number of images has to be from {BATCH} to {MAX_SAMPLES}, not {samples}"
@@ -116,15 +139,21 @@ impl Training {
             losses: buffer(BATCH)?,
             z1: buffer(BATCH * SIZES[1])?,
             da1: buffer(BATCH * SIZES[1])?,
+            scratch: [buffer(BATCH * SIZES[1])?, buffer(BATCH * SIZES[1])?],
             kernels,
+            text: text.to_owned(),
+            level2: None,
             emulator,
             train,
             test,
             table: Normalisation::MeanStd.table(),
+            seed,
+            max_shift,
             batches: 0,
             history: Vec::new(),
             thread_instructions: 0,
             updates_early: false,
+            failed: None,
         };
         // Like PyTorch's `Linear`: uniform in ±1/√fan_in, weights first.
         let mut generator = Generator::new(seed, Purpose::Parameters, 0);
@@ -139,11 +168,33 @@ impl Training {
         Ok(training)
     }
 
+    /// Replaces the kernels by those of level 2, among them the reader's that pass their check, or with `unchecked` all of
+    /// the reader's that compile: `{"kernels": [{"puzzle", "own", "state"}]}`.
+    pub(crate) fn own_kernels(
+        &mut self,
+        own: &[OwnText],
+        unchecked: bool,
+    ) -> Result<Value, String> {
+        let level2 = Level2::new(&self.emulator, own, unchecked, self.scratch)?;
+        let list = level2.steps.iter().map(|(row, state)| {
+            let own = matches!(state, SolutionState::Used(..));
+            json!({ "puzzle": row.puzzle, "own": own, "state": state.to_string() })
+        });
+        let answer = json!({ "kernels": list.collect::<Vec<_>>() });
+        self.level2 = Some(level2);
+        self.failed = None;
+        self.updates_early = false;
+        Ok(answer)
+    }
+
     /// Replaces the kernels, and sets the order of the updates: `{"diagnostics": […]}`, empty on success.
     pub(crate) fn kernels(&mut self, text: &str, updates_early: bool) -> Result<Value, String> {
         match load(&self.emulator, text) {
             Ok(kernels) => {
                 self.kernels = kernels;
+                text.clone_into(&mut self.text);
+                self.level2 = None;
+                self.failed = None;
                 self.updates_early = updates_early;
                 Ok(json!({ "diagnostics": [] }))
             }
@@ -152,8 +203,8 @@ impl Training {
         }
     }
 
-    /// Trains on `batches` batches, tests, and returns the [`state`](Self::state). A fault ends it early and is included as
-    /// `"fault"`.
+    /// Trains on `batches` batches, tests, and returns the [`state`](Self::state) with the `"accuracy"`, and with the
+    /// `"credit"` for the reader's kernels. A fault ends it early and is included as `"fault"`.
     pub(crate) fn step(&mut self, batches: usize) -> Result<Value, String> {
         let mut stopped = None;
         for _ in 0..batches {
@@ -163,17 +214,47 @@ impl Training {
             }
         }
         let mut state = self.state();
-        match stopped
-            .or_else(|| self.accuracy().map(|share| state["accuracy"] = share.into()).err())
-        {
-            Some(StepFailure::Fault(fault)) => {
-                state["fault"] = exchange::fault(&fault, None);
-                state["text"] = format!("error: {fault}").into();
+        if stopped.is_none() {
+            match self.accuracy() {
+                Ok(share) => {
+                    state["accuracy"] = share.into();
+                    state["credit"] = self.credit(share).into();
+                }
+                Err(failure) => stopped = Some(failure),
+            }
+        }
+        match stopped {
+            Some(StepFailure::Fault(failed)) => {
+                state["fault"] = exchange::fault(&failed.fault, None);
+                state["text"] = format!("error: {}", failed.fault).into();
+                self.failed = Some(failed);
             }
             Some(StepFailure::Other(why)) => return Err(why),
             None => {}
         }
         Ok(state)
+    }
+
+    /// Records block `block` of the launch that failed last, once more.
+    pub(crate) fn record_failed(&self, block: [u32; 3]) -> Result<Value, String> {
+        let failed = self.failed.as_ref().ok_or("no kernel of this training has failed")?;
+        let FailedLaunch { fault, kernel, launch } = &**failed;
+        let (record, outcome) = self
+            .emulator
+            .record(kernel, launch, block, MAX_STEPS)
+            .map_err(|fault| fault.to_string())?;
+        let file = fault.place.as_ref().map_or("", |place| &place.file);
+        let own = self.level2.as_ref().and_then(|level2| level2.text(file));
+        let origin = own.and_then(|own| Origin::compiled(own.cuda_c.as_ref()?, Vec::new()));
+        let source = own.map_or(&self.text, |own| &own.ptx);
+        let fault = outcome.err().map(|fault| exchange::fault(&fault, None));
+        let head = record::head(kernel.name(), [launch.grid, launch.block, block], fault);
+        Ok(record::with_steps(head, source, &record, origin.as_ref()))
+    }
+
+    fn credit(&self, accuracy: f64) -> Option<String> {
+        let (own, count) = self.level2.as_ref()?.share();
+        Some(credit(own, count, &format!("{:.1} %", 100.0 * accuracy)))
     }
 
     /// Classifies an image: `{"p": [10 numbers], "digit": …}`.
@@ -185,8 +266,7 @@ impl Training {
         let answer = self.predict(&x, 1);
         let p = match answer {
             Ok(p) => p,
-            Err(StepFailure::Fault(fault)) => return Err(fault.to_string()),
-            Err(StepFailure::Other(why)) => return Err(why),
+            Err(failure) => return Err(failure.describe()),
         };
         Ok(json!({ "p": p, "digit": largest(&p) }))
     }
@@ -235,6 +315,11 @@ impl Training {
     fn update(&mut self, layer: usize) -> Result<(), StepFailure> {
         let Layer { w, b, dw, db, .. } = self.layers[layer];
         for (to, gradient) in [(w, dw), (b, db)] {
+            if self.level2.is_some() {
+                let numbers = [LEARNING_RATE.to_bits().into(), to.len as u64];
+                self.operation("update", &[to, gradient], numbers)?;
+                continue;
+            }
             let blocks = to.len.div_ceil(4 * THREADS as usize) as u32;
             let numbers = [(to.len as u32).to_le_bytes(), LEARNING_RATE.to_le_bytes()];
             self.launch("update", [blocks, 1], &[to, gradient], &numbers)?;
@@ -246,7 +331,10 @@ impl Training {
     fn loss(&self, batch: usize) -> Result<f32, StepFailure> {
         let losses = self.floats(Buffer { len: batch, ..self.losses })?;
         // Added in double precision, as the levels do.
-        let mean = losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / batch as f64;
+        let sum = losses.iter().map(|&loss| f64::from(loss)).sum::<f64>();
+        // Level 2's kernel adds over the classes, and level 4's takes their mean.
+        let each = if self.level2.is_some() { SIZES[2] } else { 1 };
+        let mean = sum / (batch * each) as f64;
         Ok(mean as f32)
     }
 
@@ -255,8 +343,7 @@ impl Training {
     pub(crate) fn judge(&mut self) -> Result<Value, String> {
         let dump = match self.dump() {
             Ok(dump) => dump,
-            Err(StepFailure::Fault(fault)) => return Err(fault.to_string()),
-            Err(StepFailure::Other(why)) => return Err(why),
+            Err(failure) => return Err(failure.describe()),
         };
         let judged = tensor_diff::judge(&dump, 1.0);
         let count = judged.rows.count(tensor_diff::Verdict::Ok);
@@ -288,14 +375,15 @@ impl Training {
             learning_rate: LEARNING_RATE,
             ..Header::default()
         };
+        let stores_all = self.level2.is_some();
         let parameters: Vec<Buffer> = self.layers.iter().flat_map(|own| [own.w, own.b]).collect();
         let mut before = Vec::new();
         for buffer in &parameters {
             before.push(self.floats(*buffer)?);
         }
         let made = self.train_on(JUDGED).and_then(|()| {
-            // The kernels never store z1 and da1, so they make them once more: z1 without ReLU, and da1 with a mask of
-            // ones, from the w2 that dz1 was computed with.
+            // Level 4's kernels never store z1 and da1, so they make them once more: z1 without ReLU, and da1 with a mask
+            // of ones, from the w2 that dz1 was computed with.
             if self.updates_early { self.unmasked() } else { Ok(()) }
         });
         let mut after = Vec::new();
@@ -304,13 +392,15 @@ impl Training {
             self.write(*buffer, values)?;
         }
         made?;
-        if !self.updates_early {
+        if !self.updates_early && !stores_all {
             self.unmasked()?;
         }
-        let Layer { inputs, outputs, w, b, .. } = self.layers[0];
-        let grid = [outputs.div_ceil(TILE) as u32, JUDGED.div_ceil(TILE) as u32];
-        let numbers = [JUDGED, inputs, outputs, 0].map(word);
-        self.launch("forward_layer", grid, &[self.x, w, b, self.z1], &numbers)?;
+        if !stores_all {
+            let Layer { inputs, outputs, w, b, .. } = self.layers[0];
+            let grid = [outputs.div_ceil(TILE) as u32, JUDGED.div_ceil(TILE) as u32];
+            let numbers = [JUDGED, inputs, outputs, 0].map(word);
+            self.launch("forward_layer", grid, &[self.x, w, b, self.z1], &numbers)?;
+        }
         let network = tensor::Network { sizes: SIZES.to_vec(), loss: Loss::Bce };
         let mut dump = Dump::new(header);
         for name in network.tensor_names() {
@@ -354,9 +444,12 @@ impl Training {
     fn load(&self, first: usize, batch: usize) -> Result<(), StepFailure> {
         let mut x = Vec::with_capacity(batch * PIXELS);
         let mut y = vec![0.0; batch * SIZES[2]];
+        let mut generator = Generator::new(self.seed, Purpose::Noise, self.batches as u64);
+        let max = i32::from(self.max_shift);
+        let mut shift = || generator.below(2 * max as u32 + 1) as i32 - max;
         for sample in 0..batch {
-            let image = self.train.image(first + sample);
-            x.extend(image.iter().map(|&pixel| self.table[usize::from(pixel)]));
+            let image = shifted(self.train.image(first + sample), [shift(), shift()]);
+            x.extend(image.map(|pixel| self.table[usize::from(pixel)]));
             y[sample * SIZES[2] + usize::from(self.train.labels()[first + sample])] = 1.0;
         }
         self.write(Buffer { len: x.len(), ..self.x }, &x)?;
@@ -364,6 +457,9 @@ impl Training {
     }
 
     fn forward(&mut self, batch: usize) -> Result<(), StepFailure> {
+        if self.level2.is_some() {
+            return self.forward_by_operations(batch);
+        }
         for l in 0..2 {
             let Layer { inputs, outputs, w, b, out, .. } = self.layers[l];
             let a_prev = if l == 0 { self.x } else { self.layers[0].out };
@@ -379,6 +475,9 @@ impl Training {
     }
 
     fn backward(&mut self, batch: usize) -> Result<(), StepFailure> {
+        if self.level2.is_some() {
+            return self.backward_by_operations(batch);
+        }
         for l in [1, 0] {
             let Layer { inputs, outputs, w, dz, dw, db, .. } = self.layers[l];
             let a_prev = if l == 0 { self.x } else { self.layers[0].out };
@@ -396,6 +495,62 @@ impl Training {
                 self.launch("backward_layer", grid, &[dz, w, a_prev, dz_prev], &numbers)?;
             }
         }
+        Ok(())
+    }
+
+    /// The forward pass of level 2, and the losses.
+    fn forward_by_operations(&mut self, batch: usize) -> Result<(), StepFailure> {
+        for l in 0..2 {
+            let Layer { inputs, outputs, w, b, out, .. } = self.layers[l];
+            let (a_prev, z) = if l == 0 { (self.x, self.z1) } else { (self.layers[0].out, out) };
+            self.operation("matmul_a_bt", &[a_prev, w, z], [batch, outputs, inputs].map(long))?;
+            self.operation("add_bias", &[z, b], [batch, outputs].map(long))?;
+            if l == 0 {
+                self.operation("relu", &[z, out], [long(batch * outputs)])?;
+            }
+        }
+        let Layer { outputs, out, .. } = self.layers[1];
+        self.operation("sigmoid", &[out, self.p], [long(batch * outputs)])?;
+        let Some(level2) = &self.level2 else { return Ok(()) };
+        let buffers = [out, self.y, self.losses];
+        let statistics = level2.losses(&self.emulator, buffers, [batch, outputs])?;
+        self.thread_instructions += statistics.thread_instructions;
+        Ok(())
+    }
+
+    /// The backward pass of level 2.
+    fn backward_by_operations(&mut self, batch: usize) -> Result<(), StepFailure> {
+        let Layer { outputs, dz, .. } = self.layers[1];
+        let numbers = [batch, outputs].map(long);
+        self.operation("output_gradient", &[self.p, self.y, dz], numbers)?;
+        for l in [1, 0] {
+            let Layer { inputs, outputs, w, dz, dw, db, .. } = self.layers[l];
+            let a_prev = if l == 0 { self.x } else { self.layers[0].out };
+            let numbers = [outputs, inputs, batch].map(long);
+            self.operation("matmul_at_b", &[dz, a_prev, dw], numbers)?;
+            self.operation("sum_batch", &[dz, db], [batch, outputs].map(long))?;
+            if l == 1 {
+                let numbers = [batch, inputs, outputs].map(long);
+                self.operation("matmul_a_b", &[dz, w, self.da1], numbers)?;
+                let (dz_prev, elements) = (self.layers[0].dz, long(batch * inputs));
+                self.operation("relu_backward", &[self.da1, self.z1, dz_prev], [elements])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches the kernel of one of level 2's operations: its buffers and then its numbers are the arguments.
+    fn operation<const N: usize>(
+        &mut self,
+        name: &str,
+        buffers: &[Buffer],
+        numbers: [u64; N],
+    ) -> Result<(), StepFailure> {
+        let Some(level2) = &self.level2 else { return Ok(()) };
+        let arguments = buffers.iter().map(|buffer| buffer.address).chain(numbers);
+        let arguments: Vec<u64> = arguments.collect();
+        let statistics = level2.launch(&self.emulator, name, &arguments)?;
+        self.thread_instructions += statistics.thread_instructions;
         Ok(())
     }
 
@@ -429,29 +584,67 @@ impl Training {
         let parameters = addresses.chain(numbers.iter().flatten().copied()).collect();
         let launch =
             Launch { grid: [x, y, 1], block: [THREADS, 1, 1], parameters, ..Launch::default() };
-        let statistics = self.emulator.launch(&kernel, &launch).map_err(StepFailure::Fault)?;
+        let statistics = self::launch(&self.emulator, &kernel, launch)?;
         self.thread_instructions += statistics.thread_instructions;
         Ok(())
     }
 
     fn write(&self, to: Buffer, values: &[f32]) -> Result<(), String> {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        self.emulator.memory().write(to.address, &bytes).map_err(|error| error.to_string())
+        write(&self.emulator, to, values)
     }
 
     fn floats(&self, from: Buffer) -> Result<Vec<f32>, String> {
-        let mut bytes = vec![0; from.len * 4];
-        let read = self.emulator.memory().read(from.address, &mut bytes);
-        read.map_err(|error| error.to_string())?;
-        let word = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        Ok(bytes.chunks_exact(4).map(word).collect())
+        floats(&self.emulator, from)
     }
 }
 
+/// Launches a kernel.
+pub(crate) fn launch(
+    emulator: &Emulator,
+    kernel: &Kernel,
+    launch: Launch,
+) -> Result<Statistics, StepFailure> {
+    emulator.launch(kernel, &launch).map_err(|fault| {
+        StepFailure::Fault(Box::new(FailedLaunch { fault, kernel: kernel.clone(), launch }))
+    })
+}
+
+/// Writes numbers to the beginning of a buffer.
+pub(crate) fn write(emulator: &Emulator, to: Buffer, values: &[f32]) -> Result<(), String> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    emulator.memory().write(to.address, &bytes).map_err(|error| error.to_string())
+}
+
+/// The numbers of a buffer.
+pub(crate) fn floats(emulator: &Emulator, from: Buffer) -> Result<Vec<f32>, String> {
+    let mut bytes = vec![0; from.len * 4];
+    let read = emulator.memory().read(from.address, &mut bytes);
+    read.map_err(|error| error.to_string())?;
+    let word = |bytes: &[u8]| f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    Ok(bytes.chunks_exact(4).map(word).collect())
+}
+
 /// Failure of a training step.
-enum StepFailure {
-    Fault(Fault),
+pub(crate) enum StepFailure {
+    Fault(Box<FailedLaunch>),
     Other(String),
+}
+
+/// A launch that ended with a fault.
+pub(crate) struct FailedLaunch {
+    pub(crate) fault: Fault,
+    kernel: Kernel,
+    launch: Launch,
+}
+
+impl StepFailure {
+    /// Its description.
+    fn describe(self) -> String {
+        match self {
+            Self::Fault(failed) => failed.fault.to_string(),
+            Self::Other(why) => why,
+        }
+    }
 }
 
 impl From<String> for StepFailure {
@@ -491,8 +684,21 @@ fn load(emulator: &Emulator, text: &str) -> Result<Loaded, KernelProblems> {
     }
 }
 
+/// An image that is moved to the right and down, with background at the sides that become free.
+fn shifted(image: &[u8], [right, down]: [i32; 2]) -> impl Iterator<Item = u8> {
+    (0..SIDE * SIDE).map(move |at| {
+        let (row, column) = (at / SIDE - down, at % SIDE - right);
+        let is_inside = (0..SIDE).contains(&row) && (0..SIDE).contains(&column);
+        if is_inside { image[(row * SIDE + column) as usize] } else { 0 }
+    })
+}
+
 fn word(number: usize) -> [u8; 4] {
     (number as u32).to_le_bytes()
+}
+
+fn long(number: usize) -> u64 {
+    number as u64
 }
 
 /// Index of the largest number, ignoring NaN.

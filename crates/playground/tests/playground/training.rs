@@ -3,6 +3,7 @@
 use book_check::repository;
 use data::{Counts, Generator, Normalisation, PIXELS, Purpose};
 use playground::Playground;
+use puzzles::Language;
 use serde_json::{Value, json};
 
 const BATCH: usize = 256;
@@ -113,6 +114,93 @@ fn the_losses_are_those_of_double_precision() {
     }
     let share = state["accuracy"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&share));
+}
+
+/// The solutions of puzzles as a reader's kernels; `edit` changes the text of each by the puzzle's name.
+fn solutions(names: &[&str], edit: impl Fn(&str, &str) -> String) -> Value {
+    let own = |name: &&str| {
+        let source = puzzles::puzzle(name).unwrap().source(Language::CudaC).unwrap();
+        json!({ "puzzle": name, "language": "cuda-c", "text": edit(name, source.solution) })
+    };
+    names.iter().map(own).collect::<Vec<_>>().into()
+}
+
+const TEN: [&str; 10] = [
+    "product",
+    "broadcast",
+    "relu",
+    "sigmoid",
+    "output-gradient",
+    "weight-gradient",
+    "bias-gradient",
+    "layer-backward",
+    "relu-backward",
+    "update",
+];
+
+#[test]
+fn ten_solutions_of_a_reader_train_the_network() {
+    let mut page = started();
+    let kernels = solutions(&TEN, |_, text| format!("{text}// mine\n"));
+    let answer = ask(&mut page, &json!({ "do": "train-own", "kernels": kernels }));
+    let rows = answer["kernels"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["puzzle"].as_str().unwrap()).collect::<Vec<_>>(), TEN);
+    assert!(rows.iter().all(|row| row["state"] == "yours, in CUDA C"), "{answer}");
+    let verdict = ask(&mut page, &json!({ "do": "train-judge" }));
+    assert_eq!(verdict["agrees"], true, "{verdict}");
+    let state = ask(&mut page, &json!({ "do": "train-step", "batches": 3 }));
+    let percent = 100.0 * state["accuracy"].as_f64().unwrap();
+    assert_eq!(state["credit"], format!("10 of 10 kernels are yours: {percent:.1} %"), "{state}");
+    let mut other = started();
+    let expected = ask(&mut other, &json!({ "do": "train-step", "batches": 3 }));
+    assert!(expected["credit"].is_null(), "{expected}");
+    for (own, tiled) in
+        state["losses"].as_array().unwrap().iter().zip(expected["losses"].as_array().unwrap())
+    {
+        // The kernels of the two levels add in different orders.
+        let error = (own.as_f64().unwrap() - tiled.as_f64().unwrap()).abs();
+        assert!(error < 1e-5, "{own} and {tiled}");
+    }
+}
+
+#[test]
+fn the_steps_of_a_training_are_puzzles_of_the_list() {
+    let all = ask(&mut Playground::default(), &json!({ "do": "puzzles" }));
+    let mut steps: Vec<_> =
+        all.as_array().unwrap().iter().filter(|one| !one["step"].is_null()).collect();
+    steps.sort_by_key(|one| one["step"].as_u64());
+    assert_eq!(steps.iter().map(|one| one["name"].as_str().unwrap()).collect::<Vec<_>>(), TEN);
+}
+
+#[test]
+fn a_reader_s_wrong_kernel_is_not_used_unless_forced_and_then_named() {
+    let kernels = solutions(&["relu-backward", "update"], |name, text| match name {
+        "relu-backward" => text.replace("> 0.0f ?", "< 0.0f ?"),
+        _ => text.to_owned(),
+    });
+    let mut page = started();
+    for (unchecked, own, state) in [
+        (false, 1, "the book's; not yours (wrong numbers)"),
+        (true, 2, "yours, in CUDA C, unchecked (wrong numbers)"),
+    ] {
+        let request = json!({ "do": "train-own", "kernels": kernels, "unchecked": unchecked });
+        let answer = ask(&mut page, &request);
+        assert_eq!(answer["kernels"][8]["state"], state, "{answer}");
+        assert_eq!(answer["kernels"][9]["state"], "yours, in CUDA C", "{answer}");
+        assert_eq!(answer["kernels"][0]["state"], "the book's; not begun", "{answer}");
+        let verdict = ask(&mut page, &json!({ "do": "train-judge" }));
+        assert_eq!(verdict["agrees"], !unchecked, "{verdict}");
+        let state = ask(&mut page, &json!({ "do": "train-step", "batches": 1 }));
+        let credit = state["credit"].as_str().unwrap();
+        assert!(credit.starts_with(&format!("{own} of 10 kernels are yours: ")), "{credit}");
+        if unchecked {
+            assert_eq!(verdict["tensor"], "dz1");
+            assert_eq!(verdict["operation"], "dz1 = relu_backward(da1, z1)");
+        }
+    }
+    // Other kernels, of which none is the reader's.
+    ask(&mut page, &json!({ "do": "train-kernels", "text": tiled() }));
+    assert!(ask(&mut page, &json!({ "do": "train-step", "batches": 1 }))["credit"].is_null());
 }
 
 #[test]
