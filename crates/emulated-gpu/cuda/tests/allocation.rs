@@ -119,8 +119,8 @@ const KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
 type Failed = (&'static str, u32);
 
 macro_rules! call {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
-        match cu!($name($($value => $type),*)) {
+    ($name:ident($($arguments:tt)*)) => {
+        match cu!($name($($arguments)*)) {
             0 => {}
             code => return Err((stringify!($name), code)),
         }
@@ -138,64 +138,64 @@ const N: usize = 1 << 17;
 /// memory.
 fn work(host: &[u32], results: &mut [u32]) -> Result<(), Failed> {
     let mut context = 0usize;
-    call!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, 0 => i32));
+    call!(cuCtxCreate_v2(&raw mut context, 0u32, 0 => i32));
     let result = in_context(host, results);
-    call!(cuCtxDestroy_v2(context => usize));
+    call!(cuCtxDestroy_v2(context));
     result
 }
 
 fn in_context(host: &[u32], results: &mut [u32]) -> Result<(), Failed> {
     let (mut stream, mut module) = (0usize, 0usize);
-    call!(cuStreamCreate(&raw mut stream => *mut usize, 1 => u32));
-    call!(cuModuleLoadData(&raw mut module => *mut usize, KERNELS.as_ptr() => *const u8));
+    call!(cuStreamCreate(&raw mut stream, 1u32));
+    call!(cuModuleLoadData(&raw mut module, KERNELS.as_ptr()));
     let function = |name: &std::ffi::CStr| {
         let mut function = 0usize;
-        call!(cuModuleGetFunction(&raw mut function => *mut usize, module => usize, name.as_ptr() => *const i8));
+        call!(cuModuleGetFunction(&raw mut function, module, name.as_ptr()));
         Ok(function)
     };
     let (mut block, mut managed, mut pooled, mut pinned) = (0u64, 0u64, 0u64, 0usize);
-    call!(cuMemAlloc_v2(&raw mut block => *mut u64, N * 4 => usize));
-    call!(cuMemAllocManaged(&raw mut managed => *mut u64, N * 4 => usize, 1 => u32));
-    call!(cuMemHostAlloc(&raw mut pinned => *mut usize, N * 4 => usize, 0 => u32));
-    call!(cuMemAllocAsync(&raw mut pooled => *mut u64, N * 4 => usize, stream => usize));
+    call!(cuMemAlloc_v2(&raw mut block, N * 4 => usize));
+    call!(cuMemAllocManaged(&raw mut managed, N * 4 => usize, 1u32));
+    call!(cuMemHostAlloc(&raw mut pinned, N * 4 => usize, 0u32));
+    call!(cuMemAllocAsync(&raw mut pooled, N * 4 => usize, stream));
     // Copy from pageable memory, which the driver reads before the call returns.
-    call!(cuMemcpyHtoDAsync_v2(block => u64, host.as_ptr() => *const u32, N * 4 => usize, stream => usize));
+    call!(cuMemcpyHtoDAsync_v2(block, host.as_ptr(), N * 4 => usize, stream));
     launched(launch(function(c"increment")?, (N as u32 / 256, 256), stream, &[block, N as u64]))?;
-    call!(cuMemcpyDtoDAsync_v2(pooled => u64, block => u64, N * 4 => usize, stream => usize));
-    call!(cuMemcpyDtoDAsync_v2(managed => u64, pooled => u64, N * 4 => usize, stream => usize));
-    call!(cuMemFreeAsync(pooled => u64, stream => usize));
-    call!(cuMemcpyDtoHAsync_v2(pinned => usize, managed => u64, N * 4 => usize, stream => usize));
-    call!(cuStreamSynchronize(stream => usize));
-    call!(cuMemcpyDtoH_v2(results.as_mut_ptr() => *mut u32, managed => u64, N * 4 => usize));
+    call!(cuMemcpyDtoDAsync_v2(pooled, block, N * 4 => usize, stream));
+    call!(cuMemcpyDtoDAsync_v2(managed, pooled, N * 4 => usize, stream));
+    call!(cuMemFreeAsync(pooled, stream));
+    call!(cuMemcpyDtoHAsync_v2(pinned, managed, N * 4 => usize, stream));
+    call!(cuStreamSynchronize(stream));
+    call!(cuMemcpyDtoH_v2(results.as_mut_ptr(), managed, N * 4 => usize));
     assert!(results.iter().all(|&number| number == 4), "the numbers are not 3 + 1");
     // SAFETY: the memory has N numbers, and the work is done.
     let in_pinned = unsafe { std::slice::from_raw_parts(pinned as *const u32, N) };
     assert_eq!(in_pinned, results);
 
     launched(launch(function(c"local")?, (1, 64), stream, &[block]))?;
-    call!(cuStreamSynchronize(stream => usize));
+    call!(cuStreamSynchronize(stream));
     launched(launch(function(c"heap")?, (1, 1), stream, &[block]))?;
-    call!(cuStreamSynchronize(stream => usize));
+    call!(cuStreamSynchronize(stream));
 
     // Capture such work: the graph refers to the program's memory.
     let (mut graph, mut executable) = (0usize, 0usize);
-    call!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
-    call!(cuMemcpyHtoDAsync_v2(block => u64, host.as_ptr() => *const u32, N * 4 => usize, stream => usize));
+    call!(cuStreamBeginCapture_v2(stream, 1u32));
+    call!(cuMemcpyHtoDAsync_v2(block, host.as_ptr(), N * 4 => usize, stream));
     launched(launch(function(c"increment")?, (N as u32 / 256, 256), stream, &[block, N as u64]))?;
-    call!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
-    call!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
-    call!(cuGraphLaunch(executable => usize, stream => usize));
-    call!(cuStreamSynchronize(stream => usize));
-    call!(cuMemcpyDtoH_v2(results.as_mut_ptr() => *mut u32, block => u64, N * 4 => usize));
+    call!(cuStreamEndCapture(stream, &raw mut graph));
+    call!(cuGraphInstantiateWithFlags(&raw mut executable, graph, 0u64));
+    call!(cuGraphLaunch(executable, stream));
+    call!(cuStreamSynchronize(stream));
+    call!(cuMemcpyDtoH_v2(results.as_mut_ptr(), block, N * 4 => usize));
     assert!(results.iter().all(|&number| number == 4), "the graph's numbers are not 3 + 1");
-    call!(cuGraphExecDestroy(executable => usize));
-    call!(cuGraphDestroy(graph => usize));
+    call!(cuGraphExecDestroy(executable));
+    call!(cuGraphDestroy(graph));
 
-    call!(cuMemFreeHost(pinned => usize));
-    call!(cuMemFree_v2(managed => u64));
-    call!(cuMemFree_v2(block => u64));
-    call!(cuModuleUnload(module => usize));
-    call!(cuStreamDestroy_v2(stream => usize));
+    call!(cuMemFreeHost(pinned));
+    call!(cuMemFree_v2(managed));
+    call!(cuMemFree_v2(block));
+    call!(cuModuleUnload(module));
+    call!(cuStreamDestroy_v2(stream));
     Ok(())
 }
 
@@ -217,7 +217,7 @@ fn limit_addresses() {
 fn fail_block(block: usize) -> usize {
     let (host, mut results) = (vec![3u32; N], vec![0u32; N]);
     let mut work = || work(&host, &mut results);
-    assert_eq!(cu!(cuInit(0 => u32)), 0);
+    assert_eq!(cu!(cuInit(0u32)), 0);
     FAILING.store(block, Ordering::SeqCst);
     ARMED.store(true, Ordering::SeqCst);
     let result = work();

@@ -2,41 +2,38 @@
 
 use std::ffi::c_void;
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, in_child, launch, module, ok, output,
-    own_context, read, returns, stream,
-};
+use crate::support::*;
 
 const GLOBAL: u32 = 0;
 pub(crate) const THREAD_LOCAL: u32 = 1;
 const RELAXED: u32 = 2;
 
 pub(crate) fn begin(stream: usize, mode: u32) {
-    ok!(cuStreamBeginCapture_v2(stream => usize, mode => u32));
+    ok!(cuStreamBeginCapture_v2(stream, mode));
 }
 
 pub(crate) fn end(stream: usize) -> (u32, usize) {
     let mut graph = 99usize;
-    let code = cu!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    let code = cu!(cuStreamEndCapture(stream, &raw mut graph));
     (code, graph)
 }
 
 fn status(stream: usize) -> u32 {
     let mut status = 9u32;
-    ok!(cuStreamIsCapturing(stream => usize, &raw mut status => *mut u32));
+    ok!(cuStreamIsCapturing(stream, &raw mut status));
     status
 }
 
 pub(crate) fn instantiate(graph: usize) -> usize {
-    output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64))
+    output!(cuGraphInstantiateWithFlags(-> usize, graph, 0u64))
 }
 
 pub(crate) fn nodes(graph: usize) -> Vec<usize> {
     let mut count = 0usize;
     let none = std::ptr::null_mut::<usize>();
-    ok!(cuGraphGetNodes(graph => usize, none => *mut usize, &raw mut count => *mut usize));
+    ok!(cuGraphGetNodes(graph, none, &raw mut count));
     let mut nodes = vec![0usize; count];
-    ok!(cuGraphGetNodes(graph => usize, nodes.as_mut_ptr() => *mut usize, &raw mut count => *mut usize));
+    ok!(cuGraphGetNodes(graph, nodes.as_mut_ptr(), &raw mut count));
     nodes
 }
 
@@ -47,7 +44,7 @@ fn captured_operations_run_at_each_launch() {
     let module = module(INCREMENT);
     let increment = function(module, "increment");
     let (block, other) = (allocate(64), allocate(64));
-    ok!(cuMemsetD32_v2(block => u64, 0 => u32, 16 => usize));
+    ok!(cuMemsetD32_v2(block, 0u32, 16usize));
     assert_eq!(status(stream), 0);
     begin(stream, THREAD_LOCAL);
     assert_eq!(status(stream), 1);
@@ -62,8 +59,8 @@ fn captured_operations_run_at_each_launch() {
     assert_eq!((state, count), (1, 1));
     // SAFETY: the driver's list has one node, and is valid until the next request.
     assert_eq!(nodes(graph), [unsafe { *last }]);
-    ok!(cuMemcpyDtoDAsync_v2(other => u64, block => u64, 64 => usize, stream => usize));
-    ok!(cuMemsetD32Async(other => u64, 100 => u32, 1 => usize, stream => usize));
+    ok!(cuMemcpyDtoDAsync_v2(other, block, 64usize, stream));
+    ok!(cuMemsetD32Async(other, 100u32, 1usize, stream));
     let (code, graph) = end(stream);
     assert_eq!(code, 0);
     assert_eq!(status(stream), 0);
@@ -72,23 +69,23 @@ fn captured_operations_run_at_each_launch() {
         .iter()
         .map(|node| {
             let mut node_type = 99u32;
-            ok!(cuGraphNodeGetType(*node => usize, &raw mut node_type => *mut u32));
+            ok!(cuGraphNodeGetType(*node, &raw mut node_type));
             node_type
         })
         .collect();
     assert_eq!(types, [0, 1, 2]);
     let executable = instantiate(graph);
     // The executable graph doesn't need the graph.
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphDestroy(graph));
     for _ in 0..3 {
-        ok!(cuGraphLaunch(executable => usize, stream => usize));
+        ok!(cuGraphLaunch(executable, stream));
     }
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 16), [3; 16]);
     assert_eq!(read(other, 2), [100, 3]);
-    ok!(cuGraphExecDestroy(executable => usize));
-    returns!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
-    returns!(code::INVALID_VALUE, cuGraphDestroy(graph => usize));
+    ok!(cuGraphExecDestroy(executable));
+    returns!(code::INVALID_VALUE, cuGraphLaunch(executable, stream));
+    returns!(code::INVALID_VALUE, cuGraphDestroy(graph));
 }
 
 #[test]
@@ -98,22 +95,22 @@ fn streams_join_a_capture_through_events() {
     let (fork, join) = (event(), event());
     let block = allocate(8);
     begin(first, THREAD_LOCAL);
-    ok!(cuEventRecord(fork => usize, first => usize));
-    ok!(cuStreamWaitEvent(second => usize, fork => usize, 0 => u32));
+    ok!(cuEventRecord(fork, first));
+    ok!(cuStreamWaitEvent(second, fork, 0u32));
     assert_eq!(status(second), 1);
-    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, first => usize));
-    ok!(cuMemsetD32Async(block + 4 => u64, 2 => u32, 1 => usize, second => usize));
+    ok!(cuMemsetD32Async(block, 1u32, 1usize, first));
+    ok!(cuMemsetD32Async(block + 4, 2u32, 1usize, second));
     assert_eq!(end(second).0, code::CAPTURE_UNMATCHED);
-    ok!(cuEventRecord(join => usize, second => usize));
-    ok!(cuStreamWaitEvent(first => usize, join => usize, 0 => u32));
+    ok!(cuEventRecord(join, second));
+    ok!(cuStreamWaitEvent(first, join, 0u32));
     let (code, graph) = end(first);
     assert_eq!((code, status(second)), (0, 0));
     let mut roots = 0usize;
     let none = std::ptr::null_mut::<usize>();
-    ok!(cuGraphGetRootNodes(graph => usize, none => *mut usize, &raw mut roots => *mut usize));
+    ok!(cuGraphGetRootNodes(graph, none, &raw mut roots));
     assert_eq!((nodes(graph).len(), roots), (2, 2));
-    ok!(cuGraphLaunch(instantiate(graph) => usize, first => usize));
-    ok!(cuStreamSynchronize(first => usize));
+    ok!(cuGraphLaunch(instantiate(graph), first));
+    ok!(cuStreamSynchronize(first));
     assert_eq!(read(block, 2), [1, 2]);
 }
 
@@ -124,9 +121,9 @@ fn an_unjoined_stream_fails_the_capture() {
     let fork = event();
     let block = allocate(4);
     begin(first, THREAD_LOCAL);
-    ok!(cuEventRecord(fork => usize, first => usize));
-    ok!(cuStreamWaitEvent(second => usize, fork => usize, 0 => u32));
-    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, second => usize));
+    ok!(cuEventRecord(fork, first));
+    ok!(cuStreamWaitEvent(second, fork, 0u32));
+    ok!(cuMemsetD32Async(block, 1u32, 1usize, second));
     assert_eq!(end(first), (code::CAPTURE_UNJOINED, 0));
     assert_eq!((status(first), status(second)), (0, 0));
 }
@@ -137,8 +134,8 @@ fn waiting_for_captured_work_is_illegal() {
     let stream = stream(1);
     type Call = fn(usize) -> u32;
     let calls: [(&str, Call); 4] = [
-        ("synchronise", |stream| cu!(cuStreamSynchronize(stream => usize))),
-        ("query", |stream| cu!(cuStreamQuery(stream => usize))),
+        ("synchronise", |stream| cu!(cuStreamSynchronize(stream))),
+        ("query", |stream| cu!(cuStreamQuery(stream))),
         ("context", |_| cu!(cuCtxSynchronize())),
         ("callback", |stream| {
             unsafe extern "C" fn do_nothing(_: usize, _: u32, _: *mut c_void) {}
@@ -158,9 +155,9 @@ fn waiting_for_captured_work_is_illegal() {
         ), "{name}");
         assert_eq!(end(stream), (code::CAPTURE_INVALIDATED, 0), "{name}");
         // The stream can be used again.
-        ok!(cuStreamSynchronize(stream => usize));
+        ok!(cuStreamSynchronize(stream));
     }
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -169,7 +166,7 @@ fn unsafe_calls_depend_on_the_capture_mode() {
     let stream = stream(1);
     let allocation = || {
         let mut address = 0u64;
-        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize))
+        cu!(cuMemAlloc_v2(&raw mut address, 4usize))
     };
     begin(stream, THREAD_LOCAL);
     assert_eq!(allocation(), code::CAPTURE_UNSUPPORTED);
@@ -181,9 +178,9 @@ fn unsafe_calls_depend_on_the_capture_mode() {
     begin(stream, THREAD_LOCAL);
     let in_other_thread = move || {
         std::thread::spawn(move || {
-            ok!(cuCtxSetCurrent(context => usize));
+            ok!(cuCtxSetCurrent(context));
             let mut address = 0u64;
-            cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize))
+            cu!(cuMemAlloc_v2(&raw mut address, 4usize))
         })
         .join()
         .unwrap()
@@ -193,12 +190,12 @@ fn unsafe_calls_depend_on_the_capture_mode() {
     // A thread can allow unsafe calls for itself.
     begin(stream, THREAD_LOCAL);
     let mut mode = RELAXED;
-    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode => *mut u32));
+    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode));
     assert_eq!(mode, GLOBAL);
     assert_eq!(allocation(), 0);
-    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode => *mut u32));
+    ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode));
     assert_eq!(end(stream).0, 0);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -209,9 +206,9 @@ fn a_global_capture_forbids_other_threads() {
     let stream = stream(1);
     begin(stream, GLOBAL);
     let code = std::thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSetCurrent(context));
         let mut address = 0u64;
-        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize))
+        cu!(cuMemAlloc_v2(&raw mut address, 4usize))
     });
     assert_eq!(code.join().unwrap(), code::CAPTURE_UNSUPPORTED);
     assert_eq!(end(stream).0, code::CAPTURE_INVALIDATED);
@@ -222,16 +219,16 @@ fn the_legacy_stream_can_not_take_part_in_a_capture() {
     let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
     let block = allocate(4);
-    returns!(code::CAPTURE_UNSUPPORTED, cuStreamBeginCapture_v2(0 => usize, RELAXED => u32));
-    returns!(code::INVALID_VALUE, cuStreamBeginCapture_v2(other => usize, 7 => u32));
+    returns!(code::CAPTURE_UNSUPPORTED, cuStreamBeginCapture_v2(0usize, RELAXED));
+    returns!(code::INVALID_VALUE, cuStreamBeginCapture_v2(other, 7u32));
     assert_eq!(end(other).0, code::ILLEGAL_STATE);
     begin(other, RELAXED);
-    returns!(code::ILLEGAL_STATE, cuStreamBeginCapture_v2(other => usize, RELAXED => u32));
+    returns!(code::ILLEGAL_STATE, cuStreamBeginCapture_v2(other, RELAXED));
     // A non-blocking stream isn't affected by work in the default stream.
-    ok!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
+    ok!(cuMemsetD32_v2(block, 1u32, 1usize));
     assert_eq!(end(other).0, 0);
     begin(blocking, RELAXED);
-    returns!(code::CAPTURE_IMPLICIT, cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
+    returns!(code::CAPTURE_IMPLICIT, cuMemsetD32_v2(block, 1u32, 1usize));
     assert_eq!(end(blocking).0, code::CAPTURE_INVALIDATED);
 }
 
@@ -240,20 +237,18 @@ fn captures_can_not_be_mixed() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (outside, inside) = (event(), event());
-    ok!(cuEventRecord(outside => usize, second => usize));
+    ok!(cuEventRecord(outside, second));
     begin(first, RELAXED);
-    returns!(code::CAPTURE_ISOLATION, cuStreamWaitEvent(
-        first => usize, outside => usize, 0 => u32
-    ));
+    returns!(code::CAPTURE_ISOLATION, cuStreamWaitEvent(first, outside, 0u32));
     assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
     begin(first, RELAXED);
     begin(second, RELAXED);
-    ok!(cuEventRecord(inside => usize, first => usize));
-    returns!(code::CAPTURED_EVENT, cuEventQuery(inside => usize));
+    ok!(cuEventRecord(inside, first));
+    returns!(code::CAPTURED_EVENT, cuEventQuery(inside));
     assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
     begin(first, RELAXED);
-    ok!(cuEventRecord(inside => usize, first => usize));
-    returns!(code::CAPTURE_MERGE, cuStreamWaitEvent(second => usize, inside => usize, 0 => u32));
+    ok!(cuEventRecord(inside, first));
+    returns!(code::CAPTURE_MERGE, cuStreamWaitEvent(second, inside, 0u32));
     let expected = (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED);
     assert_eq!((end(first).0, end(second).0), expected);
     // Only the thread that began the capture may end it.
@@ -266,7 +261,7 @@ fn captures_can_not_be_mixed() {
 /// Tries to allocate memory, which a global capture forbids.
 fn can_allocate() -> bool {
     let mut block = 0u64;
-    cu!(cuMemAlloc_v2(&raw mut block => *mut u64, 64 => usize)) == 0
+    cu!(cuMemAlloc_v2(&raw mut block, 64usize)) == 0
 }
 
 #[test]
@@ -277,20 +272,19 @@ fn destroying_the_stream_or_context_ends_a_capture() {
     let captured = stream(1);
     begin(captured, GLOBAL);
     assert!(!can_allocate());
-    ok!(cuStreamDestroy_v2(captured => usize));
+    ok!(cuStreamDestroy_v2(captured));
     assert!(can_allocate(), "the stream that was captured is gone");
     begin(stream(1), GLOBAL);
     assert!(!can_allocate());
-    ok!(cuCtxDestroy_v2(context => usize));
-    let mut primary = 0usize;
-    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
-    ok!(cuCtxSetCurrent(primary => usize));
+    ok!(cuCtxDestroy_v2(context));
+    let mut primary = output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
+    ok!(cuCtxSetCurrent(primary));
     assert!(can_allocate(), "the context of the capture is gone");
     begin(stream(1), GLOBAL);
     assert!(!can_allocate());
     ok!(cuDevicePrimaryCtxReset_v2(0 => i32));
-    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
-    ok!(cuCtxSetCurrent(primary => usize));
+    ok!(cuDevicePrimaryCtxRetain(&raw mut primary, 0 => i32));
+    ok!(cuCtxSetCurrent(primary));
     assert!(can_allocate(), "the primary context has been reset");
 }
 
@@ -301,16 +295,15 @@ fn captures_may_race_with_destroying_their_stream_or_context() {
     in_child!(&[]);
     context();
     for round in 0..300 {
-        let mut primary = 0usize;
-        ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
-        ok!(cuCtxSetCurrent(primary => usize));
+        let mut primary = output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
+        ok!(cuCtxSetCurrent(primary));
         let streams: Vec<usize> = (0..8).map(|_| stream(1)).collect();
         let start = std::sync::Barrier::new(2);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 start.wait();
                 for &stream in &streams {
-                    let _ = cu!(cuStreamBeginCapture_v2(stream => usize, GLOBAL => u32));
+                    let _ = cu!(cuStreamBeginCapture_v2(stream, GLOBAL));
                 }
             });
             start.wait();
@@ -318,13 +311,13 @@ fn captures_may_race_with_destroying_their_stream_or_context() {
                 ok!(cuDevicePrimaryCtxReset_v2(0 => i32));
             } else {
                 for &stream in &streams {
-                    let _ = cu!(cuStreamDestroy_v2(stream => usize));
+                    let _ = cu!(cuStreamDestroy_v2(stream));
                 }
             }
         });
         if round % 2 == 0 {
-            ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
-            ok!(cuCtxSetCurrent(primary => usize));
+            ok!(cuDevicePrimaryCtxRetain(&raw mut primary, 0 => i32));
+            ok!(cuCtxSetCurrent(primary));
         }
         assert!(can_allocate(), "round {round}");
         while cu!(cuDevicePrimaryCtxRelease_v2(0 => i32)) == 0 {}
@@ -338,6 +331,6 @@ fn modules_are_loaded_while_a_stream_is_captured() {
     begin(stream, THREAD_LOCAL);
     // Loading is allowed, as in NVIDIA's driver since CUDA 12.3; unloading is not.
     let module = crate::support::module(INCREMENT);
-    returns!(code::CAPTURE_UNSUPPORTED, cuModuleUnload(module => usize));
+    returns!(code::CAPTURE_UNSUPPORTED, cuModuleUnload(module));
     end(stream);
 }

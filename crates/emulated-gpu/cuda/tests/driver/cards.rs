@@ -30,7 +30,7 @@ const BLANK: Card = Card {
 fn card(number: u32) -> Card {
     let mut card = BLANK;
     let size = size_of::<Card>();
-    ok!(emulatedGpuGetCard(number => u32, &raw mut card => *mut Card, size => usize));
+    ok!(emulatedGpuGetCard(number, &raw mut card => *mut Card, size));
     card
 }
 
@@ -42,18 +42,17 @@ fn cards_can_be_listed_before_and_after_init() {
         ("EMULATED_GPU_CAPABILITY", "8.6"),
     ];
     in_child!(&variables);
-    let mut count = 0u32;
-    ok!(emulatedGpuGetCardCount(&raw mut count => *mut u32));
+    let mut count = output!(emulatedGpuGetCardCount(-> u32));
     assert_eq!(count, 2);
     let before = [card(0), card(1)];
-    returns!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut count => *mut u32));
-    ok!(cuInit(0 => u32));
+    returns!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut count));
+    ok!(cuInit(0u32));
     assert_eq!([card(0), card(1)], before);
 
     let second = before[1];
     let (mut name, mut uuid) = ([0u8; 64], [0u8; 16]);
-    ok!(cuDeviceGetName(name.as_mut_ptr() => *mut u8, 64 => i32, 1 => i32));
-    ok!(cuDeviceGetUuid(&raw mut uuid => *mut [u8; 16], 1 => i32));
+    ok!(cuDeviceGetName(name.as_mut_ptr(), 64 => i32, 1 => i32));
+    ok!(cuDeviceGetUuid(&raw mut uuid, 1 => i32));
     assert_eq!((second.name, second.uuid), (name, uuid));
     assert_ne!(second.uuid, before[0].uuid);
     let attribute = |which: i32| output!(cuDeviceGetAttribute(-> u32, which => i32, 1 => i32));
@@ -68,19 +67,17 @@ fn cards_can_be_listed_before_and_after_init() {
     allocate(3 << 20);
     assert_eq!(card(0), Card { used: 3 << 20, contexts: 1, ..before[0] });
     assert_eq!(card(1), second);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
     assert_eq!(card(0), before[0]);
 }
 
 #[test]
 fn a_card_is_found_by_any_form_of_its_pci_address() {
     in_child!(&[("EMULATED_GPU_DEVICES", "12")]);
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let find = |address: &str| {
         let (text, mut device) = (std::ffi::CString::new(address).unwrap(), -1);
-        let code = cu!(cuDeviceGetByPCIBusId(
-            &raw mut device => *mut i32, text.as_ptr() => *const std::ffi::c_char
-        ));
+        let code = cu!(cuDeviceGetByPCIBusId(&raw mut device => *mut i32, text.as_ptr()));
         (code, device)
     };
     // Find the card by NVML's form of the address, and by forms without the domain, the leading
@@ -109,15 +106,14 @@ fn a_card_is_found_by_any_form_of_its_pci_address() {
 #[test]
 fn short_structures_are_truncated_and_unknown_cards_rejected() {
     let mut short = BLANK;
-    ok!(emulatedGpuGetCard(0 => u32, &raw mut short => *mut Card, 80 => usize));
+    ok!(emulatedGpuGetCard(0u32, &raw mut short => *mut Card, 80usize));
     assert_eq!(short, Card { name: card(0).name, uuid: card(0).uuid, ..BLANK });
     let size = size_of::<Card>();
     let null = std::ptr::null_mut::<Card>();
-    returns!(code::INVALID_VALUE, emulatedGpuGetCard(0 => u32, null => *mut Card, size => usize));
+    returns!(code::INVALID_VALUE, emulatedGpuGetCard(0u32, null => *mut Card, size));
     returns!(code::INVALID_VALUE, emulatedGpuGetCardCount(null => *mut Card));
     for none in [64, u32::MAX] {
-        let status =
-            cu!(emulatedGpuGetCard(none => u32, &raw mut short => *mut Card, size => usize));
+        let status = cu!(emulatedGpuGetCard(none, &raw mut short => *mut Card, size));
         assert_eq!(status, code::INVALID_DEVICE);
     }
 }
@@ -126,5 +122,5 @@ fn short_structures_are_truncated_and_unknown_cards_rejected() {
 fn invalid_settings_are_an_error() {
     in_child!(&[("EMULATED_GPU_MEMORY", "much")]);
     let mut count = 0u32;
-    returns!(code::INVALID_VALUE, emulatedGpuGetCardCount(&raw mut count => *mut u32));
+    returns!(code::INVALID_VALUE, emulatedGpuGetCardCount(&raw mut count));
 }

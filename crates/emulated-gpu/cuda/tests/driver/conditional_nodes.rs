@@ -3,10 +3,7 @@
 use emulated_gpu_test_support::ptx::entry;
 
 use crate::capture::{instantiate, nodes};
-use crate::support::{
-    allocate, code, context, cu, function, gate, is_child, launch, module, ok, output, own_context,
-    read, returns, run_child, stream,
-};
+use crate::support::*;
 
 pub(crate) const IF: u32 = 0;
 pub(crate) const WHILE: u32 = 1;
@@ -48,16 +45,14 @@ pub(crate) struct AnyNode {
 }
 
 pub(crate) fn graph() -> usize {
-    output!(cuGraphCreate(-> usize, 0 => u32))
+    output!(cuGraphCreate(-> usize, 0u32))
 }
 
 /// Creates a condition, with or without a default.
 pub(crate) fn condition(graph: usize, default: Option<u32>) -> u64 {
     let mut handle = 0u64;
     let (value, flags) = (default.unwrap_or(0), u32::from(default.is_some()));
-    ok!(cuGraphConditionalHandleCreate(
-        &raw mut handle => *mut u64, graph => usize, 0 => usize, value => u32, flags => u32
-    ));
+    ok!(cuGraphConditionalHandleCreate(&raw mut handle, graph, 0usize, value, flags));
     handle
 }
 
@@ -98,18 +93,18 @@ pub(crate) fn decide(
 
 fn node_type(node: usize) -> u32 {
     let mut node_type = 99u32;
-    ok!(cuGraphNodeGetType(node => usize, &raw mut node_type => *mut u32));
+    ok!(cuGraphNodeGetType(node, &raw mut node_type));
     node_type
 }
 
 /// Launches an executable graph on a stream, and waits.
 pub(crate) fn run(executable: usize, stream: usize) {
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
 }
 
 fn write(address: u64, value: u32) {
-    ok!(cuMemsetD32_v2(address => u64, value => u32, 1 => usize));
+    ok!(cuMemsetD32_v2(address, value, 1usize));
     ok!(cuCtxSynchronize());
 }
 
@@ -145,8 +140,8 @@ fn a_kernel_chooses_a_body() {
             run(executable, stream);
             assert_eq!(read(sum, 1), [expected], "{kind} of {size}: {value}");
         }
-        ok!(cuGraphExecDestroy(executable => usize));
-        ok!(cuGraphDestroy(graph => usize));
+        ok!(cuGraphExecDestroy(executable));
+        ok!(cuGraphDestroy(graph));
     }
 }
 
@@ -172,14 +167,14 @@ fn loops_can_be_nested() {
     kernel(branches[1], &[], adds, &[sum, 100]);
     kernel(body, &[chooses], down, &[outer, outer_word]);
     let executable = instantiate(graph);
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphDestroy(graph));
     for rounds in [1, 4] {
         write(outer_word, rounds);
         write(sum, 0);
         run(executable, stream);
         assert_eq!(read(sum, 1), [rounds * 103]);
     }
-    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuGraphExecDestroy(executable));
 }
 
 /// Adds a fill of one word.
@@ -195,7 +190,7 @@ fn a_body_can_be_captured() {
     let (module, stream, other) = (module(&kernels()), stream(1), stream(1));
     let (take, down) = (function(module, "take"), function(module, "down"));
     let (word, sum) = (allocate(4), allocate(4));
-    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    ok!(cuStreamBeginCapture_v2(stream, 1u32));
     let captured = || {
         let (mut state, mut id, mut graph, mut count) = (0u32, 0u64, 0usize, 0usize);
         let mut last = std::ptr::null::<usize>();
@@ -210,17 +205,15 @@ fn a_body_can_be_captured() {
     assert_eq!(launch(take, (1, 1), stream, &[condition, word]), 0);
     let (graph, last) = captured();
     let (node, body) = decide(graph, &last, (condition, WHILE, 1)).unwrap();
-    ok!(cuStreamUpdateCaptureDependencies(
-        stream => usize, &raw const node => *const usize, 1 => usize, 1 => u32
-    ));
-    ok!(cuMemcpyDtoDAsync_v2(sum => u64, word => u64, 4 => usize, stream => usize));
+    ok!(cuStreamUpdateCaptureDependencies(stream, &raw const node, 1usize, 1u32));
+    ok!(cuMemcpyDtoDAsync_v2(sum, word, 4usize, stream));
     // Capture the body in another stream at the same time. The driver knows its graph already, so no output is needed.
     ok!(cuStreamBeginCaptureToGraph(
         other => usize, body[0] => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize, 1 => u32,
     ));
     assert_eq!(launch(down, (1, 1), other, &[condition, word]), 0);
-    ok!(cuStreamEndCapture(other => usize, 0 => usize));
-    let whole = output!(cuStreamEndCapture(stream => usize, -> usize));
+    ok!(cuStreamEndCapture(other, 0usize));
+    let whole = output!(cuStreamEndCapture(stream, -> usize));
     assert_eq!((whole, nodes(body[0]).len()), (graph, 1));
     let executable = instantiate(graph);
     write(word, 7);
@@ -248,9 +241,9 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
     // The first launch waits for the gate, and the other launches wait for the first.
     let blocked = gate(first);
     for stream in [first, second, first, second] {
-        ok!(cuGraphLaunch(executable => usize, stream => usize));
+        ok!(cuGraphLaunch(executable, stream));
     }
-    returns!(code::NOT_READY, cuStreamQuery(second => usize));
+    returns!(code::NOT_READY, cuStreamQuery(second));
     blocked.open();
     ok!(cuCtxSynchronize());
     assert_eq!(read(sum, 1), [200]);
@@ -272,9 +265,7 @@ fn an_update_takes_the_other_graphs_condition() {
     };
     let update = |executable: usize, graph: usize| {
         let (mut node, mut result) = (0usize, 99u32);
-        cu!(cuGraphExecUpdate(
-            executable => usize, graph => usize, &raw mut node => *mut usize, &raw mut result => *mut u32
-        ));
+        cu!(cuGraphExecUpdate(executable, graph, &raw mut node, &raw mut result));
         result
     };
     let executable = instantiate(make(WHILE, 1, 1, 1));
@@ -326,8 +317,8 @@ fn an_endless_loop_is_stopped() {
         kernel(body[0], &[], function(module, "add"), &[allocate(4), 1]);
     }
     let executable = instantiate(graph);
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
+    ok!(cuGraphLaunch(executable, stream));
     if case != "left" {
-        returns!(code::LAUNCH_TIMEOUT, cuStreamSynchronize(stream => usize));
+        returns!(code::LAUNCH_TIMEOUT, cuStreamSynchronize(stream));
     }
 }

@@ -7,16 +7,13 @@ use crate::conditional_nodes::{
     AnyNode, CONDITIONAL, IF, SWITCH, WHILE, add, condition, decide, graph, kernel, kernels, run,
 };
 use crate::graph_attributes;
-use crate::support::{
-    allocate, code, context, cu, event, function, is_child, launch, module, ok, output,
-    own_context, read, returns, run_child, stream,
-};
+use crate::support::*;
 
 /// The error code of an instantiation, and its `CUgraphInstantiateResult`.
 fn try_instantiate(graph: usize) -> (u32, u32) {
     let (code, result, executable) = graph_attributes::try_instantiate(graph, 0);
     if code == 0 {
-        ok!(cuGraphExecDestroy(executable => usize));
+        ok!(cuGraphExecDestroy(executable));
     }
     (code, result)
 }
@@ -46,14 +43,12 @@ fn each_kind_has_a_valid_number_of_bodies() {
     assert_eq!(add(graph, &[], &mut signal), Err(code::NOT_SUPPORTED));
     let create = |graph: usize, context: usize, flags: u32| {
         let mut handle = 0u64;
-        cu!(cuGraphConditionalHandleCreate(
-            &raw mut handle => *mut u64, graph => usize, context => usize, 0 => u32, flags => u32
-        ))
+        cu!(cuGraphConditionalHandleCreate(&raw mut handle, graph, context, 0u32, flags))
     };
     assert_eq!(create(graph, context, 2), code::INVALID_VALUE);
     assert_eq!(create(12345, context, 0), code::INVALID_VALUE);
     assert_eq!(create(graph, 12345, 0), code::INVALID_CONTEXT);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -75,22 +70,21 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
     let (inner, _) = decide(body[0], &[], (below, IF, 1)).unwrap();
     assert_eq!(try_instantiate(one), (0, 0));
     // A condition that no node uses any more prevents instantiation.
-    ok!(cuGraphDestroyNode(inner => usize));
+    ok!(cuGraphDestroyNode(inner));
     assert_eq!(try_instantiate(one), (code::INVALID_VALUE, 5));
     decide(one, &[], (below, WHILE, 1)).unwrap();
     assert_eq!(try_instantiate(one), (0, 0));
     // The bodies belong to the node: they can't be destroyed before it, and are destroyed with it.
-    returns!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
-    ok!(cuGraphDestroyNode(node => usize));
-    returns!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
+    returns!(code::INVALID_VALUE, cuGraphDestroy(body[0]));
+    ok!(cuGraphDestroyNode(node));
+    returns!(code::INVALID_VALUE, cuGraphDestroy(body[0]));
     let mut count = 0usize;
     let none = std::ptr::null_mut::<usize>();
-    let gone =
-        cu!(cuGraphGetNodes(body[0] => usize, none => *mut usize, &raw mut count => *mut usize));
+    let gone = cu!(cuGraphGetNodes(body[0], none, &raw mut count));
     assert_eq!(gone, code::INVALID_VALUE);
     // A graph's conditions are destroyed with it.
     let left = condition(one, None);
-    ok!(cuGraphDestroy(one => usize));
+    ok!(cuGraphDestroy(one));
     assert_rejected(other, left);
 }
 
@@ -102,11 +96,10 @@ fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
     let (_, body) = decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap();
     kernel(body[0], &[], function(module, "add"), &[word, 1]);
     let (mut clone, mut node, outer) = (0usize, 0usize, crate::conditional_nodes::graph());
-    returns!(code::INVALID_VALUE, cuGraphClone(&raw mut clone => *mut usize, graph => usize));
+    returns!(code::INVALID_VALUE, cuGraphClone(&raw mut clone, graph));
     let put = |graph: usize, node: &mut usize| {
         cu!(cuGraphAddChildGraphNode(
-            &raw mut *node => *mut usize, outer => usize, std::ptr::null() => *const usize, 0 => usize,
-            graph => usize,
+            &raw mut *node, outer, std::ptr::null::<usize>(), 0 => usize, graph
         ))
     };
     assert_eq!(put(graph, &mut node), code::INVALID_VALUE);
@@ -114,14 +107,14 @@ fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
     assert_eq!(put(body[0], &mut node), 0);
     let executable = instantiate(graph);
     assert_eq!(try_instantiate(graph), (code::INVALID_VALUE, 1));
-    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
-    returns!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamEndCapture(stream => usize, &raw mut clone => *mut usize));
-    ok!(cuMemsetD32_v2(word => u64, 0 => u32, 1 => usize));
+    ok!(cuStreamBeginCapture_v2(stream, 1u32));
+    returns!(code::INVALID_VALUE, cuGraphLaunch(executable, stream));
+    ok!(cuStreamEndCapture(stream, &raw mut clone));
+    ok!(cuMemsetD32_v2(word, 0u32, 1usize));
     ok!(cuCtxSynchronize());
     run(executable, stream);
     assert_eq!(read(word, 1), [1]);
-    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuGraphExecDestroy(executable));
     assert_eq!(try_instantiate(graph), (0, 0));
 }
 
@@ -136,11 +129,10 @@ fn a_body_may_only_contain_device_work() {
         |graph: usize| decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap().1[0];
     let captured = |body: usize, work: &dyn Fn()| {
         ok!(cuStreamBeginCaptureToGraph(
-            stream => usize, body => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize,
-            1 => u32,
+            stream, body, std::ptr::null::<usize>(), 0 => usize, 0 => usize, 1 => u32
         ));
         work();
-        ok!(cuStreamEndCapture(stream => usize, 0 => usize));
+        ok!(cuStreamEndCapture(stream, 0usize));
     };
     let do_nothing: unsafe extern "C" fn(*mut std::ffi::c_void) = do_nothing;
     let event = event();
@@ -148,25 +140,17 @@ fn a_body_may_only_contain_device_work() {
     kernel(launched, &[], function(module, "add"), &[word, 1]);
     let ready = instantiate(launched);
     let works: [(&str, &dyn Fn(), bool); 7] = [
-        ("a graph", &|| ok!(cuGraphLaunch(ready => usize, stream => usize)), true),
+        ("a graph", &|| ok!(cuGraphLaunch(ready, stream)), true),
         (
             "a kernel",
             &|| assert_eq!(launch(function(module, "add"), (1, 1), stream, &[word, 1]), 0),
             true,
         ),
-        (
-            "a fill",
-            &|| ok!(cuMemsetD32Async(word => u64, 1 => u32, 1 => usize, stream => usize)),
-            true,
-        ),
-        (
-            "a copy",
-            &|| ok!(cuMemcpyDtoDAsync_v2(word => u64, word + 8 => u64, 4 => usize, stream => usize)),
-            true,
-        ),
+        ("a fill", &|| ok!(cuMemsetD32Async(word, 1u32, 1usize, stream)), true),
+        ("a copy", &|| ok!(cuMemcpyDtoDAsync_v2(word, word + 8, 4usize, stream)), true),
         (
             "a copy from the program's memory",
-            &|| ok!(cuMemcpyHtoDAsync_v2(word => u64, host.as_ptr() => *const u32, 4 => usize, stream => usize)),
+            &|| ok!(cuMemcpyHtoDAsync_v2(word, host.as_ptr(), 4usize, stream)),
             false,
         ),
         (
@@ -181,8 +165,8 @@ fn a_body_may_only_contain_device_work() {
         (
             "memory",
             &|| {
-                let block = output!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
-                ok!(cuMemFreeAsync(block => u64, stream => usize));
+                let block = output!(cuMemAllocAsync(-> u64, 4usize, stream));
+                ok!(cuMemFreeAsync(block, stream));
             },
             false,
         ),
@@ -195,8 +179,7 @@ fn a_body_may_only_contain_device_work() {
         captured(plain, work);
         let mut node = 0usize;
         let child = cu!(cuGraphAddChildGraphNode(
-            &raw mut node => *mut usize, body_of(two) => usize, std::ptr::null() => *const usize, 0 => usize,
-            plain => usize,
+            &raw mut node, body_of(two), std::ptr::null::<usize>(), 0 => usize, plain
         ));
         assert_eq!(child, 0, "{what}");
         let expected = if fits { (0, 0) } else { (code::INVALID_VALUE, 1) };
@@ -206,8 +189,7 @@ fn a_body_may_only_contain_device_work() {
     }
     let (waits, foreign_kernel) = (graph(), graph());
     output!(cuGraphAddEventRecordNode(
-        -> usize, body_of(waits) => usize, std::ptr::null() => *const usize, 0 => usize,
-        event => usize
+        -> usize, body_of(waits), std::ptr::null::<usize>(), 0 => usize, event
     ));
     assert_eq!(try_instantiate(waits), (code::INVALID_VALUE, 1));
     kernel(body_of(foreign_kernel), &[], foreign, &[word, 1]);
@@ -219,8 +201,8 @@ fn a_body_may_only_contain_device_work() {
     any.words[..2].copy_from_slice(&[condition(mine, None), 1 << 32]);
     any.words[3] = other as u64;
     assert_eq!(add(mine, &[], &mut any), Err(code::INVALID_VALUE));
-    ok!(cuCtxDestroy_v2(context => usize));
-    ok!(cuCtxDestroy_v2(other => usize));
+    ok!(cuCtxDestroy_v2(context));
+    ok!(cuCtxDestroy_v2(other));
 }
 
 #[test]
@@ -245,7 +227,7 @@ fn a_kernel_can_only_set_valid_conditions_of_its_context() {
         "unknown" => 0,
         "gone" => {
             let handle = condition(graph, None);
-            ok!(cuGraphDestroy(graph => usize));
+            ok!(cuGraphDestroy(graph));
             handle
         }
         _ => {
@@ -268,7 +250,7 @@ fn the_dot_graph_shows_the_bodies() {
     kernel(bodies[1], &[], function(module, "add"), &[word, 1]);
     let file = std::env::temp_dir().join(format!("emulated-gpu-{}.dot", std::process::id()));
     let path = CString::new(file.to_str().unwrap()).unwrap();
-    ok!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const i8, 0 => u32));
+    ok!(cuGraphDebugDotPrint(graph, path.as_ptr(), 0u32));
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
     for part in ["switch 0x", "body 0 of", "body 1 of", "add [1, 1, 1]"] {
@@ -285,7 +267,7 @@ fn node_parameters_can_be_read_back() {
     let condition = condition(graph, None);
     let params = |node: usize| {
         let mut any = AnyNode { reserved_end: 9, ..AnyNode::default() };
-        ok!(cuGraphNodeGetParams(node => usize, &raw mut any => *mut AnyNode));
+        ok!(cuGraphNodeGetParams(node, &raw mut any => *mut AnyNode));
         assert_eq!((any.reserved, any.reserved_end), ([0; 3], 0));
         any
     };
@@ -310,14 +292,14 @@ fn node_parameters_can_be_read_back() {
     let node = add(graph, &[], &mut fill).unwrap();
     assert_eq!(params(node).words, fill.words);
     fill.words[2] = 4 << 32 | 8;
-    ok!(cuGraphNodeSetParams(node => usize, &raw mut fill => *mut AnyNode));
+    ok!(cuGraphNodeSetParams(node, &raw mut fill => *mut AnyNode));
     assert_eq!(params(node).words, fill.words);
     // The type of a node and the parameters of a conditional node can't be changed.
     let mut empty = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
-    let set = cu!(cuGraphNodeSetParams(node => usize, &raw mut empty => *mut AnyNode));
+    let set = cu!(cuGraphNodeSetParams(node, &raw mut empty => *mut AnyNode));
     assert_eq!(set, code::NOT_SUPPORTED);
     let other = add(graph, &[], &mut AnyNode { node_type: 5, ..AnyNode::default() }).unwrap();
-    let set = cu!(cuGraphNodeSetParams(other => usize, &raw mut fill => *mut AnyNode));
+    let set = cu!(cuGraphNodeSetParams(other, &raw mut fill => *mut AnyNode));
     assert_eq!((set, params(other).node_type), (code::INVALID_VALUE, 5));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }

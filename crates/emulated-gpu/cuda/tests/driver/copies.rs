@@ -9,27 +9,25 @@ fn copies_work_in_every_direction() {
     let (a, b) = (allocate(64), allocate(64));
     let values: Vec<u32> = (0..16).collect();
     write(a, &values);
-    ok!(cuMemcpyDtoD_v2(b => u64, a => u64, 64 => usize));
+    ok!(cuMemcpyDtoD_v2(b, a, 64usize));
     assert_eq!(read(b, 16), values);
     // Copy from one part of a buffer to another, and copy with types inferred from the addresses.
-    ok!(cuMemcpyDtoD_v2(b => u64, a + 32 => u64, 32 => usize));
+    ok!(cuMemcpyDtoD_v2(b, a + 32 => u64, 32usize));
     let mut host = [0u32; 16];
-    ok!(cuMemcpy(host.as_mut_ptr() as u64 => u64, b => u64, 64 => usize));
+    ok!(cuMemcpy(host.as_mut_ptr() as u64, b, 64usize));
     assert_eq!(host[..8], values[8..]);
     assert_eq!(host[8..], values[8..]);
     let stream = stream(1);
-    ok!(cuMemcpyHtoDAsync_v2(a => u64, host.as_ptr() => *const u32, 64 => usize, stream => usize));
+    ok!(cuMemcpyHtoDAsync_v2(a, host.as_ptr(), 64usize, stream));
     let before = host;
     // The source was read when the call was made.
     host.fill(7);
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(a, 16), before);
-    ok!(cuMemcpyPeerAsync(
-        b => u64, context => usize, a => u64, context => usize, 64 => usize, stream => usize
-    ));
-    ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, b => u64, 64 => usize, stream => usize));
+    ok!(cuMemcpyPeerAsync(b, context, a, context, 64usize, stream));
+    ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr(), b, 64usize, stream));
     assert_eq!(host, before, "a copy to pageable memory is complete when the call returns");
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -39,49 +37,41 @@ fn invalid_copies_are_rejected() {
     let host = [0u32; 32];
     let host = host.as_ptr();
     let null = std::ptr::null::<u32>();
-    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize));
-    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
-        block + 4 => u64, host => *const u32, 64 => usize
-    ));
-    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize));
-    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block, host, 65usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block + 4, host, 64usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(WILD, host, 4usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block, null, 4usize));
     let wild = WILD as *const u32;
-    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize));
-    returns!(code::INVALID_VALUE, cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize));
-    returns!(code::INVALID_VALUE, cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize));
-    returns!(code::INVALID_VALUE, cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize));
-    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
-        block => u64, host => *const u32, usize::MAX => usize
-    ));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block, wild, 4usize));
+    returns!(code::INVALID_VALUE, cuMemcpyDtoH_v2(wild, block, 4usize));
+    returns!(code::INVALID_VALUE, cuMemcpyDtoH_v2(null, block, 4usize));
+    returns!(code::INVALID_VALUE, cuMemcpyDtoD_v2(block, WILD, 4usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block, host, usize::MAX));
     let nowhere = 0xbad_usize;
-    returns!(code::INVALID_HANDLE, cuMemcpyHtoDAsync_v2(
-        block => u64, host => *const u32, 4 => usize, nowhere => usize
-    ));
-    returns!(code::INVALID_CONTEXT, cuMemcpyPeer(
-        block => u64, nowhere => usize, block => u64, context => usize, 4 => usize
-    ));
+    returns!(code::INVALID_HANDLE, cuMemcpyHtoDAsync_v2(block, host, 4usize, nowhere));
+    returns!(code::INVALID_CONTEXT, cuMemcpyPeer(block, nowhere, block, context, 4usize));
     // Copying nothing always succeeds.
-    ok!(cuMemcpyHtoD_v2(WILD => u64, null => *const u32, 0 => usize));
-    ok!(cuMemsetD8_v2(WILD => u64, 1 => u8, 0 => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuMemcpyHtoD_v2(WILD, null, 0usize));
+    ok!(cuMemsetD8_v2(WILD, 1u8, 0usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
 fn fills_write_elements() {
     let _context = own_context();
     let block = allocate(64);
-    ok!(cuMemsetD32_v2(block => u64, 0xdead_beef => u32, 16 => usize));
-    ok!(cuMemsetD16_v2(block => u64, 0x1234 => u16, 2 => usize));
-    ok!(cuMemsetD8_v2(block + 8 => u64, 0xff => u8, 4 => usize));
+    ok!(cuMemsetD32_v2(block, 0xdead_beef_u32, 16usize));
+    ok!(cuMemsetD16_v2(block, 0x1234_u16, 2usize));
+    ok!(cuMemsetD8_v2(block + 8, 0xff_u8, 4usize));
     assert_eq!(read(block, 4), [0x1234_1234, 0xdead_beef, 0xffff_ffff, 0xdead_beef]);
     // Two rows of one element, with a pitch of 16 bytes.
-    ok!(cuMemsetD2D32_v2(block => u64, 16 => usize, 5 => u32, 1 => usize, 2 => usize));
+    ok!(cuMemsetD2D32_v2(block, 16usize, 5u32, 1usize, 2usize));
     assert_eq!(read(block, 5), [5, 0xdead_beef, 0xffff_ffff, 0xdead_beef, 5]);
     let invalid = code::INVALID_VALUE;
-    returns!(invalid, cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize));
-    returns!(invalid, cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize));
-    returns!(invalid, cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize));
-    returns!(invalid, cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize));
+    returns!(invalid, cuMemsetD32_v2(block, 0u32, 17usize));
+    returns!(invalid, cuMemsetD32_v2(block + 2, 0u32, 1usize));
+    returns!(invalid, cuMemsetD8_v2(WILD, 0u8, 1usize));
+    returns!(invalid, cuMemsetD2D32_v2(block, 4usize, 0u32, 2usize, 2usize));
 }
 
 #[test]
@@ -107,9 +97,7 @@ fn rectangles_are_copied() {
     }
     let _context = own_context();
     let (mut block, mut pitch) = (0u64, 0usize);
-    ok!(cuMemAllocPitch_v2(
-        &raw mut block => *mut u64, &raw mut pitch => *mut usize, 12 => usize, 4 => usize, 4 => u32
-    ));
+    ok!(cuMemAllocPitch_v2(&raw mut block, &raw mut pitch, 12usize, 4usize, 4u32));
     assert!(pitch >= 12 && pitch.is_multiple_of(512));
     let values: Vec<u32> = (0..20).collect();
     let host = End { x: 4, y: 1, kind: 1, host: values.as_ptr(), device: 0, array: 0, pitch: 20 };
@@ -133,15 +121,14 @@ fn rectangles_are_copied() {
 fn a_batch_copies_in_one_stream() {
     let _context = own_context();
     let (a, b) = (allocate(8), allocate(8));
-    let stream = output!(cuStreamCreate(-> usize, 1 => u32));
+    let stream = output!(cuStreamCreate(-> usize, 1u32));
     let (from, mut back) = ([1u32, 2], [0u32; 2]);
     let batch = |to: &[u64], from: &[u64], order: &[i32], firsts: &[usize], stream: usize| {
         let sizes = vec![4usize; to.len()];
         let attributes: Vec<[i32; 6]> = order.iter().map(|order| [*order, 0, 0, 0, 0, 0]).collect();
         cu!(cuMemcpyBatchAsync_v2(
-            to.as_ptr() => *const u64, from.as_ptr() => *const u64, sizes.as_ptr() => *const usize,
-            to.len() => usize, attributes.as_ptr() => *const [i32; 6], firsts.as_ptr() => *const usize,
-            order.len() => usize, stream => usize
+            to.as_ptr(), from.as_ptr(), sizes.as_ptr(), to.len(),
+            attributes.as_ptr() => *const [i32; 6], firsts.as_ptr(), order.len(), stream
         ))
     };
     let host = from.as_ptr() as u64;

@@ -13,34 +13,24 @@ const FLAGS: u32 = 7;
 
 fn set_global(attribute: u32, bytes: &[u8]) -> u32 {
     let mut size = bytes.len();
-    cu!(cuCoredumpSetAttributeGlobal(
-        attribute => u32, bytes.as_ptr() => *const u8, &raw mut size => *mut usize
-    ))
+    cu!(cuCoredumpSetAttributeGlobal(attribute, bytes.as_ptr(), &raw mut size))
 }
 
 fn set(attribute: u32, bytes: &[u8]) -> u32 {
     let mut size = bytes.len();
-    cu!(cuCoredumpSetAttribute(
-        attribute => u32, bytes.as_ptr() => *const u8, &raw mut size => *mut usize
-    ))
+    cu!(cuCoredumpSetAttribute(attribute, bytes.as_ptr(), &raw mut size))
 }
 
 fn flag(attribute: u32) -> [u8; 2] {
     let (mut of_process, mut of_context, mut size) = (9u8, 9u8, 1usize);
-    ok!(cuCoredumpGetAttributeGlobal(
-        attribute => u32, &raw mut of_process => *mut u8, &raw mut size => *mut usize
-    ));
-    ok!(cuCoredumpGetAttribute(
-        attribute => u32, &raw mut of_context => *mut u8, &raw mut size => *mut usize
-    ));
+    ok!(cuCoredumpGetAttributeGlobal(attribute, &raw mut of_process, &raw mut size));
+    ok!(cuCoredumpGetAttribute(attribute, &raw mut of_context, &raw mut size));
     [of_process, of_context]
 }
 
 fn text(attribute: u32) -> String {
     let (mut bytes, mut size) = ([1u8; 1024], 1024usize);
-    ok!(cuCoredumpGetAttribute(
-        attribute => u32, bytes.as_mut_ptr() => *mut u8, &raw mut size => *mut usize
-    ));
+    ok!(cuCoredumpGetAttribute(attribute, bytes.as_mut_ptr(), &raw mut size));
     CStr::from_bytes_until_nul(&bytes).unwrap().to_str().unwrap().to_owned()
 }
 
@@ -64,7 +54,7 @@ fn core_dump_attributes_are_stored() {
     // The flags show the same state.
     let mut flags = 0u32;
     let mut size = 4usize;
-    ok!(cuCoredumpGetAttribute(FLAGS => u32, &raw mut flags => *mut u32, &raw mut size => *mut usize));
+    ok!(cuCoredumpGetAttribute(FLAGS, &raw mut flags, &raw mut size));
     assert_eq!(flags, 0x13f);
     assert_eq!(set(FLAGS, &0u32.to_ne_bytes()), 0);
     assert_eq!((flag(LIGHTWEIGHT), flag(TRIGGER_HOST)), ([0; 2], [0, 1]));
@@ -79,11 +69,9 @@ fn core_dump_attributes_are_stored() {
     // A null pointer queries the size of a value.
     for (attribute, expected) in [(TRIGGER_HOST, 1), (FILE, 1024), (FLAGS, 4)] {
         let (mut size, null) = (0usize, std::ptr::null_mut::<u8>());
-        ok!(cuCoredumpGetAttributeGlobal(attribute => u32, null => *mut u8, &raw mut size => *mut usize));
+        ok!(cuCoredumpGetAttributeGlobal(attribute, null, &raw mut size));
         assert_eq!(size, expected);
     }
     let (mut short, mut size) = ([0u8; 4], 4usize);
-    returns!(code::INVALID_VALUE, cuCoredumpGetAttribute(
-        FILE => u32, short.as_mut_ptr() => *mut u8, &raw mut size => *mut usize
-    ));
+    returns!(code::INVALID_VALUE, cuCoredumpGetAttribute(FILE, short.as_mut_ptr(), &raw mut size));
 }

@@ -5,10 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, gate, launch, managed, ok, own_context, pinned, read,
-    returns, word,
-};
+use crate::support::*;
 
 unsafe extern "C" fn sleep(_: *mut c_void) {
     std::thread::sleep(Duration::from_millis(200));
@@ -19,40 +16,38 @@ fn fills_of_host_memory_are_synchronous() {
     let _context = own_context();
     let null = std::ptr::null_mut::<c_void>();
     let registered = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as u64;
-    ok!(cuMemHostRegister_v2(registered as usize => usize, 256 => usize, 0 => u32));
+    ok!(cuMemHostRegister_v2(registered as usize, 256usize, 0u32));
     for address in [pinned(256), managed(256), registered] {
         // Keeps the default stream busy.
-        ok!(cuLaunchHostFunc(
-            0 => usize, sleep => unsafe extern "C" fn(*mut c_void), null => *mut c_void
-        ));
-        ok!(cuMemsetD8_v2(address => u64, 3 => u8, 4 => usize));
+        ok!(cuLaunchHostFunc(0usize, sleep => unsafe extern "C" fn(*mut c_void), null));
+        ok!(cuMemsetD8_v2(address, 3u8, 4usize));
         assert_eq!(word(address).load(Ordering::SeqCst), 0x0303_0303);
-        ok!(cuMemsetD16_v2(address => u64, 4 => u16, 2 => usize));
+        ok!(cuMemsetD16_v2(address, 4u16, 2usize));
         assert_eq!(word(address).load(Ordering::SeqCst), 0x0004_0004);
-        ok!(cuMemsetD2D32_v2(address => u64, 8 => usize, 5 => u32, 1 => usize, 2 => usize));
+        ok!(cuMemsetD2D32_v2(address, 8usize, 5u32, 1usize, 2usize));
         assert_eq!(word(address).load(Ordering::SeqCst), 5);
     }
     // Fills of device memory are asynchronous.
     let (memory, gate) = (allocate(4), gate(0));
-    ok!(cuMemsetD32_v2(memory => u64, 9 => u32, 1 => usize));
+    ok!(cuMemsetD32_v2(memory, 9u32, 1usize));
     gate.open();
     assert_eq!(read(memory, 1), [9]);
-    ok!(cuMemHostUnregister(registered as usize => usize));
+    ok!(cuMemHostUnregister(registered as usize));
 }
 
 #[test]
 fn freeing_null_succeeds() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     for _ in 0..2 {
         // First without a context, then with one.
-        assert_eq!(cu!(cuMemFree_v2(0 => u64)), 0);
-        assert_eq!(cu!(cuMemFreeHost(0 => usize)), 0);
-        returns!(code::INVALID_VALUE, cuMemHostUnregister(0 => usize));
+        assert_eq!(cu!(cuMemFree_v2(0u64)), 0);
+        assert_eq!(cu!(cuMemFreeHost(0usize)), 0);
+        returns!(code::INVALID_VALUE, cuMemHostUnregister(0usize));
         context();
     }
     let mut context = 0usize;
-    while cu!(cuCtxPopCurrent_v2(&raw mut context => *mut usize)) == 0 {
-        ok!(cuCtxDestroy_v2(context => usize));
+    while cu!(cuCtxPopCurrent_v2(&raw mut context)) == 0 {
+        ok!(cuCtxDestroy_v2(context));
     }
 }
 
@@ -61,34 +56,31 @@ fn memory_can_be_freed_without_a_context() {
     let mut context = context();
     let blocks = (allocate(64), pinned(64), managed(64), allocate(64));
     let registered = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as usize;
-    ok!(cuMemHostRegister_v2(registered => usize, 256 => usize, 0 => u32));
-    ok!(cuCtxPopCurrent_v2(&raw mut context => *mut usize));
+    ok!(cuMemHostRegister_v2(registered, 256usize, 0u32));
+    ok!(cuCtxPopCurrent_v2(&raw mut context));
     let mut address = 0u64;
-    returns!(code::INVALID_CONTEXT, cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize));
-    ok!(cuMemFree_v2(blocks.0 => u64));
-    ok!(cuMemFreeHost(blocks.1 as usize => usize));
-    ok!(cuMemFree_v2(blocks.2 => u64));
-    ok!(cuMemHostUnregister(registered => usize));
-    returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(registered => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    returns!(code::INVALID_CONTEXT, cuMemAlloc_v2(&raw mut address, 8usize));
+    ok!(cuMemFree_v2(blocks.0));
+    ok!(cuMemFreeHost(blocks.1 as usize));
+    ok!(cuMemFree_v2(blocks.2));
+    ok!(cuMemHostUnregister(registered));
+    returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(registered));
+    ok!(cuCtxDestroy_v2(context));
     // Its memory was freed together with the context.
-    returns!(code::INVALID_VALUE, cuMemFree_v2(blocks.3 => u64));
+    returns!(code::INVALID_VALUE, cuMemFree_v2(blocks.3));
 }
 
 #[test]
 fn a_library_belongs_to_no_context() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let text = std::ffi::CString::new(INCREMENT).unwrap();
     let (mut library, mut kernel, null) = (0usize, 0usize, std::ptr::null::<u32>());
-    ok!(cuLibraryLoadData(
-        &raw mut library => *mut usize, text.as_ptr() => *const i8, null => *const u32,
-        null => *const u32, 0 => u32, null => *const u32, null => *const u32, 0 => u32,
-    ));
+    ok!(cuLibraryLoadData(&raw mut library, text.as_ptr(), null, null, 0u32, null, null, 0u32));
     let name = c"increment".as_ptr();
-    ok!(cuLibraryGetKernel(&raw mut kernel => *mut usize, library => usize, name => *const i8));
+    ok!(cuLibraryGetKernel(&raw mut kernel, library, name));
     let second = |size: *mut usize| {
         let mut offset = 0usize;
-        cu!(cuKernelGetParamInfo(kernel => usize, 1 => usize, &raw mut offset => *mut usize, size => *mut usize))
+        cu!(cuKernelGetParamInfo(kernel, 1usize, &raw mut offset, size))
     };
     let mut size = 0usize;
     assert_eq!(second(&raw mut size), code::INVALID_CONTEXT, "not loaded for any context yet");
@@ -96,13 +88,13 @@ fn a_library_belongs_to_no_context() {
         let context = context();
         assert_eq!((second(&raw mut size), size), (0, 8));
         let memory = allocate(16);
-        ok!(cuMemsetD8_v2(memory => u64, 0 => u8, 16 => usize));
+        ok!(cuMemsetD8_v2(memory, 0u8, 16usize));
         assert_eq!(launch(kernel, (1, 4), 0, &[memory, 4]), 0);
         assert_eq!(read(memory, 4), [1; 4]);
         // The library outlives the context.
-        ok!(cuCtxDestroy_v2(context => usize));
+        ok!(cuCtxDestroy_v2(context));
     }
-    ok!(cuLibraryUnload(library => usize));
+    ok!(cuLibraryUnload(library));
 }
 
 #[test]
@@ -117,10 +109,7 @@ fn the_host_pointer_of_an_unknown_address_is_itself() {
             (&raw mut kind).cast(),
             (&raw mut ordinal).cast(),
         ];
-        ok!(cuPointerGetAttributes(
-            4 => u32, attributes.as_ptr() => *const u32, data.as_ptr() => *const *mut c_void,
-            address => u64,
-        ));
+        ok!(cuPointerGetAttributes(4u32, attributes.as_ptr(), data.as_ptr(), address));
         (host, device, kind, ordinal)
     };
     assert_eq!(attributes_of(0xdead), (0xdead, 0, 0, -2));
@@ -129,7 +118,5 @@ fn the_host_pointer_of_an_unknown_address_is_itself() {
     let expected = (0, memory, 2, 0);
     assert_eq!(attributes_of(memory), expected, "the host has no pointer to device memory");
     let mut host = 1u64;
-    returns!(code::INVALID_VALUE, cuPointerGetAttribute(
-        &raw mut host => *mut u64, 4 => u32, 0xdead => u64
-    ));
+    returns!(code::INVALID_VALUE, cuPointerGetAttribute(&raw mut host, 4u32, 0xdead_u64));
 }

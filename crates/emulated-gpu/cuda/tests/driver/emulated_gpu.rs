@@ -1,12 +1,9 @@
 //! The functions of `include/emulated_gpu.h`: accesses of host libraries, and counters.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, in_child, is_child, launch, module, ok,
-    own_context, read, returns, run_child, stream,
-};
+use crate::support::*;
 
 /// `EmulatedGpuRange`
 #[repr(C)]
@@ -29,8 +26,7 @@ fn range(address: u64, (width, height, pitch): (u64, u64, u64), access: u32) -> 
 
 fn declare(stream: usize, ranges: &[Range]) -> u32 {
     cu!(emulatedGpuDeclareAccess(
-        stream => usize, c"multiply".as_ptr() => *const c_char, ranges.as_ptr() => *const Range,
-        ranges.len() => usize,
+        stream, c"multiply".as_ptr(), ranges.as_ptr() => *const Range, ranges.len()
     ))
 }
 
@@ -47,7 +43,7 @@ fn work(stream: usize, ranges: &[Range]) -> u32 {
         return declared;
     }
     let null = std::ptr::null_mut::<c_void>();
-    cu!(cuLaunchHostFunc(stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void))
+    cu!(cuLaunchHostFunc(stream, call => unsafe extern "C" fn(*mut c_void), null))
 }
 
 #[test]
@@ -74,9 +70,9 @@ fn accesses_of_a_library_are_checked() {
     context();
     let stream = stream(1);
     let (a, b) = (allocate(1024), allocate(1024));
-    ok!(cuMemsetD8_v2(a => u64, 0 => u8, 1024 => usize));
+    ok!(cuMemsetD8_v2(a, 0u8, 1024usize));
     // The first two of every three words of b are written.
-    ok!(cuMemsetD2D8_v2(b => u64, 12 => usize, 0 => u8, 8 => usize, 40 => usize));
+    ok!(cuMemsetD2D8_v2(b, 12usize, 0u8, 8usize, 40usize));
     ok!(cuCtxSynchronize());
     let first = range(a, (1024, 1, 1024), READ | WRITE);
     let (second, wanted) = match &*case {
@@ -84,7 +80,7 @@ fn accesses_of_a_library_are_checked() {
         "inside" => (range(b, (8, 40, 12), READ), 0),
         "beyond" => (range(b, (1025, 1, 1025), WRITE), code::ILLEGAL_ADDRESS),
         "freed" => {
-            ok!(cuMemFree_v2(b => u64));
+            ok!(cuMemFree_v2(b));
             (range(b, (4, 1, 4), READ), code::ILLEGAL_ADDRESS)
         }
         "rows" => (range(b, (8, 100, 12), WRITE), code::ILLEGAL_ADDRESS),
@@ -93,7 +89,7 @@ fn accesses_of_a_library_are_checked() {
     };
     let actual = work(stream, &[first, second]);
     assert_eq!(actual, 0, "ranges are checked when the stream reaches them");
-    returns!(wanted, cuStreamSynchronize(stream => usize));
+    returns!(wanted, cuStreamSynchronize(stream));
     assert_eq!(CALLS.load(Ordering::SeqCst), u32::from(wanted == 0));
 }
 
@@ -118,7 +114,7 @@ fn invalid_declarations_are_rejected() {
     assert_eq!(declare(0xbad, &[]), code::INVALID_HANDLE);
     // An empty range is valid at any address.
     assert_eq!(work(stream, &[range(0, (0, 1, 0), READ), range(0, (4, 0, 4), WRITE)]), 0);
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
 }
 
 #[test]
@@ -126,17 +122,17 @@ fn a_declaration_is_part_of_a_graph() {
     let _context = own_context();
     let stream = stream(1);
     let block = allocate(8);
-    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    ok!(cuStreamBeginCapture_v2(stream, 1u32));
     assert_eq!(work(stream, &[range(block, (8, 1, 8), WRITE)]), 0);
     let (mut graph, mut executable) = (0usize, 0usize);
-    ok!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
-    ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamEndCapture(stream, &raw mut graph));
+    ok!(cuGraphInstantiateWithFlags(&raw mut executable, graph, 0u64));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
     // The memory is freed, but the graph is still launched.
-    ok!(cuMemFree_v2(block => u64));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    ok!(cuMemFree_v2(block));
+    ok!(cuGraphLaunch(executable, stream));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
 }
 
 #[test]
@@ -148,9 +144,7 @@ fn kernels_are_counted() {
     let block = allocate(1024);
     let counts = || {
         let mut counts = [u64::MAX; 16];
-        ok!(emulatedGpuGetCounts(
-            increment => usize, counts.as_mut_ptr() => *mut u64, size_of_val(&counts) => usize
-        ));
+        ok!(emulatedGpuGetCounts(increment, counts.as_mut_ptr(), size_of_val(&counts)));
         counts
     };
     assert_eq!(counts(), [0; 16]);
@@ -174,12 +168,10 @@ fn kernels_are_counted() {
     ok!(emulatedGpuSetCounting(0 => i32));
     // A shorter structure, as in an older header.
     let mut short = [9u64; 3];
-    ok!(emulatedGpuGetCounts(increment => usize, short.as_mut_ptr() => *mut u64, 16 => usize));
+    ok!(emulatedGpuGetCounts(increment, short.as_mut_ptr(), 16usize));
     assert_eq!(short, [2, 2, 9]);
     ok!(emulatedGpuResetCounts());
     assert_eq!(counts(), [0; 16]);
     assert_eq!(read(block, 1).len(), 1);
-    returns!(code::INVALID_HANDLE, emulatedGpuGetCounts(
-        0 => usize, short.as_mut_ptr() => *mut u64, 16 => usize
-    ));
+    returns!(code::INVALID_HANDLE, emulatedGpuGetCounts(0usize, short.as_mut_ptr(), 16usize));
 }

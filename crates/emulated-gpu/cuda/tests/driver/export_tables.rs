@@ -5,10 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fatbins::fatbin;
-use crate::support::{
-    INCREMENT, code, context, cu, function, in_child, is_child, ok, output, own_context, returns,
-    run_child,
-};
+use crate::support::*;
 
 const RUNTIME: u128 = 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9;
 const HOOKS: u128 = 0xa094_798c_2e74_2e74_93f2_0800_200c_0a66;
@@ -21,7 +18,7 @@ const UNKNOWN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
 fn table(id: u128) -> *const usize {
     let mut table = std::ptr::dangling::<usize>();
     let id = id.to_be_bytes();
-    let code = cu!(cuGetExportTable(&raw mut table => *mut *const usize, id.as_ptr() => *const u8));
+    let code = cu!(cuGetExportTable(&raw mut table, id.as_ptr()));
     assert_eq!(code, if table.is_null() { code::NOT_SUPPORTED } else { 0 });
     table
 }
@@ -76,7 +73,7 @@ fn unknown_tables_and_entries_are_reported() {
         }
         return;
     }
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     for _ in 0..2 {
         assert!(table(UNKNOWN).is_null());
         assert_eq!(call!(RUNTIME[9]()), code::NOT_SUPPORTED);
@@ -85,24 +82,20 @@ fn unknown_tables_and_entries_are_reported() {
     assert!(table(0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9).is_null());
     let mut table = 0usize;
     let none = std::ptr::null::<u8>();
-    returns!(code::INVALID_VALUE, cuGetExportTable(
-        &raw mut table => *mut usize, none => *const u8
-    ));
+    returns!(code::INVALID_VALUE, cuGetExportTable(&raw mut table, none));
 }
 
 #[test]
 fn the_primary_context_handle_exists_before_the_context() {
     in_child!(&[]);
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let (mut announced, mut retained, mut flags, mut active) = (0usize, 0usize, 0u32, 9i32);
     assert_eq!(call!(RUNTIME[2](&raw mut announced => *mut usize, 0 => i32)), 0);
-    ok!(cuDevicePrimaryCtxGetState(
-        0 => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32
-    ));
+    ok!(cuDevicePrimaryCtxGetState(0 => i32, &raw mut flags, &raw mut active => *mut i32));
     assert_eq!(active, 0);
-    ok!(cuCtxSetCurrent(announced => usize));
+    ok!(cuCtxSetCurrent(announced));
     returns!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
-    ok!(cuDevicePrimaryCtxRetain(&raw mut retained => *mut usize, 0 => i32));
+    ok!(cuDevicePrimaryCtxRetain(&raw mut retained, 0 => i32));
     assert_eq!(retained, announced);
     ok!(cuCtxSynchronize());
     // The versions of these functions from before CUDA 11.
@@ -134,7 +127,7 @@ fn values_are_stored_with_contexts() {
     assert_eq!((get(0, 4), get(context, 5)), ((0, 2), (0, 6)));
     assert_eq!(call!(STORAGE[1](context => usize, 5 => usize)), 0);
     assert_eq!(get(context, 5).0, code::INVALID_HANDLE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
     assert_eq!(DESTROYED.load(Ordering::Relaxed), 42);
     assert_eq!(get(context, 4).0, code::INVALID_CONTEXT);
 }
@@ -165,7 +158,7 @@ fn fatbins_are_registered_as_modules() {
 
 #[test]
 fn profiler_hooks_are_empty() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let mut buffer = std::ptr::null::<u32>();
     let mut words = 0usize;
     for (entry, expected) in [(2, 1024), (6, 14)] {
@@ -190,7 +183,7 @@ fn profiler_hooks_are_empty() {
 
 #[test]
 fn the_identity_depends_on_the_question() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let identity = |version: u32, seconds: u64| {
         let mut answer = [0u64; 2];
         let asked = call!(IDENTITY[1](

@@ -1,10 +1,8 @@
 //! Loading fatbins through the driver's functions. The tests of `device-image` try damaged ones.
 
-use std::ffi::{CString, c_char};
+use std::ffi::CString;
 
-use crate::support::{
-    INCREMENT, allocate, code, function, launch, ok, output, own_context, read, returns,
-};
+use crate::support::*;
 
 /// A fatbin with one entry, as nvcc lays it out uncompressed; without an entry if the text is empty.
 pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
@@ -31,12 +29,10 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     let image = fatbin(INCREMENT.as_bytes());
     let mut module = 0usize;
     let empty = fatbin(&[]);
-    returns!(code::NO_BINARY_FOR_GPU, cuModuleLoadData(
-        &raw mut module => *mut usize, empty.as_ptr() => *const u8
-    ));
-    ok!(cuModuleLoadFatBinary(&raw mut module => *mut usize, image.as_ptr() => *const u8));
+    returns!(code::NO_BINARY_FOR_GPU, cuModuleLoadData(&raw mut module, empty.as_ptr()));
+    ok!(cuModuleLoadFatBinary(&raw mut module, image.as_ptr()));
     let data = allocate(4);
-    ok!(cuMemsetD32_v2(data => u64, 5 => u32, 1 => usize));
+    ok!(cuMemsetD32_v2(data, 5u32, 1usize));
     assert_eq!(launch(function(module, "increment"), (1, 1), 0, &[data, 1]), 0);
     assert_eq!(read(data, 1), [6]);
     // Load the fatbin as a library, given the structure in which a host compiler wraps it.
@@ -45,15 +41,13 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
         -> usize, wrapper.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,
         0 => usize, 0 => u32
     ));
-    ok!(cuLibraryUnload(library => usize));
+    ok!(cuLibraryUnload(library));
     let path = std::env::temp_dir().join(format!("four-levels-{}.fatbin", std::process::id()));
     std::fs::write(&path, &image).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
-    ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
+    ok!(cuModuleLoad(&raw mut module, name.as_ptr()));
     // A fatbin whose stated length exceeds the file.
     std::fs::write(&path, &image[..image.len() - 8]).unwrap();
-    returns!(code::INVALID_IMAGE, cuModuleLoad(
-        &raw mut module => *mut usize, name.as_ptr() => *const c_char
-    ));
+    returns!(code::INVALID_IMAGE, cuModuleLoad(&raw mut module, name.as_ptr()));
     std::fs::remove_file(&path).unwrap();
 }

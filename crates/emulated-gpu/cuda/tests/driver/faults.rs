@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use emulated_gpu_test_support::ptx::entry;
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, in_child, is_child, launch, module,
-    ok, output, own_context, read, returns, run_child, stream,
-};
+use crate::support::*;
 
 /// Kernels that break one rule each. Their parameters have 8 bytes.
 fn faulty_kernels() -> String {
@@ -58,28 +55,26 @@ fn an_out_of_bounds_access_makes_the_context_unusable() {
     let actual = launch(increment, (1, 32), stream, &[block, number + 1]);
     assert_eq!(actual, 0, "the launch itself succeeds");
     let null = std::ptr::null_mut::<c_void>();
-    ok!(cuLaunchHostFunc(
-        stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void
-    ));
+    ok!(cuLaunchHostFunc(stream, call => unsafe extern "C" fn(*mut c_void), null));
     // No matter how soon the kernel fails, work is accepted until the error has been reported.
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
-    ok!(cuEventRecord(done => usize, stream => usize));
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    ok!(cuEventRecord(done, stream));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
     // The error is sticky: it is returned for every stream, by every call that needs the context.
     let mut address = 0u64;
-    returns!(code::ILLEGAL_ADDRESS, cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize));
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(other => usize));
-    returns!(code::ILLEGAL_ADDRESS, cuEventQuery(done => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuMemAlloc_v2(&raw mut address, 4usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(other));
+    returns!(code::ILLEGAL_ADDRESS, cuEventQuery(done));
     returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), code::ILLEGAL_ADDRESS);
     assert!(!CALLED.load(Ordering::SeqCst), "a host function after a fault is not called");
     // Another context is not affected.
     let second = context();
     let fresh = allocate(4);
-    ok!(cuMemsetD32_v2(fresh => u64, 1 => u32, 1 => usize));
+    ok!(cuMemsetD32_v2(fresh, 1u32, 1usize));
     assert_eq!(read(fresh, 1), [1]);
-    ok!(cuCtxDestroy_v2(second => usize));
+    ok!(cuCtxDestroy_v2(second));
 }
 
 /// The error code of a kernel's execution.
@@ -119,7 +114,7 @@ fn each_fault_has_its_code() {
     } else if child("endless") {
         assert_eq!(error_of("endless", &[]), code::LAUNCH_TIMEOUT);
     } else if child("freed") {
-        ok!(cuMemFree_v2(block => u64));
+        ok!(cuMemFree_v2(block));
         let other = allocate(64);
         assert_eq!(error_of("copy", &[other, block]), code::ILLEGAL_ADDRESS);
     } else {
@@ -169,16 +164,16 @@ fn every_kind_of_write_initialises_memory() {
         assert_eq!(launch(copy, (1, 1), 0, &[to, from]), 0);
         ok!(cuCtxSynchronize());
     };
-    ok!(cuMemcpyHtoD_v2(from => u64, &raw const value => *const u32, 4 => usize));
+    ok!(cuMemcpyHtoD_v2(from, &raw const value, 4usize));
     read_it(from);
-    ok!(cuMemcpyDtoD_v2(third => u64, from => u64, 4 => usize));
+    ok!(cuMemcpyDtoD_v2(third, from, 4usize));
     read_it(third);
     // A kernel may initialise the memory, too.
     read_it(to);
     let filled = allocate(4);
-    ok!(cuMemsetD8_v2(filled => u64, 0 => u8, 4 => usize));
+    ok!(cuMemsetD8_v2(filled, 0u8, 4usize));
     read_it(filled);
-    let managed = output!(cuMemAllocManaged(-> u64, 4 => usize, 1 => u32));
+    let managed = output!(cuMemAllocManaged(-> u64, 4usize, 1u32));
     read_it(managed);
 }
 
@@ -240,7 +235,7 @@ fn leaks_and_counts_are_reported_at_exit() {
     for _ in 0..3 {
         assert_eq!(launch(increment, (2, 64), 0, &[freed, 128]), 0);
     }
-    ok!(cuMemFree_v2(freed => u64));
+    ok!(cuMemFree_v2(freed));
     assert_ne!(kept, 0);
 }
 
@@ -259,7 +254,7 @@ fn memory_freed_with_its_context_is_a_leak() {
     let blocks = [allocate(100), allocate(200)];
     if std::env::var_os("FREED").is_some() {
         for block in blocks {
-            ok!(cuMemFree_v2(block => u64));
+            ok!(cuMemFree_v2(block));
         }
     }
 }
@@ -274,5 +269,5 @@ fn failed_calls_are_logged() {
     }
     context();
     let mut address = 0u64;
-    returns!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
+    returns!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address, 0usize));
 }

@@ -1,9 +1,7 @@
 //! Attributes of kernels in graphs that are not parameters, and graphs that kernels may launch.
 
 use crate::capture::{THREAD_LOCAL, begin, end, nodes};
-use crate::support::{
-    INCREMENT, allocate, code, cu, function, launch, module, ok, output, own_context, stream,
-};
+use crate::support::*;
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`, `…_PRIORITY`
 const COOPERATIVE: u32 = 2;
@@ -13,16 +11,12 @@ const PRIORITY: u32 = 8;
 fn set(node: usize, attribute: u32, value: [u32; 3]) -> u32 {
     let mut whole = [0u32; 16];
     whole[..3].copy_from_slice(&value);
-    cu!(cuGraphKernelNodeSetAttribute(
-        node => usize, attribute => u32, &raw const whole => *const [u32; 16]
-    ))
+    cu!(cuGraphKernelNodeSetAttribute(node, attribute, &raw const whole))
 }
 
 fn get(node: usize, attribute: u32) -> Result<u32, u32> {
     let mut value = [9u32; 16];
-    let code = cu!(cuGraphKernelNodeGetAttribute(
-        node => usize, attribute => u32, &raw mut value => *mut [u32; 16]
-    ));
+    let code = cu!(cuGraphKernelNodeGetAttribute(node, attribute, &raw mut value));
     if code == 0 { Ok(value[0]) } else { Err(code) }
 }
 
@@ -47,15 +41,15 @@ fn kernels_in_graphs_have_attributes() {
     assert_eq!([set(first, COOPERATIVE, [1, 0, 0]), set(first, PRIORITY, [3, 0, 0])], [0; 2]);
     assert_eq!(set(first, CLUSTER, [1, 1, 1]), 0);
     assert_eq!([COOPERATIVE, PRIORITY, CLUSTER].map(|id| get(first, id)), [Ok(1), Ok(3), Ok(1)]);
-    ok!(cuGraphKernelNodeCopyAttributes(second => usize, first => usize));
+    ok!(cuGraphKernelNodeCopyAttributes(second, first));
     assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(second, id)), [Ok(1), Ok(3)]);
     // Setting parameters doesn't change attributes, and a copy has both.
     let mut kernel = [0u64; 9];
-    ok!(cuGraphKernelNodeGetParams_v2(first => usize, kernel.as_mut_ptr() => *mut u64));
-    ok!(cuGraphKernelNodeSetParams_v2(first => usize, kernel.as_ptr() => *const u64));
+    ok!(cuGraphKernelNodeGetParams_v2(first, kernel.as_mut_ptr()));
+    ok!(cuGraphKernelNodeSetParams_v2(first, kernel.as_ptr()));
     let (mut clone, mut copied) = (0usize, 0usize);
-    ok!(cuGraphClone(&raw mut clone => *mut usize, graph => usize));
-    ok!(cuGraphNodeFindInClone(&raw mut copied => *mut usize, first => usize, clone => usize));
+    ok!(cuGraphClone(&raw mut clone, graph));
+    ok!(cuGraphNodeFindInClone(&raw mut copied, first, clone));
     for node in [first, copied] {
         assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(node, id)), [Ok(1), Ok(3)]);
     }
@@ -64,9 +58,7 @@ fn kernels_in_graphs_have_attributes() {
     assert_eq!((set(first, 3, [0; 3]), get(first, 99)), expected);
     // Other nodes don't have these attributes.
     let (mut empty, none) = (0usize, std::ptr::null::<usize>());
-    ok!(cuGraphAddEmptyNode(
-        &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
-    ));
+    ok!(cuGraphAddEmptyNode(&raw mut empty, graph, none, 0usize));
     assert_eq!(get(empty, COOPERATIVE), Err(code::INVALID_VALUE));
 }
 
@@ -95,14 +87,12 @@ fn device_launchable_graphs_have_kernels_copies_and_fills() {
     let graph = kernels();
     let (code, result, executable) = try_instantiate(graph, DEVICE_LAUNCH);
     assert_eq!((code, result), (0, 0));
-    let flags = output!(cuGraphExecGetFlags(executable => usize, -> u64));
+    let flags = output!(cuGraphExecGetFlags(executable, -> u64));
     assert_eq!(flags, DEVICE_LAUNCH);
-    ok!(cuGraphLaunch(executable => usize, 0 => usize));
+    ok!(cuGraphLaunch(executable, 0usize));
     ok!(cuCtxSynchronize());
     let (mut empty, none) = (0usize, std::ptr::null::<usize>());
-    ok!(cuGraphAddEmptyNode(
-        &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
-    ));
+    ok!(cuGraphAddEmptyNode(&raw mut empty, graph, none, 0usize));
     let (code, result, _) = try_instantiate(graph, DEVICE_LAUNCH);
     assert_eq!((code, result), (code::INVALID_VALUE, 3));
 }

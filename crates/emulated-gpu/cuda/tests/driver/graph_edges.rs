@@ -3,41 +3,30 @@
 use crate::support::{code, cu, ok, output, own_context};
 
 fn node(graph: usize, after: &[usize]) -> usize {
-    output!(cuGraphAddEmptyNode(
-        -> usize, graph => usize, after.as_ptr() => *const usize, after.len() => usize
-    ))
+    output!(cuGraphAddEmptyNode(-> usize, graph, after.as_ptr(), after.len()))
 }
 
 fn change(graph: usize, edges: &[(usize, usize)], add: bool) -> u32 {
     let (from, to): (Vec<usize>, Vec<usize>) = edges.iter().copied().unzip();
     let (from, to, count) = (from.as_ptr(), to.as_ptr(), edges.len());
     if add {
-        cu!(cuGraphAddDependencies(
-            graph => usize, from => *const usize, to => *const usize, count => usize
-        ))
+        cu!(cuGraphAddDependencies(graph, from, to, count))
     } else {
-        cu!(cuGraphRemoveDependencies(
-            graph => usize, from => *const usize, to => *const usize, count => usize
-        ))
+        cu!(cuGraphRemoveDependencies(graph, from, to, count))
     }
 }
 
 fn edges(graph: usize) -> Vec<(usize, usize)> {
     let mut count = 64usize;
     let (mut from, mut to) = (vec![0usize; count], vec![0usize; count]);
-    ok!(cuGraphGetEdges(
-        graph => usize, from.as_mut_ptr() => *mut usize, to.as_mut_ptr() => *mut usize,
-        &raw mut count => *mut usize,
-    ));
+    ok!(cuGraphGetEdges(graph, from.as_mut_ptr(), to.as_mut_ptr(), &raw mut count));
     from.into_iter().zip(to).take(count).collect()
 }
 
 fn dependents(node: usize) -> Vec<usize> {
     let mut count = 8usize;
     let mut list = vec![0usize; count];
-    ok!(cuGraphNodeGetDependentNodes(
-        node => usize, list.as_mut_ptr() => *mut usize, &raw mut count => *mut usize
-    ));
+    ok!(cuGraphNodeGetDependentNodes(node, list.as_mut_ptr(), &raw mut count));
     list.truncate(count);
     list
 }
@@ -45,7 +34,7 @@ fn dependents(node: usize) -> Vec<usize> {
 #[test]
 fn all_edges_of_a_call_are_changed_or_none() {
     let _context = own_context();
-    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0u32));
     let n: Vec<usize> = (0..4).map(|_| node(graph, &[])).collect();
     let (ab, bc, cd, da) = ((n[0], n[1]), (n[1], n[2]), (n[2], n[3]), (n[3], n[0]));
     for wrong in [vec![ab, bc, cd, da], vec![ab, ab], vec![ab, (n[0], 7)], vec![ab, (n[1], n[1])]] {
@@ -60,7 +49,7 @@ fn all_edges_of_a_call_are_changed_or_none() {
     assert_eq!((dependents(n[1]), dependents(n[3])), (vec![n[2]], vec![]));
     ok!(cuGraphDestroyNode(n[1] => usize));
     assert_eq!((edges(graph), dependents(n[0])), (vec![cd], vec![]));
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphDestroy(graph));
 }
 
 /// A graph with a fifth of the maximum number of nodes. If each call visited all nodes, this would take about 10^10
@@ -69,7 +58,7 @@ fn all_edges_of_a_call_are_changed_or_none() {
 fn large_graphs_are_built_changed_and_launched() {
     const COUNT: usize = 50_000;
     let _context = own_context();
-    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0u32));
     let mut nodes: Vec<usize> = Vec::with_capacity(COUNT);
     for number in 0..COUNT {
         let after: Vec<usize> =
@@ -81,13 +70,13 @@ fn large_graphs_are_built_changed_and_launched() {
     }
     let last = node(graph, &nodes);
     assert_eq!(change(graph, &[(last, nodes[0])], true), code::INVALID_VALUE);
-    let executable = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
-    ok!(cuGraphLaunch(executable => usize, 0 => usize));
+    let executable = output!(cuGraphInstantiateWithFlags(-> usize, graph, 0u64));
+    ok!(cuGraphLaunch(executable, 0usize));
     ok!(cuCtxSynchronize());
-    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuGraphExecDestroy(executable));
     for node in nodes {
-        ok!(cuGraphDestroyNode(node => usize));
+        ok!(cuGraphDestroyNode(node));
     }
     assert_eq!(edges(graph), []);
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphDestroy(graph));
 }

@@ -3,14 +3,12 @@
 use crate::support::{code, cu, ok, output, own_context};
 
 fn graph() -> usize {
-    output!(cuGraphCreate(-> usize, 0 => u32))
+    output!(cuGraphCreate(-> usize, 0u32))
 }
 
 fn empty(graph: usize) -> usize {
     let (mut node, none) = (0usize, std::ptr::null::<usize>());
-    ok!(cuGraphAddEmptyNode(
-        &raw mut node => *mut usize, graph => usize, none => *const usize, 0 => usize
-    ));
+    ok!(cuGraphAddEmptyNode(&raw mut node, graph, none, 0usize));
     node
 }
 
@@ -19,13 +17,13 @@ fn graphs_and_nodes_have_unique_ids() {
     let _context = own_context();
     let (first, second) = (graph(), graph());
     let nodes = [empty(first), empty(first), empty(second)];
-    let id = |graph: usize| output!(cuGraphGetId(graph => usize, -> u32));
+    let id = |graph: usize| output!(cuGraphGetId(graph, -> u32));
     assert!(id(first) > 0 && id(first) != id(second) && id(first) == id(first));
     let ids = nodes.map(|node| {
         let (mut local, mut tools, mut graph) = (0u32, 0u64, 0usize);
-        ok!(cuGraphNodeGetLocalId(node => usize, &raw mut local => *mut u32));
-        ok!(cuGraphNodeGetToolsId(node => usize, &raw mut tools => *mut u64));
-        ok!(cuGraphNodeGetContainingGraph(node => usize, &raw mut graph => *mut usize));
+        ok!(cuGraphNodeGetLocalId(node, &raw mut local));
+        ok!(cuGraphNodeGetToolsId(node, &raw mut tools));
+        ok!(cuGraphNodeGetContainingGraph(node, &raw mut graph));
         (local, tools, graph)
     });
     assert_eq!(ids.map(|(_, _, graph)| graph), [first, first, second]);
@@ -33,19 +31,17 @@ fn graphs_and_nodes_have_unique_ids() {
     assert!(ids[1].1 != ids[2].1);
     let executables = [0; 2].map(|_: i32| {
         let (mut ready, mut id) = (0usize, 0u32);
-        ok!(cuGraphInstantiateWithFlags(
-            &raw mut ready => *mut usize, first => usize, 0 => u64
-        ));
-        ok!(cuGraphExecGetId(ready => usize, &raw mut id => *mut u32));
-        ok!(cuGraphExecDestroy(ready => usize));
+        ok!(cuGraphInstantiateWithFlags(&raw mut ready, first, 0u64));
+        ok!(cuGraphExecGetId(ready, &raw mut id));
+        ok!(cuGraphExecDestroy(ready));
         id
     });
     assert!(executables[0] > 0 && executables[0] != executables[1]);
-    ok!(cuGraphDestroyNode(nodes[0] => usize));
+    ok!(cuGraphDestroyNode(nodes[0]));
     let mut local = 0u32;
-    let gone = cu!(cuGraphNodeGetLocalId(nodes[0] => usize, &raw mut local => *mut u32));
-    let unknown = cu!(cuGraphGetId(1 => usize, &raw mut local => *mut u32));
+    let gone = cu!(cuGraphNodeGetLocalId(nodes[0], &raw mut local));
+    let unknown = cu!(cuGraphGetId(1usize, &raw mut local));
     assert_eq!([gone, unknown], [code::INVALID_VALUE; 2]);
-    ok!(cuGraphDestroy(first => usize));
-    ok!(cuGraphDestroy(second => usize));
+    ok!(cuGraphDestroy(first));
+    ok!(cuGraphDestroy(second));
 }

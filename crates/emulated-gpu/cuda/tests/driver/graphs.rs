@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, in_child, module, ok, output, own_context,
-    read, returns, stream,
-};
+use crate::support::*;
 
 /// A node that writes a number `count` times.
 pub(crate) fn words(target: u64, value: u32, count: usize) -> MemsetNode {
@@ -22,19 +19,19 @@ fn memory_of_a_graph_lives_with_it() {
     let stream = stream(1);
     let result = allocate(4);
     begin(stream, THREAD_LOCAL);
-    let block = output!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
-    ok!(cuMemsetD32Async(block => u64, 3 => u32, 1 => usize, stream => usize));
-    ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
-    ok!(cuMemFreeAsync(block => u64, stream => usize));
+    let block = output!(cuMemAllocAsync(-> u64, 4usize, stream));
+    ok!(cuMemsetD32Async(block, 3u32, 1usize, stream));
+    ok!(cuMemcpyDtoDAsync_v2(result, block, 4usize, stream));
+    ok!(cuMemFreeAsync(block, stream));
     // Memory that was not allocated in the graph can't be freed in it.
-    returns!(code::INVALID_VALUE, cuMemFreeAsync(result => u64, stream => usize));
+    returns!(code::INVALID_VALUE, cuMemFreeAsync(result, stream));
     let (code, graph) = end(stream);
     assert_eq!(code, 0);
     let executable = instantiate(graph);
     for _ in 0..2 {
-        ok!(cuMemsetD32Async(result => u64, 0 => u32, 1 => usize, stream => usize));
-        ok!(cuGraphLaunch(executable => usize, stream => usize));
-        ok!(cuStreamSynchronize(stream => usize));
+        ok!(cuMemsetD32Async(result, 0u32, 1usize, stream));
+        ok!(cuGraphLaunch(executable, stream));
+        ok!(cuStreamSynchronize(stream));
         assert_eq!(read(result, 1), [3]);
     }
 }
@@ -50,30 +47,27 @@ fn a_graph_does_not_wait_for_later_records() {
     }
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
-    let event = || output!(cuEventCreate(-> usize, 2 => u32));
+    let event = || output!(cuEventCreate(-> usize, 2u32));
     let (awaited, after) = (event(), event());
     let (mut graph, mut node) = (0usize, 0usize);
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    ok!(cuGraphAddEventWaitNode(
-        &raw mut node => *mut usize, graph => usize, std::ptr::null::<usize>() => *const usize,
-        0 => usize, awaited => usize,
-    ));
+    ok!(cuGraphCreate(&raw mut graph, 0u32));
+    ok!(cuGraphAddEventWaitNode(&raw mut node, graph, std::ptr::null::<usize>(), 0usize, awaited));
     let executable = instantiate(graph);
     // The graph is launched while the stream is still busy; the event was never recorded, so there is nothing to wait
     // for.
     let block_stream = block_stream as extern "C" fn(*mut c_void);
-    ok!(cuLaunchHostFunc(first => usize, block_stream => extern "C" fn(*mut c_void), 0 => usize));
-    ok!(cuGraphLaunch(executable => usize, first => usize));
-    ok!(cuEventRecord(after => usize, first => usize));
-    ok!(cuStreamWaitEvent(second => usize, after => usize, 0 => u32));
-    ok!(cuEventRecord(awaited => usize, second => usize));
+    ok!(cuLaunchHostFunc(first, block_stream => extern "C" fn(*mut c_void), 0usize));
+    ok!(cuGraphLaunch(executable, first));
+    ok!(cuEventRecord(after, first));
+    ok!(cuStreamWaitEvent(second, after, 0u32));
+    ok!(cuEventRecord(awaited, second));
     RELEASED.store(true, Ordering::SeqCst);
     ok!(cuCtxSynchronize());
     // The second launch waits for the record in the second stream.
-    ok!(cuGraphLaunch(executable => usize, first => usize));
+    ok!(cuGraphLaunch(executable, first));
     ok!(cuCtxSynchronize());
-    ok!(cuGraphExecDestroy(executable => usize));
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphExecDestroy(executable));
+    ok!(cuGraphDestroy(graph));
 }
 
 #[test]
@@ -95,12 +89,11 @@ fn graphs_are_built_node_by_node() {
     let module = module(INCREMENT);
     let increment = function(module, "increment");
     let block = allocate(16);
-    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0u32));
     let none = std::ptr::null::<usize>();
     let set = words(block, 10, 4);
     let first = output!(cuGraphAddMemsetNode(
-        -> usize, graph => usize, none => *const usize, 0 => usize,
-        &raw const set => *const MemsetNode, context => usize
+        -> usize, graph, none, 0 => usize, &raw const set => *const MemsetNode, context
     ));
     let values = [block, 4u64];
     let pointers = [&raw const values[0], &raw const values[1]];
@@ -115,50 +108,46 @@ fn graphs_are_built_node_by_node() {
         context: 0,
     };
     let second = output!(cuGraphAddKernelNode_v2(
-        -> usize, graph => usize, &raw const first => *const usize, 1 => usize,
-        &raw const kernel => *const Kernel
+        -> usize, graph, &raw const first, 1 => usize, &raw const kernel => *const Kernel
     ));
     // The reverse edge would close a cycle.
     returns!(code::INVALID_VALUE, cuGraphAddDependencies(
-        graph => usize, &raw const second => *const usize, &raw const first => *const usize,
-        1 => usize
+        graph, &raw const second, &raw const first, 1 => usize
     ));
     let executable = instantiate(graph);
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [11; 4]);
     // Set other parameters, only in the executable graph.
     let fewer = [block, 2u64];
     let pointers = [&raw const fewer[0], &raw const fewer[1]];
     kernel.parameters = pointers.as_ptr();
-    ok!(cuGraphExecKernelNodeSetParams_v2(
-        executable => usize, second => usize, &raw const kernel => *const Kernel
-    ));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphExecKernelNodeSetParams_v2(executable, second, &raw const kernel => *const Kernel));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [11, 11, 10, 10]);
     // The graph still has the old parameters.
-    ok!(cuGraphKernelNodeGetParams_v2(second => usize, &raw mut kernel => *mut Kernel));
+    ok!(cuGraphKernelNodeGetParams_v2(second, &raw mut kernel => *mut Kernel));
     // SAFETY: the driver's list has two parameters of 8 bytes.
     let parameters = unsafe { [**kernel.parameters, **kernel.parameters.add(1)] };
     assert_eq!((kernel.function, parameters), (increment, values));
     // A node can be disabled.
-    ok!(cuGraphNodeSetEnabled(executable => usize, second => usize, 0 => u32));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphNodeSetEnabled(executable, second, 0u32));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [10; 4]);
     // The clone has separate nodes, which can be looked up by those of the original.
     let (mut clone, mut node) = (0usize, 0usize);
-    ok!(cuGraphClone(&raw mut clone => *mut usize, graph => usize));
-    ok!(cuGraphNodeFindInClone(&raw mut node => *mut usize, second => usize, clone => usize));
+    ok!(cuGraphClone(&raw mut clone, graph));
+    ok!(cuGraphNodeFindInClone(&raw mut node, second, clone));
     assert_eq!(nodes(clone)[1], node);
-    ok!(cuGraphDestroyNode(first => usize));
+    ok!(cuGraphDestroyNode(first));
     assert_eq!((nodes(graph).len(), nodes(clone).len()), (1, 2));
     let executable = instantiate(clone);
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphLaunch(executable, stream));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [11; 4]);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 static DESTROYED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
@@ -174,23 +163,23 @@ fn user_objects_are_destroyed_with_the_last_graph() {
     let _context = own_context();
     let create = |data: usize| output!(cuUserObjectCreate(-> usize, data => usize, destroy => Destructor, 1 => u32, 1 => u32));
     let (mut graph, mut copy, mut ready, mut stream) = (0usize, 0usize, 0usize, 0usize);
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    ok!(cuGraphCreate(&raw mut graph, 0u32));
     // The program's reference is moved to the graph.
     let object = create(1);
-    ok!(cuGraphRetainUserObject(graph => usize, object => usize, 1 => u32, 1 => u32));
-    returns!(code::INVALID_VALUE, cuUserObjectRelease(object => usize, 1 => u32));
-    ok!(cuGraphClone(&raw mut copy => *mut usize, graph => usize));
-    ok!(cuGraphInstantiateWithFlags(&raw mut ready => *mut usize, graph => usize, 0 => u64));
-    ok!(cuGraphDestroy(graph => usize));
-    ok!(cuGraphReleaseUserObject(copy => usize, object => usize, 1 => u32));
-    let twice = cu!(cuGraphReleaseUserObject(copy => usize, object => usize, 1 => u32));
+    ok!(cuGraphRetainUserObject(graph, object, 1u32, 1u32));
+    returns!(code::INVALID_VALUE, cuUserObjectRelease(object, 1u32));
+    ok!(cuGraphClone(&raw mut copy, graph));
+    ok!(cuGraphInstantiateWithFlags(&raw mut ready, graph, 0u64));
+    ok!(cuGraphDestroy(graph));
+    ok!(cuGraphReleaseUserObject(copy, object, 1u32));
+    let twice = cu!(cuGraphReleaseUserObject(copy, object, 1u32));
     assert_eq!(twice, code::INVALID_VALUE);
     assert_eq!(destroyed(), 0);
     // A launch in flight also keeps the object.
     let gate = crate::support::gate(0);
-    ok!(cuStreamCreate(&raw mut stream => *mut usize, 0 => u32));
-    ok!(cuGraphLaunch(ready => usize, stream => usize));
-    ok!(cuGraphExecDestroy(ready => usize));
+    ok!(cuStreamCreate(&raw mut stream, 0u32));
+    ok!(cuGraphLaunch(ready, stream));
+    ok!(cuGraphExecDestroy(ready));
     assert_eq!(destroyed(), 0);
     gate.open();
     ok!(cuCtxSynchronize());
@@ -199,10 +188,10 @@ fn user_objects_are_destroyed_with_the_last_graph() {
     }
     // An object to which the program holds two references.
     let object = create(10);
-    ok!(cuUserObjectRetain(object => usize, 1 => u32));
-    ok!(cuUserObjectRelease(object => usize, 1 => u32));
+    ok!(cuUserObjectRetain(object, 1u32));
+    ok!(cuUserObjectRelease(object, 1u32));
     assert_eq!(destroyed(), 1);
-    ok!(cuUserObjectRelease(object => usize, 1 => u32));
+    ok!(cuUserObjectRelease(object, 1u32));
     assert_eq!(destroyed(), 11);
     let mut none = 0usize;
     returns!(code::INVALID_VALUE, cuUserObjectCreate(
@@ -215,17 +204,16 @@ fn memory_node_parameters_can_be_read_back() {
     let context = context();
     let mut graph = 0usize;
     let (mut allocation_node, mut free_node) = (0usize, 0usize);
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    ok!(cuGraphCreate(&raw mut graph, 0u32));
     // CUDA_MEM_ALLOC_NODE_PARAMS: pinned memory (1) on device (1) 0, 400 bytes.
     let mut wanted = [0u64; 15];
     (wanted[0], wanted[1], wanted[13]) = (1, 1, 400);
     ok!(cuGraphAddMemAllocNode(
-        &raw mut allocation_node => *mut usize, graph => usize, 0 => usize, 0 => usize,
-        wanted.as_mut_ptr() => *mut u64
+        &raw mut allocation_node, graph, 0 => usize, 0 => usize, wanted.as_mut_ptr()
     ));
     let address = wanted[14];
     let mut params = [9u64; 15];
-    ok!(cuGraphMemAllocNodeGetParams(allocation_node => usize, params.as_mut_ptr() => *mut u64));
+    ok!(cuGraphMemAllocNodeGetParams(allocation_node, params.as_mut_ptr()));
     assert_eq!((params[0], params[1], params[13], params[14]), (1, 1, 400, address));
     // Fill the memory with bytes of 7.
     let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
@@ -233,12 +221,8 @@ fn memory_node_parameters_can_be_read_back() {
         -> usize, graph => usize, &raw const allocation_node => *const usize, 1 => usize,
         &raw const set => *const MemsetNode, context => usize
     ));
-    ok!(cuGraphAddMemFreeNode(
-        &raw mut free_node => *mut usize, graph => usize, &raw const fill => *const usize, 1 => usize,
-        address => u64
-    ));
-    let mut freed_address = 0u64;
-    ok!(cuGraphMemFreeNodeGetParams(free_node => usize, &raw mut freed_address => *mut u64));
+    ok!(cuGraphAddMemFreeNode(&raw mut free_node, graph, &raw const fill, 1usize, address));
+    let mut freed_address = output!(cuGraphMemFreeNodeGetParams(free_node, -> u64));
     assert_eq!(freed_address, address);
     returns!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
         allocation_node => usize, &raw mut freed_address => *mut u64
@@ -247,11 +231,11 @@ fn memory_node_parameters_can_be_read_back() {
     returns!(code::INVALID_VALUE, cuGraphAddMemFreeNode(
         &raw mut free_node => *mut usize, graph => usize, 0 => usize, 0 => usize, outside_graph => u64
     ));
-    let ready = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
-    ok!(cuGraphLaunch(ready => usize, 0 => usize));
+    let ready = output!(cuGraphInstantiateWithFlags(-> usize, graph, 0u64));
+    ok!(cuGraphLaunch(ready, 0usize));
     ok!(cuCtxSynchronize());
     assert_eq!(crate::support::read(address, 1), [0x0707_0707]);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -260,25 +244,25 @@ fn memory_that_a_graph_did_not_free_outlives_it() {
     let stream = stream(1);
     let (mut block, mut unused) = (0u64, 0u64);
     begin(stream, THREAD_LOCAL);
-    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
-    ok!(cuMemsetD32Async(block => u64, 5 => u32, 1 => usize, stream => usize));
+    ok!(cuMemAllocAsync(&raw mut block, 4usize, stream));
+    ok!(cuMemsetD32Async(block, 5u32, 1usize, stream));
     let (_, graph) = end(stream);
     begin(stream, THREAD_LOCAL);
-    ok!(cuMemAllocAsync(&raw mut unused => *mut u64, 4 => usize, stream => usize));
+    ok!(cuMemAllocAsync(&raw mut unused, 4usize, stream));
     let (_, other) = end(stream);
     let ready = instantiate(graph);
-    ok!(cuGraphLaunch(ready => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphLaunch(ready, stream));
+    ok!(cuStreamSynchronize(stream));
     for graph in [graph, other] {
-        ok!(cuGraphDestroy(graph => usize));
+        ok!(cuGraphDestroy(graph));
     }
-    ok!(cuGraphExecDestroy(ready => usize));
+    ok!(cuGraphExecDestroy(ready));
     assert_eq!(read(block, 1), [5]);
-    ok!(cuMemFreeAsync(block => u64, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuMemFreeAsync(block, stream));
+    ok!(cuStreamSynchronize(stream));
     // The memory of a graph that was never launched was freed together with it.
     for address in [block, unused] {
-        returns!(code::INVALID_VALUE, cuMemFreeAsync(address => u64, stream => usize));
+        returns!(code::INVALID_VALUE, cuMemFreeAsync(address, stream));
     }
 }
 
@@ -287,26 +271,26 @@ fn a_graph_waits_for_an_event_of_an_earlier_graph() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (data, result) = (allocate(4), allocate(4));
-    let event = output!(cuEventCreate(-> usize, 0 => u32));
+    let event = output!(cuEventCreate(-> usize, 0u32));
     // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL: nodes of the graphs.
     begin(first, THREAD_LOCAL);
-    ok!(cuMemsetD32Async(data => u64, 7 => u32, 1 => usize, first => usize));
-    ok!(cuEventRecordWithFlags(event => usize, first => usize, 1 => u32));
+    ok!(cuMemsetD32Async(data, 7u32, 1usize, first));
+    ok!(cuEventRecordWithFlags(event, first, 1u32));
     let (_, records) = end(first);
     begin(second, THREAD_LOCAL);
-    ok!(cuStreamWaitEvent(second => usize, event => usize, 1 => u32));
-    ok!(cuMemcpyDtoDAsync_v2(result => u64, data => u64, 4 => usize, second => usize));
+    ok!(cuStreamWaitEvent(second, event, 1u32));
+    ok!(cuMemcpyDtoDAsync_v2(result, data, 4usize, second));
     let (_, waits) = end(second);
     let (records, waits) = (instantiate(records), instantiate(waits));
     for value in [7, 7] {
-        ok!(cuMemsetD32_v2(data => u64, 0 => u32, 1 => usize));
-        ok!(cuMemsetD32_v2(result => u64, 0 => u32, 1 => usize));
+        ok!(cuMemsetD32_v2(data, 0u32, 1usize));
+        ok!(cuMemsetD32_v2(result, 0u32, 1usize));
         ok!(cuCtxSynchronize());
         let gate = crate::support::gate(first);
-        ok!(cuGraphLaunch(records => usize, first => usize));
-        ok!(cuGraphLaunch(waits => usize, second => usize));
-        returns!(code::NOT_READY, cuEventQuery(event => usize));
-        returns!(code::NOT_READY, cuStreamQuery(second => usize));
+        ok!(cuGraphLaunch(records, first));
+        ok!(cuGraphLaunch(waits, second));
+        returns!(code::NOT_READY, cuEventQuery(event));
+        returns!(code::NOT_READY, cuStreamQuery(second));
         gate.open();
         ok!(cuCtxSynchronize());
         assert_eq!(read(result, 1), [value]);
@@ -323,38 +307,36 @@ fn memory_of_graphs_is_counted() {
     let counts = || {
         [0u32, 1, 2, 3].map(|attribute| {
             let mut value = 9u64;
-            ok!(cuDeviceGetGraphMemAttribute(
-                0 => i32, attribute => u32, &raw mut value => *mut u64
-            ));
+            ok!(cuDeviceGetGraphMemAttribute(0 => i32, attribute, &raw mut value));
             value
         })
     };
     assert_eq!(counts(), [0; 4]);
     let mut block = 0u64;
     begin(stream, THREAD_LOCAL);
-    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 1000 => usize, stream => usize));
-    ok!(cuMemFreeAsync(block => u64, stream => usize));
+    ok!(cuMemAllocAsync(&raw mut block, 1000usize, stream));
+    ok!(cuMemFreeAsync(block, stream));
     let (_, graph) = end(stream);
     assert_eq!(counts(), [0; 4], "nothing was launched yet");
     let ready = instantiate(graph);
-    ok!(cuGraphLaunch(ready => usize, stream => usize));
+    ok!(cuGraphLaunch(ready, stream));
     let size = counts()[0];
     assert!(size >= 1000);
     assert_eq!(counts(), [size; 4]);
-    ok!(cuGraphLaunch(ready => usize, stream => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuGraphLaunch(ready, stream));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(counts(), [size; 4], "the second launch reuses the memory of the first");
-    ok!(cuGraphExecDestroy(ready => usize));
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphExecDestroy(ready));
+    ok!(cuGraphDestroy(graph));
     assert_eq!(counts(), [size; 4], "the memory stays reserved for other graphs");
     ok!(cuDeviceGraphMemTrim(0 => i32));
     assert_eq!(counts(), [0, size, 0, size]);
     let mut set = 0u64;
-    ok!(cuDeviceSetGraphMemAttribute(0 => i32, 3 => u32, &raw mut set => *mut u64));
+    ok!(cuDeviceSetGraphMemAttribute(0 => i32, 3u32, &raw mut set));
     assert_eq!(counts(), [0, size, 0, 0]);
     set = 1;
     for (attribute, set) in [(1, &raw mut set), (0, &raw mut set), (4, &raw mut set)] {
-        let code = cu!(cuDeviceSetGraphMemAttribute(0 => i32, attribute => u32, set => *mut u64));
+        let code = cu!(cuDeviceSetGraphMemAttribute(0 => i32, attribute => u32, set));
         assert_eq!(code, code::INVALID_VALUE);
     }
 }

@@ -2,9 +2,7 @@
 //! context.
 
 use crate::export_tables;
-use crate::support::{
-    INCREMENT, allocate, code, cu, event, function, gate, launch, module, ok, output, read, returns,
-};
+use crate::support::*;
 
 const INVALID_RESOURCE_TYPE: u32 = 914;
 const INVALID_RESOURCE_CONFIGURATION: u32 = 915;
@@ -32,7 +30,7 @@ struct Group {
 
 fn device_resource() -> Resource {
     let mut resource = Resource::default();
-    ok!(cuDeviceGetDevResource(0 => i32, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32));
+    ok!(cuDeviceGetDevResource(0 => i32, &raw mut resource => *mut Resource, MULTIPROCESSORS));
     resource
 }
 
@@ -66,8 +64,7 @@ fn by_groups(input: Resource, groups: &mut [Group]) -> (u32, Vec<Resource>, Reso
 fn descriptor(resources: &[Resource]) -> (u32, usize) {
     let mut descriptor = 0usize;
     let code = cu!(cuDevResourceGenerateDesc(
-        &raw mut descriptor => *mut usize, resources.as_ptr() => *const Resource,
-        resources.len() as u32 => u32,
+        &raw mut descriptor, resources.as_ptr() => *const Resource, resources.len() as u32
     ));
     (code, descriptor)
 }
@@ -75,12 +72,12 @@ fn descriptor(resources: &[Resource]) -> (u32, usize) {
 fn green(resources: &[Resource]) -> usize {
     let (code, descriptor) = descriptor(resources);
     assert_eq!(code, 0);
-    output!(cuGreenCtxCreate(-> usize, descriptor => usize, 0 => i32, 1 => u32))
+    output!(cuGreenCtxCreate(-> usize, descriptor, 0 => i32, 1u32))
 }
 
 #[test]
 fn multiprocessors_are_split() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let all = device_resource();
     // All multiprocessors of the device, in steps of 8 as for compute capability 9.0.
     assert_eq!((all.kind, &all.data[..3]), (MULTIPROCESSORS, &[132, 8, 8][..]));
@@ -118,80 +115,73 @@ fn multiprocessors_are_split() {
 
 #[test]
 fn green_contexts_share_memory_with_the_primary_context() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let primary = output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let (_, groups, _) = by_count(device_resource(), 2, 8);
     let green = green(&groups[..1]);
-    let green_context = output!(cuCtxFromGreenCtx(-> usize, green => usize));
+    let green_context = output!(cuCtxFromGreenCtx(-> usize, green));
     assert!(green_context != primary && green_context != green);
     // The runtime library queries this.
     assert_eq!([primary, green_context].map(export_tables::green), [(0, 0), (1, green)]);
     // Memory and modules are shared.
-    ok!(cuCtxSetCurrent(primary => usize));
+    ok!(cuCtxSetCurrent(primary));
     let block = allocate(16);
     let increment = function(module(INCREMENT), "increment");
-    ok!(cuMemsetD32_v2(block => u64, 3 => u32, 4 => usize));
+    ok!(cuMemsetD32_v2(block, 3u32, 4usize));
     // The fill is asynchronous, and the non-blocking stream below doesn't wait for it.
     ok!(cuCtxSynchronize());
-    ok!(cuCtxSetCurrent(green_context => usize));
-    let mut current = 0usize;
-    ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
+    ok!(cuCtxSetCurrent(green_context));
+    let mut current = output!(cuCtxGetCurrent(-> usize));
     assert_eq!(current, green_context);
-    ok!(cuCtxPopCurrent_v2(&raw mut current => *mut usize));
-    ok!(cuCtxPushCurrent_v2(green_context => usize));
-    ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
+    ok!(cuCtxPopCurrent_v2(&raw mut current));
+    ok!(cuCtxPushCurrent_v2(green_context));
+    ok!(cuCtxGetCurrent(&raw mut current));
     assert_eq!(current, green_context, "not the primary context, of which it is a part");
     let mut stream = 0usize;
-    returns!(code::INVALID_VALUE, cuGreenCtxStreamCreate(
-        &raw mut stream => *mut usize, green => usize, 0 => u32, 0 => i32
-    ));
-    ok!(cuGreenCtxStreamCreate(&raw mut stream => *mut usize, green => usize, 1 => u32, 0 => i32));
+    returns!(code::INVALID_VALUE, cuGreenCtxStreamCreate(&raw mut stream, green, 0u32, 0 => i32));
+    ok!(cuGreenCtxStreamCreate(&raw mut stream, green, 1u32, 0 => i32));
     let other = crate::support::stream(1);
     assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), 0);
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [4; 4]);
     // Both streams belong to the green context, and have its multiprocessors.
     for stream in [stream, other] {
         let (mut owner, mut context, mut resource) = (0usize, 0usize, Resource::default());
-        ok!(cuStreamGetGreenCtx(stream => usize, &raw mut owner => *mut usize));
-        ok!(cuStreamGetCtx(stream => usize, &raw mut context => *mut usize));
-        ok!(cuStreamGetDevResource(
-            stream => usize, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32
-        ));
+        ok!(cuStreamGetGreenCtx(stream, &raw mut owner));
+        ok!(cuStreamGetCtx(stream, &raw mut context));
+        ok!(cuStreamGetDevResource(stream, &raw mut resource => *mut Resource, MULTIPROCESSORS));
         assert_eq!((owner, context, resource.data[0]), (green, green_context, 8));
-        ok!(cuStreamGetCtx_v2(
-            stream => usize, &raw mut context => *mut usize, &raw mut owner => *mut usize
-        ));
+        ok!(cuStreamGetCtx_v2(stream, &raw mut context, &raw mut owner));
         assert_eq!((owner, context), (green, primary));
     }
     // Record one event after the work of all of the green context's streams, and let all of these streams wait for
     // another.
     let (after_all, first) = (event(), event());
     let gate = gate(other);
-    ok!(cuGreenCtxRecordEvent(green => usize, after_all => usize));
-    returns!(code::NOT_READY, cuEventQuery(after_all => usize));
-    ok!(cuEventRecord(first => usize, other => usize));
-    ok!(cuGreenCtxWaitEvent(green => usize, first => usize));
+    ok!(cuGreenCtxRecordEvent(green, after_all));
+    returns!(code::NOT_READY, cuEventQuery(after_all));
+    ok!(cuEventRecord(first, other));
+    ok!(cuGreenCtxWaitEvent(green, first));
     let late = crate::support::stream(1);
     for stream in [stream, late] {
-        returns!(code::NOT_READY, cuStreamQuery(stream => usize));
+        returns!(code::NOT_READY, cuStreamQuery(stream));
     }
     gate.open();
-    ok!(cuEventSynchronize(after_all => usize));
+    ok!(cuEventSynchronize(after_all));
     ok!(cuCtxSynchronize());
     let (mut id, mut again) = (0u64, 0u64);
-    ok!(cuGreenCtxGetId(green => usize, &raw mut id => *mut u64));
-    ok!(cuGreenCtxGetId(0 => usize, &raw mut again => *mut u64));
+    ok!(cuGreenCtxGetId(green, &raw mut id));
+    ok!(cuGreenCtxGetId(0usize, &raw mut again));
     assert!(id > 0 && id == again);
     // Streams that outlive the green context accept no work.
-    ok!(cuCtxSetCurrent(primary => usize));
-    ok!(cuGreenCtxDestroy(green => usize));
-    returns!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green => usize));
-    returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(green_context => usize));
+    ok!(cuCtxSetCurrent(primary));
+    ok!(cuGreenCtxDestroy(green));
+    returns!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green));
+    returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(green_context));
     assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), STREAM_DETACHED);
     for stream in [stream, other, late] {
-        ok!(cuStreamDestroy_v2(stream => usize));
+        ok!(cuStreamDestroy_v2(stream));
     }
-    ok!(cuMemFree_v2(block => u64));
+    ok!(cuMemFree_v2(block));
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
 }

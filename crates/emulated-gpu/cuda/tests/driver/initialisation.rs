@@ -12,10 +12,10 @@ fn calls_before_init_fail() {
     returns!(code::NOT_INITIALIZED, cuCtxSynchronize());
     ok!(cuDriverGetVersion(&raw mut version => *mut i32));
     assert_eq!(version, 13_050);
-    returns!(code::INVALID_VALUE, cuInit(1 => u32));
+    returns!(code::INVALID_VALUE, cuInit(1u32));
     returns!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
-    ok!(cuInit(0 => u32));
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
+    ok!(cuInit(0u32));
     ok!(cuDeviceGetCount(&raw mut number => *mut i32));
     assert_eq!(number, 1);
 }
@@ -27,7 +27,7 @@ fn an_invalid_environment_variable_is_named() {
         assert!(text.contains("EMULATED_GPU_CHECKS: unknown check `sped`"), "{text}");
         return;
     }
-    returns!(code::INVALID_VALUE, cuInit(0 => u32));
+    returns!(code::INVALID_VALUE, cuInit(0u32));
 }
 
 #[test]
@@ -35,9 +35,9 @@ fn errors_have_names_and_texts() {
     let text = |name: bool, error: u32| {
         let mut text: *const c_char = std::ptr::null();
         let code = if name {
-            cu!(cuGetErrorName(error => u32, &raw mut text => *mut *const c_char))
+            cu!(cuGetErrorName(error, &raw mut text))
         } else {
-            cu!(cuGetErrorString(error => u32, &raw mut text => *mut *const c_char))
+            cu!(cuGetErrorString(error, &raw mut text))
         };
         // SAFETY: the driver returns null, or a static text that ends in NUL.
         (code, (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().unwrap()))
@@ -51,14 +51,14 @@ fn errors_have_names_and_texts() {
 
 #[test]
 fn the_card_identifies_itself_as_emulated() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let mut name = [0u8; 128];
-    ok!(cuDeviceGetName(name.as_mut_ptr() => *mut u8, 128 => i32, 0 => i32));
+    ok!(cuDeviceGetName(name.as_mut_ptr(), 128 => i32, 0 => i32));
     let name = CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned();
     assert!(name.starts_with("Emulated GPU (") && name.ends_with(')'), "{name}");
     // The name is truncated to the buffer, including the NUL.
     let mut short = [9u8; 9];
-    ok!(cuDeviceGetName(short.as_mut_ptr() => *mut u8, 8 => i32, 0 => i32));
+    ok!(cuDeviceGetName(short.as_mut_ptr(), 8 => i32, 0 => i32));
     assert_eq!(&short, b"Emulate\0\x09");
     let attribute = |which: i32| {
         let mut value = -1;
@@ -94,7 +94,7 @@ fn the_card_identifies_itself_as_emulated() {
 
 #[test]
 fn threads_have_stacks_of_contexts() {
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     std::thread::spawn(|| {
         let current = || output!(cuCtxGetCurrent(-> usize));
         assert_eq!(current(), 0);
@@ -104,14 +104,14 @@ fn threads_have_stacks_of_contexts() {
         assert_eq!(current(), second);
         let popped = output!(cuCtxPopCurrent_v2(-> usize));
         assert_eq!((popped, current()), (second, first));
-        ok!(cuCtxPushCurrent_v2(second => usize));
-        ok!(cuCtxSetCurrent(first => usize));
+        ok!(cuCtxPushCurrent_v2(second));
+        ok!(cuCtxSetCurrent(first));
         assert_eq!(current(), first, "SetCurrent replaces the top");
-        ok!(cuCtxDestroy_v2(second => usize));
-        returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(second => usize));
-        returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(second => usize));
-        ok!(cuCtxDestroy_v2(first => usize));
-        returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(0 => usize));
+        ok!(cuCtxDestroy_v2(second));
+        returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(second));
+        returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(second));
+        ok!(cuCtxDestroy_v2(first));
+        returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(0usize));
     })
     .join()
     .unwrap();
@@ -123,14 +123,14 @@ fn another_thread_notices_that_its_context_was_destroyed() {
     let (ready, is_ready) = std::sync::mpsc::channel::<()>();
     let (gone, is_gone) = std::sync::mpsc::channel::<()>();
     let other = std::thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSetCurrent(context));
         ok!(cuCtxSynchronize());
         ready.send(()).unwrap();
         is_gone.recv().unwrap();
         cu!(cuCtxSynchronize())
     });
     is_ready.recv().unwrap();
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
     gone.send(()).unwrap();
     assert_eq!(other.join().unwrap(), code::CONTEXT_IS_DESTROYED);
 }
@@ -138,11 +138,11 @@ fn another_thread_notices_that_its_context_was_destroyed() {
 #[test]
 fn the_primary_context_lives_while_it_is_retained() {
     in_child!(&[]);
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     let retain = || output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let active = || {
         let (mut flags, mut active) = (0u32, 0i32);
-        ok!(cuDevicePrimaryCtxGetState(0 => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32));
+        ok!(cuDevicePrimaryCtxGetState(0 => i32, &raw mut flags, &raw mut active => *mut i32));
         active
     };
     assert_eq!(active(), 0);
@@ -150,8 +150,8 @@ fn the_primary_context_lives_while_it_is_retained() {
     let context = retain();
     assert_eq!(retain(), context);
     assert_eq!(active(), 1);
-    returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(context => usize));
-    ok!(cuCtxSetCurrent(context => usize));
+    returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(context));
+    ok!(cuCtxSetCurrent(context));
     let address = crate::support::allocate(1000);
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
     assert_eq!(active(), 1);
@@ -161,20 +161,19 @@ fn the_primary_context_lives_while_it_is_retained() {
     // The context is created again with the same handle, but its memory was freed.
     assert_eq!(retain(), context);
     ok!(cuCtxSynchronize());
-    returns!(code::INVALID_VALUE, cuMemFree_v2(address => u64));
+    returns!(code::INVALID_VALUE, cuMemFree_v2(address));
 }
 
 #[test]
 fn limits_can_be_set() {
     let context = crate::support::context();
-    let mut value = 0usize;
-    ok!(cuCtxGetLimit(&raw mut value => *mut usize, 0 => u32));
+    let mut value = output!(cuCtxGetLimit(-> usize, 0u32));
     assert_eq!(value, 1024);
-    ok!(cuCtxSetLimit(0 => u32, 4096 => usize));
-    ok!(cuCtxGetLimit(&raw mut value => *mut usize, 0 => u32));
+    ok!(cuCtxSetLimit(0u32, 4096usize));
+    ok!(cuCtxGetLimit(&raw mut value, 0u32));
     assert_eq!(value, 4096);
-    returns!(code::UNSUPPORTED_LIMIT, cuCtxSetLimit(77 => u32, 1 => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    returns!(code::UNSUPPORTED_LIMIT, cuCtxSetLimit(77u32, 1usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -199,15 +198,14 @@ fn tensor_maps_and_checkpoints_are_not_supported() {
         }
         return;
     }
-    ok!(cuInit(0 => u32));
+    ok!(cuInit(0u32));
     for (name, since) in functions {
         let symbol = crate::support::symbol::<unsafe extern "C" fn() -> u32>(name);
         let text = std::ffi::CString::new(name).unwrap();
         let look_up = |version: i32| {
             let (mut address, mut status) = (1usize, 9u32);
             ok!(cuGetProcAddress_v2(
-                text.as_ptr() => *const c_char, &raw mut address => *mut usize, version => i32,
-                0 => u64, &raw mut status => *mut u32,
+                text.as_ptr(), &raw mut address, version => i32, 0 => u64, &raw mut status
             ));
             (address, status)
         };

@@ -7,10 +7,7 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::support::{
-    INCREMENT, allocate, attribute, child, code, context, cu, event, free_memory, function, gate,
-    is_child, launch, managed, module, ok, output, pinned, read, returns, stream, test_name,
-};
+use crate::support::*;
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
 const LAZY: u32 = 1;
@@ -46,7 +43,7 @@ fn start() -> Option<usize> {
 
 fn try_share(address: u64) -> (u32, Handle) {
     let mut handle = Handle([0; 64]);
-    (cu!(cuIpcGetMemHandle(&raw mut handle => *mut Handle, address => u64)), handle)
+    (cu!(cuIpcGetMemHandle(&raw mut handle => *mut Handle, address)), handle)
 }
 
 fn share(address: u64) -> Handle {
@@ -57,9 +54,7 @@ fn share(address: u64) -> Handle {
 
 fn try_open(handle: Handle, flags: u32) -> (u32, u64) {
     let mut address = 0;
-    let code = cu!(cuIpcOpenMemHandle_v2(
-        &raw mut address => *mut u64, handle => Handle, flags => u32
-    ));
+    let code = cu!(cuIpcOpenMemHandle_v2(&raw mut address, handle => Handle, flags));
     (code, address)
 }
 
@@ -70,30 +65,30 @@ fn open(handle: Handle) -> u64 {
 }
 
 fn close(address: u64) -> u32 {
-    cu!(cuIpcCloseMemHandle(address => u64))
+    cu!(cuIpcCloseMemHandle(address))
 }
 
 fn fill(address: u64, value: u32, count: usize) {
-    ok!(cuMemsetD32_v2(address => u64, value => u32, count => usize));
+    ok!(cuMemsetD32_v2(address, value, count));
     ok!(cuCtxSynchronize());
 }
 
 fn free(address: u64) -> u32 {
-    cu!(cuMemFree_v2(address => u64))
+    cu!(cuMemFree_v2(address))
 }
 
 fn shared_event() -> usize {
-    output!(cuEventCreate(-> usize, INTERPROCESS => u32))
+    output!(cuEventCreate(-> usize, INTERPROCESS))
 }
 
 fn try_share_event(event: usize) -> (u32, Handle) {
     let mut handle = Handle([0; 64]);
-    (cu!(cuIpcGetEventHandle(&raw mut handle => *mut Handle, event => usize)), handle)
+    (cu!(cuIpcGetEventHandle(&raw mut handle => *mut Handle, event)), handle)
 }
 
 fn try_open_event(handle: Handle) -> (u32, usize) {
     let mut event = 0;
-    let code = cu!(cuIpcOpenEventHandle(&raw mut event => *mut usize, handle => Handle));
+    let code = cu!(cuIpcOpenEventHandle(&raw mut event, handle => Handle));
     (code, event)
 }
 
@@ -179,9 +174,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
             let grid = (len.div_ceil(256) as u32, 256);
             assert_eq!(launch(increment, grid, 0, &[*block, len as u64]), 0);
             let (mut base, mut size) = (0u64, 0usize);
-            ok!(cuMemGetAddressRange_v2(
-                &raw mut base => *mut u64, &raw mut size => *mut usize, block + 4 => u64
-            ));
+            ok!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, block + 4));
             assert_eq!((base, size), (*block, 4 * len));
         }
         ok!(cuCtxSynchronize());
@@ -190,7 +183,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         assert_eq!(open(handles[1]), blocks[1]);
         assert_eq!((close(blocks[1]), read(blocks[1], 1)), (0, vec![3]));
         assert_eq!((close(blocks[1]), close(blocks[1])), (0, code::INVALID_VALUE));
-        returns!(code::INVALID_VALUE, cuMemsetD32_v2(blocks[1] => u64, 1 => u32, 1 => usize));
+        returns!(code::INVALID_VALUE, cuMemsetD32_v2(blocks[1], 1u32, 1usize));
         // Another process's memory can't be freed or shared further.
         let actual = (free(blocks[0]), try_share(blocks[0]).0);
         assert_eq!(actual, (code::INVALID_VALUE, code::INVALID_VALUE));
@@ -229,7 +222,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
     other.send("written");
     other.end();
     assert_eq!(blocks.map(free), [0; 3]);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 /// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS gives the device access.
@@ -237,7 +230,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
 fn shared_memory_is_accessible_from_every_device() {
     let Some(context) = start() else { return };
     if is_child() {
-        output!(cuCtxCreate_v2(-> usize, 0 => u32, 1 => i32));
+        output!(cuCtxCreate_v2(-> usize, 0u32, 1 => i32));
         let block = open(receive_handle());
         let increment = function(module(INCREMENT), "increment");
         assert_eq!(launch(increment, (1, 32), 0, &[block, 32]), 0);
@@ -251,7 +244,7 @@ fn shared_memory_is_accessible_from_every_device() {
     other.send(&share(block).text());
     other.end();
     assert_eq!(read(block, 32), [8; 32]);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -265,7 +258,7 @@ fn sharing_loses_no_concurrent_writes() {
     let (is_over, mut rounds) = (AtomicBool::new(false), 0);
     std::thread::scope(|scope| {
         let shares = scope.spawn(|| {
-            ok!(cuCtxSetCurrent(context => usize));
+            ok!(cuCtxSetCurrent(context));
             // Share every second block. Its neighbours on the page are moved with it.
             for block in blocks.iter().step_by(2) {
                 share(*block);
@@ -287,7 +280,7 @@ fn sharing_loses_no_concurrent_writes() {
     for block in &blocks {
         assert_eq!(read(*block, LEN), vec![rounds; LEN]);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -298,7 +291,7 @@ fn the_first_share_waits_for_running_work() {
     first.wait_until_reached();
     let handle = std::thread::scope(|scope| {
         let sharing = scope.spawn(|| {
-            ok!(cuCtxSetCurrent(context => usize));
+            ok!(cuCtxSetCurrent(context));
             share(block)
         });
         std::thread::sleep(Duration::from_millis(200));
@@ -311,14 +304,14 @@ fn the_first_share_waits_for_running_work() {
     let second = gate(stream);
     assert_eq!(share(block), handle);
     second.open();
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
 fn memory_that_can_not_be_shared_is_rejected() {
     let Some(context) = start() else { return };
     let wrong = code::INVALID_VALUE;
-    let pooled = output!(cuMemAllocAsync(-> u64, 64 => usize, 0 => usize));
+    let pooled = output!(cuMemAllocAsync(-> u64, 64usize, 0usize));
     for address in [pooled, pinned(64), managed(64), 0, 8, u64::MAX] {
         assert_eq!(try_share(address).0, wrong, "{address:#x}");
     }
@@ -326,7 +319,7 @@ fn memory_that_can_not_be_shared_is_rejected() {
     for (address, capable) in [(block, 1), (pooled, 0)] {
         let mut is_capable = 7u32;
         // CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-        ok!(cuPointerGetAttribute(&raw mut is_capable => *mut u32, 10 => i32, address => u64));
+        ok!(cuPointerGetAttribute(&raw mut is_capable, 10 => i32, address));
         assert_eq!(is_capable, capable);
     }
     let handle = share(block);
@@ -350,6 +343,6 @@ fn memory_that_can_not_be_shared_is_rejected() {
     }
     assert_eq!(try_share_event(self::event()).0, code::INVALID_HANDLE);
     let mut opened = 0usize;
-    returns!(wrong, cuEventCreate(&raw mut opened => *mut usize, 4 => u32), "with times");
-    ok!(cuCtxDestroy_v2(context => usize));
+    returns!(wrong, cuEventCreate(&raw mut opened, 4u32), "with times");
+    ok!(cuCtxDestroy_v2(context));
 }

@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::emulated_gpu::Range;
-use crate::support::{
-    allocate, code, context, cu, in_child, is_child, ok, own_context, read, returns, run_child,
-    stream,
-};
+use crate::support::*;
 
 fn range(address: u64, bytes: u64, access: u32, alignment: u32) -> Range {
     Range { address, width: bytes, height: 1, pitch: bytes, access, alignment }
@@ -83,10 +80,10 @@ impl TestWork {
 fn work_runs_in_order_and_is_released() {
     let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
-    ok!(cuMemsetD8Async(memory => u64, 0 => u8, 8 => usize, stream => usize));
+    ok!(cuMemsetD8Async(memory, 0u8, 8usize, stream));
     let work = TestWork { ranges: vec![range(memory, 4, 2, 4)], ..TestWork::default() }.leak();
     assert_eq!(work.launch(stream), 0);
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(read(memory, 2), [0x0101_0101, 0]);
     let start = Instant::now();
     while work.counts() != [1, 0, 1] {
@@ -96,8 +93,7 @@ fn work_runs_in_order_and_is_released() {
     assert_eq!(work.launch(0xbad), code::INVALID_HANDLE);
     let null = std::ptr::null::<c_void>();
     returns!(code::INVALID_VALUE, emulatedGpuLaunchWork(
-        stream => usize, c"multiply".as_ptr() => *const c_char, null => *const c_void,
-        null => *const c_void, release => Release
+        stream, c"multiply".as_ptr(), null, null, release => Release
     ));
     assert_eq!(work.counts(), [1, 0, 1]);
 }
@@ -107,24 +103,24 @@ fn captured_work_runs_in_each_launch() {
     let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
     let work = TestWork { ranges: vec![range(memory, 4, 2, 4)], ..TestWork::default() }.leak();
-    ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
+    ok!(cuStreamBeginCapture_v2(stream, 1u32));
     assert_eq!(work.launch(stream), 0);
     let (mut graph, mut executable) = (0usize, 0usize);
-    ok!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
-    ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
+    ok!(cuStreamEndCapture(stream, &raw mut graph));
+    ok!(cuGraphInstantiateWithFlags(&raw mut executable, graph, 0u64));
     for _ in 0..3 {
-        ok!(cuGraphLaunch(executable => usize, stream => usize));
+        ok!(cuGraphLaunch(executable, stream));
     }
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(work.counts(), [3, 0, 0]);
-    ok!(cuGraphDestroy(graph => usize));
+    ok!(cuGraphDestroy(graph));
     assert_eq!(work.counts(), [3, 0, 0], "the executable graph holds the work");
     // The memory is freed, but the graph is still launched.
-    ok!(cuMemFree_v2(memory => u64));
-    ok!(cuGraphLaunch(executable => usize, stream => usize));
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    ok!(cuMemFree_v2(memory));
+    ok!(cuGraphLaunch(executable, stream));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
     assert_eq!(work.counts(), [3, 1, 0]);
-    ok!(cuGraphExecDestroy(executable => usize));
+    ok!(cuGraphExecDestroy(executable));
     let start = Instant::now();
     while work.counts() != [3, 1, 1] {
         assert!(start.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
@@ -159,7 +155,7 @@ fn a_denied_request_makes_the_context_unusable() {
     };
     let work = TestWork { ranges: vec![good, second], result, ..TestWork::default() }.leak();
     assert_eq!(work.launch(stream), 0);
-    returns!(wanted, cuStreamSynchronize(stream => usize));
+    returns!(wanted, cuStreamSynchronize(stream));
     assert_eq!(host, [7; 4], "the host's memory is unchanged");
     assert_eq!(work.counts()[..2], if result == 0 { [0, 1] } else { [1, 0] });
 }
@@ -182,13 +178,13 @@ fn granted_memory_stays_valid_until_the_work_ends() {
     while work.counts()[0] == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    ok!(cuMemFreeAsync(memory => u64, freeing => usize));
-    ok!(cuStreamSynchronize(freeing => usize));
+    ok!(cuMemFreeAsync(memory, freeing));
+    ok!(cuStreamSynchronize(freeing));
     let host: Vec<Vec<u8>> = (0..2).map(|_| vec![5u8; size]).collect();
     work.go.store(true, Ordering::SeqCst);
-    ok!(cuStreamSynchronize(working => usize));
+    ok!(cuStreamSynchronize(working));
     assert!(host.iter().all(|block| block.iter().step_by(4096).all(|&byte| byte == 5)));
     // Later requests for the freed memory are denied.
     assert_eq!(work.launch(working), 0);
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(working => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(working));
 }

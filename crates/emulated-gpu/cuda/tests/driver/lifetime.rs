@@ -7,10 +7,7 @@ use std::time::{Duration, Instant};
 
 use emulated_gpu_test_support::ptx::entry;
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gate, in_child, is_child, launch, managed,
-    module, ok, output, own_context, pinned, returns, run_child, stream, word,
-};
+use crate::support::*;
 
 const PAGE: usize = 4096;
 
@@ -57,10 +54,10 @@ fn freeing_waits_for_kernels_launched_meanwhile() {
     };
     let gate = gate(waited);
     let free = std::thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSetCurrent(context));
         match &*case {
-            "pinned" => cu!(cuMemFreeHost(memory as usize => usize)),
-            _ => cu!(cuMemFree_v2(memory => u64)),
+            "pinned" => cu!(cuMemFreeHost(memory as usize)),
+            _ => cu!(cuMemFree_v2(memory)),
         }
     });
     std::thread::sleep(Duration::from_millis(300));
@@ -84,7 +81,7 @@ fn freeing_waits_for_kernels_launched_meanwhile() {
     }
     word(flag).store(1, Ordering::SeqCst);
     assert_eq!(free.join().unwrap(), 0);
-    ok!(cuStreamSynchronize(passed => usize));
+    ok!(cuStreamSynchronize(passed));
 }
 
 #[test]
@@ -93,7 +90,7 @@ fn a_context_being_destroyed_accepts_no_work() {
     let nothing = function(module(INCREMENT), "nothing");
     let (passed, waited) = (stream(1), stream(1));
     let (gate, memory) = (gate(waited), pinned(PAGE));
-    let destroy = std::thread::spawn(move || cu!(cuCtxDestroy_v2(context => usize)));
+    let destroy = std::thread::spawn(move || cu!(cuCtxDestroy_v2(context)));
     // Destroying waits for the gate; work accepted until then is waited for.
     eventually("work is still accepted", || match launch(nothing, (1, 1), passed, &[]) {
         0 => false,
@@ -116,11 +113,11 @@ fn unregistering_waits_for_the_kernels_that_use_the_memory() {
     let (passed, waited) = (stream(1), stream(1));
     let (flag, registered) = (pinned(4), Box::leak(vec![0u32; PAGE].into_boxed_slice()));
     let address = registered.as_ptr() as usize;
-    ok!(cuMemHostRegister_v2(address => usize, 4 * PAGE => usize, 0 => u32));
+    ok!(cuMemHostRegister_v2(address, 4 * PAGE => usize, 0u32));
     let gate = gate(waited);
     let unregister = std::thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
-        cu!(cuMemHostUnregister(address => usize))
+        ok!(cuCtxSetCurrent(context));
+        cu!(cuMemHostUnregister(address))
     });
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(launch(spin, (1, 1), passed, &[address as u64, flag]), 0);
@@ -133,8 +130,8 @@ fn unregistering_waits_for_the_kernels_that_use_the_memory() {
     word(address as u64).store(5, Ordering::SeqCst);
     ok!(cuCtxSynchronize());
     assert_eq!(word(address as u64).load(Ordering::SeqCst), 5, "no kernel writes there any more");
-    ok!(cuMemFreeHost(flag as usize => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuMemFreeHost(flag as usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 /// Allocates pages of host memory.
@@ -164,7 +161,7 @@ fn memory_that_kernels_could_not_write_is_not_registered() {
     unmap(hole + PAGE);
     assert_eq!(register(hole, 3 * PAGE, 0), code::INVALID_VALUE, "a hole");
     assert_eq!(register(hole, PAGE, 0), 0);
-    ok!(cuMemHostUnregister(hole => usize));
+    ok!(cuMemHostUnregister(hole));
     let read_only = pages(1, libc::PROT_READ);
     assert_eq!(register(read_only, PAGE, 0), code::INVALID_VALUE, "read-only");
     let text = crate::support::wait_at as *const () as usize;
@@ -193,17 +190,17 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
     let (rights, flags) =
         if case.starts_with("unmapped") { (BOTH, 0) } else { (libc::PROT_READ, 8) };
     let registered = pages(2, rights);
-    ok!(cuMemHostRegister_v2(registered => usize, 2 * PAGE => usize, flags => u32));
+    ok!(cuMemHostRegister_v2(registered, 2 * PAGE, flags => u32));
     let address = registered as u64;
     assert_eq!(launch(load, (1, 1), stream, &[address]), 0);
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     match &*case {
         "store" => assert_eq!(launch(store, (1, 1), stream, &[address]), 0),
         "copy" => {
-            ok!(cuMemcpyDtoDAsync_v2(address => u64, memory => u64, 8 => usize, stream => usize));
+            ok!(cuMemcpyDtoDAsync_v2(address, memory, 8usize, stream));
         }
         "fill" => {
-            ok!(cuMemsetD8Async(address => u64, 1 => u8, 8 => usize, stream => usize));
+            ok!(cuMemsetD8Async(address, 1u8, 8usize, stream));
         }
         "unmapped" => {
             unmap(registered);
@@ -218,10 +215,10 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
         _ => {
             unmap(registered);
             unmap(registered + PAGE);
-            ok!(cuMemcpyDtoDAsync_v2(memory => u64, address => u64, 8 => usize, stream => usize));
+            ok!(cuMemcpyDtoDAsync_v2(memory, address, 8usize, stream));
         }
     }
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
 }
 
 #[test]
@@ -235,10 +232,10 @@ fn a_forked_process_gets_an_error_and_does_not_hang() {
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     let mut count = 0i32;
-                    cu!(cuInit(0 => u32));
+                    cu!(cuInit(0u32));
                     ok!(cuDeviceGetCount(&raw mut count => *mut i32));
-                    ok!(cuCtxSetCurrent(context => usize));
-                    ok!(cuMemFree_v2(allocate(16) => u64));
+                    ok!(cuCtxSetCurrent(context));
+                    ok!(cuMemFree_v2(allocate(16)));
                 }
             })
         })
@@ -275,24 +272,22 @@ fn a_capture_takes_the_work_of_several_threads() {
     let context = context();
     let (stream, memory) = (stream(1), allocate(4));
     // All threads may make unsafe calls: 2 is CU_STREAM_CAPTURE_MODE_RELAXED.
-    ok!(cuStreamBeginCapture_v2(stream => usize, 2 => u32));
+    ok!(cuStreamBeginCapture_v2(stream, 2u32));
     let threads: Vec<_> = (0..4u8)
         .map(|value| {
             std::thread::spawn(move || {
-                ok!(cuCtxSetCurrent(context => usize));
+                ok!(cuCtxSetCurrent(context));
                 for _ in 0..100 {
-                    ok!(cuMemsetD8Async(memory => u64, value => u8, 4 => usize, stream => usize));
+                    ok!(cuMemsetD8Async(memory, value, 4usize, stream));
                 }
             })
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let graph = output!(cuStreamEndCapture(stream => usize, -> usize));
+    let graph = output!(cuStreamEndCapture(stream, -> usize));
     let (null, mut nodes, mut edges) = (std::ptr::null_mut::<usize>(), 0usize, 0usize);
-    ok!(cuGraphGetNodes(graph => usize, null => *mut usize, &raw mut nodes => *mut usize));
-    ok!(cuGraphGetEdges(
-        graph => usize, null => *mut usize, null => *mut usize, &raw mut edges => *mut usize
-    ));
+    ok!(cuGraphGetNodes(graph, null, &raw mut nodes));
+    ok!(cuGraphGetEdges(graph, null, null, &raw mut edges));
     assert_eq!((nodes, edges), (400, 399));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }

@@ -1,6 +1,6 @@
 //! Linking several texts to one image.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 
 use crate::support::{allocate, code, cu, function, launch, ok, output, own_context, read};
 
@@ -50,26 +50,20 @@ impl Linker {
         let (mut handle, mut errors) = (0usize, Box::new([0u8; 4096]));
         // CU_JIT_ERROR_LOG_BUFFER and its size.
         let (names, values) = ([5u32, 6], Box::new([errors.as_mut_ptr() as usize, 4096]));
-        ok!(cuLinkCreate_v2(
-            2 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize,
-            &raw mut handle => *mut usize,
-        ));
+        ok!(cuLinkCreate_v2(2u32, names.as_ptr(), values.as_ptr(), &raw mut handle));
         Self { handle, errors, _values: values }
     }
 
     fn add(&self, kind: u32, name: &CStr, image: &[u8]) -> u32 {
         let none = std::ptr::null::<u32>();
         cu!(cuLinkAddData_v2(
-            self.handle => usize, kind => u32, image.as_ptr() => *const u8, image.len() => usize,
-            name.as_ptr() => *const c_char, 0 => u32, none => *const u32, none => *const u32,
+            self.handle, kind, image.as_ptr(), image.len(), name.as_ptr(), 0 => u32, none, none
         ))
     }
 
     fn complete(&self) -> Result<*const u8, u32> {
         let (mut image, mut size) = (std::ptr::null::<u8>(), 0usize);
-        let code = cu!(cuLinkComplete(
-            self.handle => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize
-        ));
+        let code = cu!(cuLinkComplete(self.handle, &raw mut image, &raw mut size));
         if code == 0 { Ok(image) } else { Err(code) }
     }
 
@@ -80,7 +74,7 @@ impl Linker {
 
 impl Drop for Linker {
     fn drop(&mut self) {
-        ok!(cuLinkDestroy(self.handle => usize));
+        ok!(cuLinkDestroy(self.handle));
     }
 }
 
@@ -100,10 +94,10 @@ fn linked_texts_call_each_others_functions() {
         let image = linker.complete().unwrap();
         assert_eq!(linker.complete(), Ok(image), "linking happens once");
         assert_eq!(linker.add(PTX, c"late.ptx", CALLEE.to_bytes()), code::INVALID_VALUE);
-        let module = output!(cuModuleLoadData(-> usize, image => *const u8));
+        let module = output!(cuModuleLoadData(-> usize, image));
         let kernel = function(module, "k");
         let data = allocate(4);
-        ok!(cuMemsetD32_v2(data => u64, 21 => u32, 1 => usize));
+        ok!(cuMemsetD32_v2(data, 21u32, 1usize));
         assert_eq!(launch(kernel, (1, 1), 0, &[data]), 0);
         assert_eq!(read(data, 1), [42]);
     }
@@ -173,7 +167,7 @@ fn grids_synchronise_through_the_device_runtime() {
     let library = [b"!<arch>\n", &[0xff; 100][..], b"cuda_device_runtime.o", &[0xff; 9]].concat();
     assert_eq!(linker.add(LIBRARY, c"libcudadevrt.a", &library), 0);
     let image = linker.complete().unwrap();
-    let module = output!(cuModuleLoadData(-> usize, image => *const u8));
+    let module = output!(cuModuleLoadData(-> usize, image));
     let kernel = function(module, "k");
     let (numbers, sums) = (allocate(4 * 24), allocate(4 * 24));
     let mut parameters = [&raw const numbers, &raw const sums].map(|one| one as usize);
@@ -191,9 +185,7 @@ fn grids_synchronise_through_the_device_runtime() {
 fn the_register_limit_stays_with_the_image() {
     let _context = own_context();
     let (names, values) = ([0u32], [24usize]); // CU_JIT_MAX_REGISTERS
-    let handle = output!(cuLinkCreate_v2(
-        1 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize, -> usize
-    ));
+    let handle = output!(cuLinkCreate_v2(1u32, names.as_ptr(), values.as_ptr(), -> usize));
     let linker = Linker { handle, errors: Box::new([0; 4096]), _values: Box::new([0; 2]) };
     let used: String = (0..40).map(|number| format!("mov.u32 %many{number}, 1;")).collect();
     let text = CALLEE.to_str().unwrap().to_owned()
@@ -203,9 +195,9 @@ fn the_register_limit_stays_with_the_image() {
     let copy = unsafe { CStr::from_ptr(linker.complete().unwrap().cast()) }.to_owned();
     drop(linker);
     let (mut module, mut registers) = (0usize, 0i32);
-    ok!(cuModuleLoadData(&raw mut module => *mut usize, copy.as_ptr() => *const c_char));
+    ok!(cuModuleLoadData(&raw mut module, copy.as_ptr()));
     // CU_FUNC_ATTRIBUTE_NUM_REGS
-    ok!(cuFuncGetAttribute(&raw mut registers => *mut i32, 4 => u32, function(module, "k") => usize));
+    ok!(cuFuncGetAttribute(&raw mut registers => *mut i32, 4u32, function(module, "k")));
     assert_eq!(registers, 24);
 }
 

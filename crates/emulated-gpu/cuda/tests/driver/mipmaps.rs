@@ -21,17 +21,14 @@ fn mipmap(shape: [usize; 3], flags: u32, levels: u32) -> (u32, usize) {
     let description = self::description(shape, flags);
     let mut mipmap = 0usize;
     let code = cu!(cuMipmappedArrayCreate(
-        &raw mut mipmap => *mut usize,
-        &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR, levels => u32
+        &raw mut mipmap, &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR, levels
     ));
     (code, mipmap)
 }
 
 fn level(mipmap: usize, number: u32) -> (u32, usize) {
     let mut level = 0usize;
-    let code = cu!(cuMipmappedArrayGetLevel(
-        &raw mut level => *mut usize, mipmap => usize, number => u32
-    ));
+    let code = cu!(cuMipmappedArrayGetLevel(&raw mut level, mipmap, number));
     (code, level)
 }
 
@@ -58,19 +55,19 @@ fn levels_are_arrays_of_half_the_size() {
     let values = numbers(16);
     for (number, array) in levels.into_iter().enumerate() {
         let from = values[number..].as_ptr();
-        ok!(cuMemcpyHtoA_v2(array => usize, 0 => usize, from => *const f32, 12 => usize));
+        ok!(cuMemcpyHtoA_v2(array, 0usize, from, 12usize));
     }
     for (number, array) in levels.into_iter().enumerate() {
         let mut host = [0.0f32; 3];
         let to = host.as_mut_ptr();
-        ok!(cuMemcpyAtoH_v2(to => *mut f32, array => usize, 0 => usize, 12 => usize));
+        ok!(cuMemcpyAtoH_v2(to, array, 0usize, 12usize));
         assert_eq!(host, values[number..number + 3]);
     }
     // A level can only be destroyed together with the others.
-    returns!(code::INVALID_VALUE, cuArrayDestroy(levels[1] => usize));
-    ok!(cuMipmappedArrayDestroy(pyramid => usize));
-    returns!(code::INVALID_HANDLE, cuArrayDestroy(levels[1] => usize));
-    returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
+    returns!(code::INVALID_VALUE, cuArrayDestroy(levels[1]));
+    ok!(cuMipmappedArrayDestroy(pyramid));
+    returns!(code::INVALID_HANDLE, cuArrayDestroy(levels[1]));
+    returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid));
     assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
     assert_eq!(free_memory(), before);
     // The number of levels is clamped: there is at least one, and at most one for each time that
@@ -79,14 +76,14 @@ fn levels_are_arrays_of_half_the_size() {
         let (code, pyramid) = mipmap([8, 0, 0], 0, wanted);
         assert_eq!((code, level(pyramid, actual - 1).0), (0, 0));
         assert_eq!(level(pyramid, actual).0, code::INVALID_VALUE);
-        ok!(cuMipmappedArrayDestroy(pyramid => usize));
+        ok!(cuMipmappedArrayDestroy(pyramid));
     }
     assert_eq!(mipmap([0, 0, 0], 0, 1).0, code::INVALID_VALUE);
     assert_eq!(mipmap([8, 0, 0], 0x100, 1).0, code::INVALID_VALUE);
-    returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize));
+    returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0)));
     // Remaining arrays are destroyed with the context.
     let left = mipmap([8, 8, 0], 0, 2).1;
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
     assert_eq!(level(left, 0).0, code::INVALID_HANDLE);
 }
 

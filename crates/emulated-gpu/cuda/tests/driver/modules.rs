@@ -2,14 +2,11 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, launch, module, ok, output, own_context,
-    read, returns,
-};
+use crate::support::*;
 
 fn load(image: *const u8) -> u32 {
     let mut module = 0usize;
-    cu!(cuModuleLoadData(&raw mut module => *mut usize, image => *const u8))
+    cu!(cuModuleLoadData(&raw mut module, image))
 }
 
 #[test]
@@ -27,18 +24,15 @@ fn invalid_images_are_rejected() {
     assert_eq!(actual, code::UNSUPPORTED_PTX_VERSION);
     let mut module = 0usize;
     let path = c"/nowhere/kernel.ptx";
-    returns!(code::FILE_NOT_FOUND, cuModuleLoad(
-        &raw mut module => *mut usize, path.as_ptr() => *const c_char
-    ));
+    returns!(code::FILE_NOT_FOUND, cuModuleLoad(&raw mut module, path.as_ptr()));
     for (path, expected) in [(c"/dev/zero", code::INVALID_IMAGE), (c"/proc", code::FILE_NOT_FOUND)]
     {
-        let loaded =
-            cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char));
+        let loaded = cu!(cuModuleLoad(&raw mut module, path.as_ptr()));
         assert_eq!(loaded, expected, "{path:?}");
     }
     // None of these errors affects the context.
     ok!(cuCtxSynchronize());
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 /// The maximum size of a kernel's parameters since PTX 8.1: 32,764 bytes.
@@ -77,8 +71,7 @@ fn ptx_for_a_newer_card_is_rejected() {
     let (options, mut values) = ([5u32, 6], [log.as_mut_ptr() as usize, log.len()]);
     let (mut module, text) = (0usize, text("sm_100"));
     returns!(code::INVALID_PTX, cuModuleLoadDataEx(
-        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 2 => u32,
-        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+        &raw mut module, text.as_ptr(), 2 => u32, options.as_ptr(), values.as_mut_ptr()
     ));
     let printed = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
     assert!(printed.contains("SM version specified by .target is higher"), "{printed}");
@@ -95,8 +88,7 @@ fn the_error_log_describes_the_error() {
     let mut values = [log.as_mut_ptr() as usize, log.len(), 4];
     let mut module = 0usize;
     returns!(code::INVALID_PTX, cuModuleLoadDataEx(
-        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 3 => u32,
-        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+        &raw mut module, text.as_ptr(), 3 => u32, options.as_ptr(), values.as_mut_ptr()
     ));
     let printed = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
     assert!(printed.contains("%r1") && printed.contains(":4:"), "{printed}");
@@ -104,8 +96,7 @@ fn the_error_log_describes_the_error() {
     // If the buffer is too small, the log is truncated, and ends in NUL.
     values = [log.as_mut_ptr() as usize, 8, 4];
     cu!(cuModuleLoadDataEx(
-        &raw mut module => *mut usize, text.as_ptr() => *const c_char, 2 => u32,
-        options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
+        &raw mut module, text.as_ptr(), 2 => u32, options.as_ptr(), values.as_mut_ptr()
     ));
     assert_eq!((log[7], values[1]), (0, 7));
 }
@@ -116,7 +107,7 @@ fn files_are_loaded() {
     let path = std::env::temp_dir().join(format!("emulated-cuda-{}.ptx", std::process::id()));
     std::fs::write(&path, INCREMENT).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
-    let module = output!(cuModuleLoad(-> usize, name.as_ptr() => *const c_char));
+    let module = output!(cuModuleLoad(-> usize, name.as_ptr()));
     function(module, "increment");
     std::fs::remove_file(&path).unwrap();
 }
@@ -139,8 +130,8 @@ fn unknown_names_are_not_found() {
     ));
     // A module's functions are unloaded with it.
     let increment = function(module, "increment");
-    ok!(cuModuleUnload(module => usize));
-    returns!(code::INVALID_HANDLE, cuModuleUnload(module => usize));
+    ok!(cuModuleUnload(module));
+    returns!(code::INVALID_HANDLE, cuModuleUnload(module));
     assert_eq!(launch(increment, (1, 1), 0, &[0, 0]), code::INVALID_HANDLE);
 }
 
@@ -151,12 +142,9 @@ fn variables_have_addresses() {
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 table[3] = {4, 5, 6};\n",
     );
     let (mut address, mut size) = (0u64, 0usize);
-    ok!(cuModuleGetGlobal_v2(
-        &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
-        c"table".as_ptr() => *const c_char,
-    ));
+    ok!(cuModuleGetGlobal_v2(&raw mut address, &raw mut size, module, c"table".as_ptr()));
     assert_eq!((size, read(address, 3)), (12, vec![4, 5, 6]));
-    returns!(code::INVALID_VALUE, cuMemFree_v2(address => u64), "a module's variable can't be freed");
+    returns!(code::INVALID_VALUE, cuMemFree_v2(address), "a module's variable can't be freed");
 }
 
 #[test]
@@ -169,9 +157,8 @@ fn invalid_launches_are_rejected() {
     let pointers = [&raw const values[0], &raw const values[1]];
     let start = |grid: [u32; 3], threads: [u32; 3], shared: u32, parameters: *const *const u64| {
         cu!(cuLaunchKernel(
-            increment => usize, grid[0] => u32, grid[1] => u32, grid[2] => u32, threads[0] => u32,
-            threads[1] => u32, threads[2] => u32, shared => u32, 0 => usize,
-            parameters => *const *const u64, std::ptr::null() => *const c_void,
+            increment, grid[0], grid[1], grid[2], threads[0], threads[1], threads[2], shared,
+            0 => usize, parameters, std::ptr::null::<c_void>()
         ))
     };
     let good = pointers.as_ptr();
@@ -235,7 +222,7 @@ fn functions_have_attributes() {
     let f = function(module, "f");
     let attribute = |which: u32| {
         let mut value = -1i32;
-        let code = cu!(cuFuncGetAttribute(&raw mut value => *mut i32, which => u32, f => usize));
+        let code = cu!(cuFuncGetAttribute(&raw mut value => *mut i32, which, f));
         (code, value)
     };
     assert_eq!(attribute(0), (0, 128));
@@ -244,8 +231,7 @@ fn functions_have_attributes() {
     assert_eq!(attribute(6), (0, 90));
     assert_eq!(attribute(8), (0, 47 << 10));
     assert_eq!(attribute(99).0, code::INVALID_VALUE);
-    let set =
-        |which: u32, value: i32| cu!(cuFuncSetAttribute(f => usize, which => u32, value => i32));
+    let set = |which: u32, value: i32| cu!(cuFuncSetAttribute(f, which, value => i32));
     assert_eq!(set(8, 100 << 10), 0);
     assert_eq!(attribute(8), (0, 100 << 10));
     let expected = code::INVALID_VALUE;
@@ -259,7 +245,7 @@ fn functions_have_attributes() {
     assert_eq!((offset, size), (8, 4));
     assert_eq!(info(2, &raw mut offset, &raw mut size), code::INVALID_VALUE);
     let mut name: *const c_char = std::ptr::null();
-    ok!(cuFuncGetName(&raw mut name => *mut *const c_char, f => usize));
+    ok!(cuFuncGetName(&raw mut name, f));
     // SAFETY: the driver's name of a loaded function.
     assert_eq!(unsafe { CStr::from_ptr(name) }, c"f");
 }
@@ -284,13 +270,9 @@ fn occupancy_matches_the_card() {
     assert_eq!(blocks(32, 300 << 10), (0, 0));
     assert_eq!(blocks(0, 0).0, code::INVALID_VALUE);
     // Shared memory available to each of several blocks, up to the function's limit.
-    let left = |blocks: i32| {
-        output!(cuOccupancyAvailableDynamicSMemPerBlock(
-            -> usize, f => usize, blocks => i32, 64 => i32
-        ))
-    };
+    let left = |blocks: i32| output!(cuOccupancyAvailableDynamicSMemPerBlock(-> usize, f, blocks => i32, 64 => i32));
     assert_eq!((left(1), left(2), left(8)), (48 << 10, 48 << 10, (28 << 10) + 512 - 1024));
-    ok!(cuFuncSetAttribute(f => usize, 8 => u32, 200 << 10 => i32));
+    ok!(cuFuncSetAttribute(f, 8u32, 200 << 10 => i32));
     assert_eq!((left(1), left(2)), (200 << 10, 113 << 10));
     let (mut grid, mut block) = (0i32, 0i32);
     ok!(cuOccupancyMaxPotentialBlockSize(
@@ -315,8 +297,7 @@ fn functions_are_found_by_name_and_version() {
     let get = |name: &CStr, version: i32, flags: u64| {
         let (mut address, mut status) = (1usize, 9u32);
         ok!(cuGetProcAddress_v2(
-            name.as_ptr() => *const c_char, &raw mut address => *mut usize, version => i32,
-            flags => u64, &raw mut status => *mut u32,
+            name.as_ptr(), &raw mut address, version => i32, flags, &raw mut status
         ));
         (address, status)
     };
@@ -340,22 +321,21 @@ fn a_text_passes_through_the_linker() {
     let _context = own_context();
     let mut linker = 0usize;
     let none = std::ptr::null::<u32>();
-    ok!(cuLinkCreate_v2(0 => u32, none => *const u32, none => *const u32, &raw mut linker => *mut usize));
+    ok!(cuLinkCreate_v2(0u32, none, none, &raw mut linker));
     let add = |input: u32, text: &[u8]| {
         cu!(cuLinkAddData_v2(
-            linker => usize, input => u32, text.as_ptr() => *const u8, text.len() => usize,
-            c"text".as_ptr() => *const c_char, 0 => u32, none => *const u32, none => *const u32,
+            linker, input, text.as_ptr(), text.len(), c"text".as_ptr(), 0 => u32, none, none
         ))
     };
     assert_eq!(add(0, INCREMENT.as_bytes()), code::NOT_SUPPORTED);
     assert_eq!(add(1, b".version 7.0 .target sm_80 .entry"), code::INVALID_PTX);
     assert_eq!(add(1, INCREMENT.as_bytes()), 0);
     let (mut image, mut size) = (std::ptr::null::<u8>(), 0usize);
-    ok!(cuLinkComplete(linker => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize));
+    ok!(cuLinkComplete(linker, &raw mut image, &raw mut size));
     assert!(size > INCREMENT.len());
     assert_eq!(load(image), 0);
-    ok!(cuLinkDestroy(linker => usize));
-    returns!(code::INVALID_HANDLE, cuLinkDestroy(linker => usize));
+    ok!(cuLinkDestroy(linker));
+    returns!(code::INVALID_HANDLE, cuLinkDestroy(linker));
 }
 
 #[test]

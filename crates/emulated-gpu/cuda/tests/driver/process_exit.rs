@@ -1,8 +1,6 @@
 //! Process exit with pending work, and the reports that are written then.
 
-use crate::support::{
-    allocate, context, cu, function, is_child, launch, module, ok, output, run_child, stream,
-};
+use crate::support::*;
 
 #[test]
 fn a_process_exits_despite_pending_work() {
@@ -32,7 +30,7 @@ fn a_process_exits_despite_pending_work() {
     let block = allocate(64);
     let stream = stream(1);
     if case == "waits" {
-        ok!(cuStreamWaitValue32_v2(stream => usize, block => u64, 5 => u32, 1 => u32));
+        ok!(cuStreamWaitValue32_v2(stream, block, 5u32, 1u32));
     } else {
         let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
                     .visible .entry k() { L: bra L; }";
@@ -69,8 +67,8 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
         let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
     }
-    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0u32));
     let path = format!("{}/graph.dot\0", std::env::var("CASE").unwrap());
-    let printed = cu!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const u8, 0 => u32));
+    let printed = cu!(cuGraphDebugDotPrint(graph, path.as_ptr(), 0u32));
     assert_eq!(printed, 304, "CUDA_ERROR_OPERATING_SYSTEM");
 }

@@ -1,12 +1,9 @@
 //! Sizes, counts and times that a program chooses: if they exceed the available resources, the call fails with CUDA's
 //! code and the process continues.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, in_child, is_child, launch, memory_info,
-    module, ok, output, own_context, read, returns, run_child, stream,
-};
+use crate::support::*;
 
 const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
     { .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }";
@@ -44,9 +41,9 @@ fn untouched_memory_uses_no_host_memory() {
     context();
     let before = memory_of("VmHWM");
     let block = allocate(1 << 30);
-    output!(cuMemHostAlloc(-> usize, 1 << 28 => usize, 0 => u32));
-    output!(cuMemAllocManaged(-> u64, 1 << 28 => usize, 1 => u32));
-    ok!(cuMemsetD32_v2(block + (1 << 29) => u64, 7 => u32, 4 => usize));
+    output!(cuMemHostAlloc(-> usize, 1usize << 28, 0u32));
+    output!(cuMemAllocManaged(-> u64, 1usize << 28, 1u32));
+    ok!(cuMemsetD32_v2(block + (1 << 29) => u64, 7u32, 4usize));
     assert_eq!(read(block + (1 << 29), 4), [7; 4]);
     let grown = memory_of("VmHWM") - before;
     assert!(grown < 100 << 10, "{grown} KiB were used for 1.5 GiB of almost untouched memory");
@@ -58,7 +55,7 @@ fn more_than_the_total_memory_can_not_be_allocated() {
     let (free, total) = memory_info();
     assert!(free <= total && total >= 1 << 20);
     let mut address = 0u64;
-    let more = cu!(cuMemAlloc_v2(&raw mut address => *mut u64, total + 1 => usize));
+    let more = cu!(cuMemAlloc_v2(&raw mut address, total + 1));
     assert_eq!(more, code::OUT_OF_MEMORY);
 }
 
@@ -72,7 +69,7 @@ fn module_variables_count_as_device_memory() {
     let load = |bytes| {
         let mut module = 0usize;
         let text = text(bytes);
-        (cu!(cuModuleLoadData(&raw mut module => *mut usize, text.as_ptr() => *const u8)), module)
+        (cu!(cuModuleLoadData(&raw mut module, text.as_ptr())), module)
     };
     assert_eq!(load(2 << 20).0, code::OUT_OF_MEMORY);
     let (loaded, module) = load(1 << 19);
@@ -80,10 +77,10 @@ fn module_variables_count_as_device_memory() {
     let (free, total) = memory_info();
     assert_eq!((free, total), (1 << 19, 1 << 20));
     let mut address = 0u64;
-    let more = cu!(cuMemAlloc_v2(&raw mut address => *mut u64, (1 << 19) + 1 => usize));
+    let more = cu!(cuMemAlloc_v2(&raw mut address, (1 << 19) + 1 => usize));
     assert_eq!(more, code::OUT_OF_MEMORY);
-    ok!(cuModuleUnload(module => usize));
-    ok!(cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 20 => usize));
+    ok!(cuModuleUnload(module));
+    ok!(cuMemAlloc_v2(&raw mut address, 1 << 20 => usize));
 }
 
 #[test]
@@ -95,13 +92,12 @@ fn launches_of_extreme_shapes_are_rejected_or_run() {
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {limit} {{ ret; }}"
         );
         let k = function(module(&text), "k");
-        let max = output!(cuFuncGetAttribute(-> i32, 0 => i32, k => usize));
+        let max = output!(cuFuncGetAttribute(-> i32, 0 => i32, k));
         assert_eq!(max, 1024);
         assert_eq!(launch(k, (1, 1), 0, &[]), 0);
         let huge = u32::MAX;
         returns!(code::INVALID_VALUE, cuLaunchKernel(
-            k => usize, huge => u32, huge => u32, huge => u32, huge => u32, huge => u32,
-            huge => u32, huge => u32, 0 => usize, null => *const c_void, null => *const c_void
+            k, huge, huge, huge, huge, huge, huge, huge, 0 => usize, null, null
         ));
         ok!(cuCtxSynchronize());
     }
@@ -122,10 +118,7 @@ fn missing_local_memory_is_reported_at_launch() {
     let k = function(module(LOCAL), "k");
     let cooperative = |blocks: u32| {
         let null = std::ptr::null::<c_void>();
-        cu!(cuLaunchCooperativeKernel(
-            k => usize, blocks => u32, 1 => u32, 1 => u32, 32 => u32, 1 => u32, 1 => u32, 0 => u32,
-            0 => usize, null => *const c_void,
-        ))
+        cu!(cuLaunchCooperativeKernel(k, blocks, 1u32, 1u32, 32u32, 1u32, 1u32, 0u32, 0usize, null))
     };
     assert_eq!(cooperative(1000), code::OUT_OF_MEMORY);
     assert_eq!(cooperative(4), 0);
@@ -145,15 +138,15 @@ fn device_malloc_respects_the_heap_limit() {
         ok!(cuCtxSynchronize());
         read(out, 1)[0]
     };
-    let limit = output!(cuCtxGetLimit(-> usize, HEAP => u32));
+    let limit = output!(cuCtxGetLimit(-> usize, HEAP));
     assert_eq!(limit, 8 << 20);
-    ok!(cuCtxSetLimit(HEAP => u32, 1 << 20 => usize));
-    returns!(code::OUT_OF_MEMORY, cuCtxSetLimit(HEAP => u32, usize::MAX => usize));
+    ok!(cuCtxSetLimit(HEAP, 1 << 20 => usize));
+    returns!(code::OUT_OF_MEMORY, cuCtxSetLimit(HEAP, usize::MAX));
     assert_eq!(allocations(100_000, 8000, 1), 8000, "freed memory is reused");
     assert_eq!(allocations(100_000, 8000, 0), 10, "1 MiB has ten blocks of 100 kB");
     assert_eq!(allocations(1, 8000, 0), 1513, "the rest is used in blocks of 32 bytes");
     // The size is fixed once a kernel has used the heap.
-    returns!(code::INVALID_VALUE, cuCtxSetLimit(HEAP => u32, 2 << 20 => usize));
+    returns!(code::INVALID_VALUE, cuCtxSetLimit(HEAP, 2 << 20 => usize));
 }
 
 #[test]
@@ -165,16 +158,15 @@ fn linker_inputs_of_any_size_are_read_or_rejected() {
     ));
     let add = |size: usize| {
         cu!(cuLinkAddData_v2(
-            linker => usize, 1 => u32, text.as_ptr() => *const u8, size => usize,
-            c"text".as_ptr() => *const c_char, 0 => u32, std::ptr::null() => *const u32,
-            std::ptr::null() => *const usize,
+            linker, 1 => u32, text.as_ptr(), size, c"text".as_ptr(), 0 => u32,
+            std::ptr::null::<u32>(), std::ptr::null::<usize>()
         ))
     };
     for size in [1 << 46, 1 << 63, usize::MAX, 0] {
         assert_eq!(add(size), code::INVALID_VALUE, "{size}");
     }
     assert_eq!(add(text.len()), 0);
-    ok!(cuLinkDestroy(linker => usize));
+    ok!(cuLinkDestroy(linker));
 }
 
 #[test]
@@ -193,12 +185,11 @@ fn declarations_of_any_size_are_checked_quickly() {
     }
     context();
     let block = allocate(64);
-    ok!(cuMemsetD8_v2(block => u64, 0 => u8, 64 => usize));
+    ok!(cuMemsetD8_v2(block, 0u8, 64usize));
     let declare = |shape: [u64; 3], access: u32, count: usize| {
         let range = Range { address: block, shape, access: [access, 0] };
         cu!(emulatedGpuDeclareAccess(
-            0 => usize, c"sum".as_ptr() => *const c_char, &raw const range => *const Range,
-            count => usize,
+            0 => usize, c"sum".as_ptr(), &raw const range => *const Range, count
         ))
     };
     // One row that is listed many times, and overlapping rows.
@@ -221,7 +212,7 @@ fn too_many_threads_are_rejected() {
         assert!(printed.contains("100000 host threads; the maximum is 1024"), "{printed}");
         return;
     }
-    returns!(code::INVALID_VALUE, cuInit(0 => u32));
+    returns!(code::INVALID_VALUE, cuInit(0u32));
 }
 
 #[test]
@@ -237,16 +228,13 @@ fn attributes_reflect_declarations_and_options() {
     let attribute = |module: usize, which: i32| {
         let mut value = -1;
         let k = function(module, "k");
-        ok!(cuFuncGetAttribute(&raw mut value => *mut i32, which => i32, k => usize));
+        ok!(cuFuncGetAttribute(&raw mut value => *mut i32, which => i32, k));
         value
     };
     let load = |image: *const u8, max: Option<usize>| {
         let (mut module, count) = (0usize, u32::from(max.is_some()));
         let (option, value) = (0u32, max.unwrap_or(0));
-        ok!(cuModuleLoadDataEx(
-            &raw mut module => *mut usize, image => *const u8, count => u32,
-            &raw const option => *const u32, &raw const value => *const usize,
-        ));
+        ok!(cuModuleLoadDataEx(&raw mut module, image, count, &raw const option, &raw const value));
         module
     };
     let (shared, registers) = (1, 4);
@@ -258,19 +246,15 @@ fn attributes_reflect_declarations_and_options() {
     }
     // A linker's limit also applies to its image.
     let (mut linker, option, value) = (0usize, 0u32, 40usize);
-    ok!(cuLinkCreate_v2(
-        1 => u32, &raw const option => *const u32, &raw const value => *const usize,
-        &raw mut linker => *mut usize,
-    ));
+    ok!(cuLinkCreate_v2(1u32, &raw const option, &raw const value, &raw mut linker));
     ok!(cuLinkAddData_v2(
-        linker => usize, 1 => u32, text.as_ptr() => *const u8, text.len() => usize,
-        c"text".as_ptr() => *const c_char, 0 => u32, std::ptr::null() => *const u32,
-        std::ptr::null() => *const usize,
+        linker, 1 => u32, text.as_ptr(), text.len(), c"text".as_ptr(), 0 => u32,
+        std::ptr::null::<u32>(), std::ptr::null::<usize>()
     ));
     let (mut image, mut size) = (std::ptr::null::<u8>(), 0usize);
-    ok!(cuLinkComplete(linker => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize));
+    ok!(cuLinkComplete(linker, &raw mut image, &raw mut size));
     assert_eq!(attribute(load(image, None), registers), 40);
-    ok!(cuLinkDestroy(linker => usize));
+    ok!(cuLinkDestroy(linker));
 }
 
 #[test]
@@ -278,23 +262,22 @@ fn stream_ordered_frees_make_memory_available_at_once() {
     in_child!(&[("EMULATED_GPU_MEMORY", "24M")]);
     let _context = own_context();
     let (stream, gate) = (stream(1), allocate(4));
-    ok!(cuMemsetD32_v2(gate => u64, 0 => u32, 1 => usize));
+    ok!(cuMemsetD32_v2(gate, 0u32, 1usize));
     // The stream executes nothing until the gate opens.
-    ok!(cuStreamWaitValue32_v2(stream => usize, gate => u64, 1 => u32, 0 => u32));
+    ok!(cuStreamWaitValue32_v2(stream, gate, 1u32, 0u32));
     let mut last = 0;
     for round in 0..10 {
-        let block = output!(cuMemAllocAsync(-> u64, 20 << 20 => usize, stream => usize));
+        let block = output!(cuMemAllocAsync(-> u64, 20 << 20 => usize, stream));
         assert_ne!(block, last, "{round}");
-        ok!(cuMemsetD8Async(block => u64, round => u8, 20 << 20 => usize, stream => usize));
+        ok!(cuMemsetD8Async(block, round => u8, 20 << 20 => usize, stream));
         let mut other = 0u64;
-        let second =
-            cu!(cuMemAllocAsync(&raw mut other => *mut u64, 20 << 20 => usize, stream => usize));
+        let second = cu!(cuMemAllocAsync(&raw mut other, 20 << 20 => usize, stream));
         assert_eq!(second, code::OUT_OF_MEMORY, "there is not enough memory for both");
-        ok!(cuMemFreeAsync(block => u64, stream => usize));
+        ok!(cuMemFreeAsync(block, stream));
         last = block;
     }
-    ok!(cuMemsetD32_v2(gate => u64, 1 => u32, 1 => usize));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuMemsetD32_v2(gate, 1u32, 1usize));
+    ok!(cuStreamSynchronize(stream));
     let (free, total) = memory_info();
     assert_eq!(total - free, 512, "only the gate is still allocated");
 }

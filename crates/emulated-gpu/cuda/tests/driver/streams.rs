@@ -6,10 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
-use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, launch, module, ok, output,
-    own_context, read, returns, stream,
-};
+use crate::support::*;
 
 type HostFunction = unsafe extern "C" fn(*mut c_void);
 
@@ -23,12 +20,12 @@ fn block_stream(stream: usize) -> Sender<()> {
     }
     let (open, gate) = channel();
     let gate = Box::into_raw(Box::new(gate)).cast::<c_void>();
-    ok!(cuLaunchHostFunc(stream => usize, wait => HostFunction, gate => *mut c_void));
+    ok!(cuLaunchHostFunc(stream, wait => HostFunction, gate));
     open
 }
 
 fn query(stream: usize) -> u32 {
-    cu!(cuStreamQuery(stream => usize))
+    cu!(cuStreamQuery(stream))
 }
 
 #[test]
@@ -39,13 +36,13 @@ fn work_is_asynchronous_and_in_order() {
     let increment = function(module, "increment");
     let block = allocate(4096);
     let open = block_stream(stream);
-    ok!(cuMemsetD32Async(block => u64, 5 => u32, 1024 => usize, stream => usize));
+    ok!(cuMemsetD32Async(block, 5u32, 1024usize, stream));
     for _ in 0..10 {
         assert_eq!(launch(increment, (8, 128), stream, &[block, 1000]), 0);
     }
     assert_eq!(query(stream), code::NOT_READY);
     open.send(()).unwrap();
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(query(stream), 0);
     let host = read(block, 1024);
     assert_eq!((&host[..1000], &host[1000..]), (&[15; 1000][..], &[5; 24][..]));
@@ -58,16 +55,16 @@ fn the_legacy_stream_waits_for_blocking_streams() {
     let open = block_stream(blocking);
     let block = allocate(4);
     // Stream 0 waits for the blocking stream; the other stream waits for nothing.
-    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, 0 => usize));
+    ok!(cuMemsetD32Async(block, 1u32, 1usize, 0usize));
     assert_eq!(query(0), code::NOT_READY);
-    ok!(cuStreamSynchronize(other => usize));
+    ok!(cuStreamSynchronize(other));
     assert_eq!(query(other), 0);
     // New work in a blocking stream now waits for stream 0.
     let second = stream(0);
-    ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
+    ok!(cuMemsetD32Async(block, 2u32, 1usize, second));
     assert_eq!(query(second), code::NOT_READY);
     open.send(()).unwrap();
-    ok!(cuStreamSynchronize(second => usize));
+    ok!(cuStreamSynchronize(second));
     assert_eq!(read(block, 1), [2]);
     assert_eq!(query(0), 0);
 }
@@ -75,19 +72,19 @@ fn the_legacy_stream_waits_for_blocking_streams() {
 #[test]
 fn each_thread_has_a_separate_default_stream() {
     let context = context();
-    let id = |stream: usize| output!(cuStreamGetId(stream => usize, -> u64));
+    let id = |stream: usize| output!(cuStreamGetId(stream, -> u64));
     let id_in_this_thread = id(2);
     assert_eq!(id(2), id_in_this_thread);
     assert_eq!(id(0), id(1));
     assert_ne!(id(0), id_in_this_thread);
-    let by_name = output!(cuStreamGetId_ptsz(0 => usize, -> u64));
+    let by_name = output!(cuStreamGetId_ptsz(0usize, -> u64));
     assert_eq!(by_name, id_in_this_thread);
     let id_in_other_thread = std::thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
-        output!(cuStreamGetId(2 => usize, -> u64))
+        ok!(cuCtxSetCurrent(context));
+        output!(cuStreamGetId(2usize, -> u64))
     });
     assert_ne!(id_in_other_thread.join().unwrap(), id_in_this_thread);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -97,17 +94,17 @@ fn streams_wait_for_events() {
     let done = event();
     let block = allocate(4);
     let open = block_stream(first);
-    ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, first => usize));
-    ok!(cuEventRecord(done => usize, first => usize));
-    ok!(cuStreamWaitEvent(second => usize, done => usize, 0 => u32));
-    ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
-    returns!(code::NOT_READY, cuEventQuery(done => usize));
+    ok!(cuMemsetD32Async(block, 1u32, 1usize, first));
+    ok!(cuEventRecord(done, first));
+    ok!(cuStreamWaitEvent(second, done, 0u32));
+    ok!(cuMemsetD32Async(block, 2u32, 1usize, second));
+    returns!(code::NOT_READY, cuEventQuery(done));
     assert_eq!(query(second), code::NOT_READY);
     // A wait that has begun is not affected by later records of the event, nor by its destruction.
-    ok!(cuEventDestroy_v2(done => usize));
-    returns!(code::INVALID_HANDLE, cuEventQuery(done => usize));
+    ok!(cuEventDestroy_v2(done));
+    returns!(code::INVALID_HANDLE, cuEventQuery(done));
     open.send(()).unwrap();
-    ok!(cuStreamSynchronize(second => usize));
+    ok!(cuStreamSynchronize(second));
     assert_eq!(read(block, 1), [2]);
 }
 
@@ -115,33 +112,33 @@ fn streams_wait_for_events() {
 fn events_have_times() {
     let _context = own_context();
     let stream = stream(1);
-    let (start, end, untimed) = (event(), event(), { output!(cuEventCreate(-> usize, 2 => u32)) });
+    let (start, end, untimed) = (event(), event(), { output!(cuEventCreate(-> usize, 2u32)) });
     let elapsed = |start: usize, end: usize| {
         let mut time = -1.0f32;
-        let code = cu!(cuEventElapsedTime(&raw mut time => *mut f32, start => usize, end => usize));
+        let code = cu!(cuEventElapsedTime(&raw mut time, start, end));
         (code, time)
     };
     assert_eq!(elapsed(start, end).0, code::INVALID_HANDLE, "never recorded");
-    ok!(cuEventRecord(start => usize, stream => usize));
+    ok!(cuEventRecord(start, stream));
     let open = block_stream(stream);
-    ok!(cuEventRecord(end => usize, stream => usize));
-    ok!(cuEventRecord(untimed => usize, stream => usize));
-    ok!(cuEventSynchronize(start => usize));
+    ok!(cuEventRecord(end, stream));
+    ok!(cuEventRecord(untimed, stream));
+    ok!(cuEventSynchronize(start));
     assert_eq!(elapsed(start, end).0, code::NOT_READY);
     std::thread::sleep(Duration::from_millis(20));
     open.send(()).unwrap();
-    ok!(cuEventSynchronize(end => usize));
+    ok!(cuEventSynchronize(end));
     let (code, time) = elapsed(start, end);
     assert!(code == 0 && time >= 19.0, "{code} {time}");
     let (code, back) = elapsed(end, start);
     assert!(code == 0 && back == -time, "{back} {time}");
     assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "created without timing");
     let mut created = 0usize;
-    returns!(code::INVALID_VALUE, cuEventCreate(&raw mut created => *mut usize, 8 => u32));
+    returns!(code::INVALID_VALUE, cuEventCreate(&raw mut created, 8u32));
     // There is nothing to wait for if an event was never recorded.
     let fresh = event();
-    ok!(cuEventQuery(fresh => usize));
-    ok!(cuEventSynchronize(fresh => usize));
+    ok!(cuEventQuery(fresh));
+    ok!(cuEventSynchronize(fresh));
 }
 
 #[test]
@@ -152,8 +149,8 @@ fn host_functions_may_not_call_the_driver() {
     }
     let _context = own_context();
     let stream = stream(0);
-    ok!(cuLaunchHostFunc(stream => usize, call => HostFunction, std::ptr::null_mut() => *mut c_void));
-    ok!(cuStreamSynchronize(stream => usize));
+    ok!(cuLaunchHostFunc(stream, call => HostFunction, std::ptr::null_mut::<c_void>()));
+    ok!(cuStreamSynchronize(stream));
     assert_eq!(CODE.load(Ordering::SeqCst), code::NOT_PERMITTED);
     let none = None::<HostFunction>;
     returns!(code::INVALID_VALUE, cuLaunchHostFunc(
@@ -167,11 +164,11 @@ fn a_destroyed_stream_finishes_its_work() {
     let stream = stream(1);
     let block = allocate(4);
     let open = block_stream(stream);
-    ok!(cuMemsetD32Async(block => u64, 9 => u32, 1 => usize, stream => usize));
-    ok!(cuStreamDestroy_v2(stream => usize));
-    returns!(code::INVALID_HANDLE, cuStreamSynchronize(stream => usize));
-    returns!(code::INVALID_HANDLE, cuStreamDestroy_v2(stream => usize));
-    returns!(code::INVALID_HANDLE, cuStreamDestroy_v2(0 => usize));
+    ok!(cuMemsetD32Async(block, 9u32, 1usize, stream));
+    ok!(cuStreamDestroy_v2(stream));
+    returns!(code::INVALID_HANDLE, cuStreamSynchronize(stream));
+    returns!(code::INVALID_HANDLE, cuStreamDestroy_v2(stream));
+    returns!(code::INVALID_HANDLE, cuStreamDestroy_v2(0usize));
     open.send(()).unwrap();
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 1), [9]);
@@ -185,12 +182,12 @@ fn priorities_are_clamped() {
     assert_eq!((least, greatest), (0, -5));
     for (wanted, actual) in [(-3, -3), (-100, -5), (100, 0)] {
         let (mut stream, mut priority) = (0usize, 9i32);
-        ok!(cuStreamCreateWithPriority(&raw mut stream => *mut usize, 1 => u32, wanted => i32));
-        ok!(cuStreamGetPriority(stream => usize, &raw mut priority => *mut i32));
+        ok!(cuStreamCreateWithPriority(&raw mut stream, 1u32, wanted => i32));
+        ok!(cuStreamGetPriority(stream, &raw mut priority => *mut i32));
         assert_eq!(priority, actual);
     }
     let mut stream = 0usize;
-    returns!(code::INVALID_VALUE, cuStreamCreate(&raw mut stream => *mut usize, 6 => u32));
+    returns!(code::INVALID_VALUE, cuStreamCreate(&raw mut stream, 6u32));
 }
 
 #[test]
@@ -198,18 +195,16 @@ fn a_stream_waits_for_a_value_in_memory() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let block = allocate(8);
-    ok!(cuMemsetD32_v2(block => u64, 0 => u32, 2 => usize));
+    ok!(cuMemsetD32_v2(block, 0u32, 2usize));
     ok!(cuCtxSynchronize());
     // Waits until the value is at least 3.
-    ok!(cuStreamWaitValue32_v2(first => usize, block => u64, 3 => u32, 0 => u32));
-    ok!(cuMemsetD32Async(block + 4 => u64, 1 => u32, 1 => usize, first => usize));
+    ok!(cuStreamWaitValue32_v2(first, block, 3u32, 0u32));
+    ok!(cuMemsetD32Async(block + 4, 1u32, 1usize, first));
     assert_eq!(query(first), code::NOT_READY);
-    ok!(cuStreamWriteValue32_v2(second => usize, block => u64, 4 => u32, 0 => u32));
-    ok!(cuStreamSynchronize(first => usize));
+    ok!(cuStreamWriteValue32_v2(second, block, 4u32, 0u32));
+    ok!(cuStreamSynchronize(first));
     assert_eq!(read(block, 2), [4, 1]);
-    returns!(code::INVALID_VALUE, cuStreamWaitValue32_v2(
-        first => usize, block + 2 => u64, 3 => u32, 0 => u32
-    ));
+    returns!(code::INVALID_VALUE, cuStreamWaitValue32_v2(first, block + 2, 3u32, 0u32));
 }
 
 #[test]
@@ -220,27 +215,25 @@ fn many_threads_use_the_driver_at_once() {
     let threads: Vec<_> = (0..8)
         .map(|thread| {
             std::thread::spawn(move || {
-                ok!(cuCtxSetCurrent(context => usize));
+                ok!(cuCtxSetCurrent(context));
                 let stream = stream(thread % 2);
                 for round in 1..=20usize {
-                    let block = output!(cuMemAllocAsync(-> u64, 4 * round => usize, stream => usize));
-                    ok!(cuMemsetD32Async(block => u64, thread => u32, round => usize, stream => usize));
+                    let block = output!(cuMemAllocAsync(-> u64, 4 * round, stream));
+                    ok!(cuMemsetD32Async(block, thread, round, stream));
                     assert_eq!(launch(increment, (1, 32), stream, &[block, round as u64]), 0);
                     let mut host = vec![0u32; round];
-                    ok!(cuMemcpyDtoHAsync_v2(
-                        host.as_mut_ptr() => *mut u32, block => u64, 4 * round => usize, stream => usize
-                    ));
+                    ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr(), block, 4 * round, stream));
                     assert_eq!(host, vec![thread + 1; round]);
-                    ok!(cuMemFreeAsync(block => u64, stream => usize));
+                    ok!(cuMemFreeAsync(block, stream));
                 }
-                ok!(cuStreamDestroy_v2(stream => usize));
+                ok!(cuStreamDestroy_v2(stream));
             })
         })
         .collect();
     for thread in threads {
         thread.join().unwrap();
     }
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 /// The second stream is destroyed before the capture ends, as cuda.core does.
@@ -252,21 +245,21 @@ fn a_joined_stream_may_be_destroyed() {
         let (first, second) = (stream(1), stream(1));
         let (fork, join) = (event(), event());
         begin(first, THREAD_LOCAL);
-        ok!(cuEventRecord(fork => usize, first => usize));
-        ok!(cuStreamWaitEvent(second => usize, fork => usize, 0 => u32));
-        ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, second => usize));
-        ok!(cuEventRecord(join => usize, second => usize));
+        ok!(cuEventRecord(fork, first));
+        ok!(cuStreamWaitEvent(second, fork, 0u32));
+        ok!(cuMemsetD32Async(block, 1u32, 1usize, second));
+        ok!(cuEventRecord(join, second));
         if joins {
-            ok!(cuStreamWaitEvent(first => usize, join => usize, 0 => u32));
+            ok!(cuStreamWaitEvent(first, join, 0u32));
         }
-        ok!(cuStreamDestroy_v2(second => usize));
-        ok!(cuMemsetD32Async(block + 4 => u64, 2 => u32, 1 => usize, first => usize));
+        ok!(cuStreamDestroy_v2(second));
+        ok!(cuMemsetD32Async(block + 4, 2u32, 1usize, first));
         let (code, graph) = end(first);
         assert_eq!(code, if joins { 0 } else { code::CAPTURE_UNJOINED });
         if joins {
             let executable = instantiate(graph);
-            ok!(cuGraphLaunch(executable => usize, first => usize));
-            ok!(cuStreamSynchronize(first => usize));
+            ok!(cuGraphLaunch(executable, first));
+            ok!(cuStreamSynchronize(first));
             assert_eq!(read(block, 2), [1, 2]);
         }
     }

@@ -51,9 +51,9 @@ fn allocate(random: &mut Random) -> u64 {
     let bytes = 4096 << (4 * random.below(4));
     let (mut device, mut host) = (0u64, 0usize);
     let code = match random.below(3) {
-        0 => cu!(cuMemAlloc_v2(&raw mut device => *mut u64, bytes => usize)),
-        1 => cu!(cuMemAllocManaged(&raw mut device => *mut u64, bytes => usize, 1 => u32)),
-        _ => cu!(cuMemHostAlloc(&raw mut host => *mut usize, bytes => usize, 0 => u32)),
+        0 => cu!(cuMemAlloc_v2(&raw mut device, bytes => usize)),
+        1 => cu!(cuMemAllocManaged(&raw mut device, bytes => usize, 1u32)),
+        _ => cu!(cuMemHostAlloc(&raw mut host, bytes => usize, 0u32)),
     };
     check("an allocation", code);
     device.max(host as u64)
@@ -65,39 +65,35 @@ fn step(random: &mut Random, (stream, increment): (usize, usize), host: &mut [u3
     match random.below(9) {
         0 | 1 => random.shared().store(allocate(random), Ordering::Relaxed),
         2 | 3 => check("a launch", launch(increment, (4, 64), stream, &[address, 256])),
-        4 => check("cuMemFree", cu!(cuMemFree_v2(address => u64))),
-        5 => check("cuMemFreeHost", cu!(cuMemFreeHost(address as usize => usize))),
+        4 => check("cuMemFree", cu!(cuMemFree_v2(address))),
+        5 => check("cuMemFreeHost", cu!(cuMemFreeHost(address as usize))),
         6 => {
-            let code = cu!(cuMemsetD8Async(
-                address => u64, 1 => u8, 1024 => usize, stream => usize
-            ));
+            let code = cu!(cuMemsetD8Async(address, 1u8, 1024usize, stream));
             check("a fill", code);
             let to = host[CANARY_WORDS..].as_mut_ptr();
-            check("a copy", cu!(cuMemcpyDtoH_v2(to => *mut u32, address => u64, 1024 => usize)));
+            check("a copy", cu!(cuMemcpyDtoH_v2(to, address, 1024usize)));
         }
         7 => {
             let (begin, bytes) = (host[CANARY_WORDS..].as_ptr() as usize, 4 * CANARY_WORDS);
-            let code = cu!(cuMemHostRegister_v2(begin => usize, bytes => usize, 0 => u32));
+            let code = cu!(cuMemHostRegister_v2(begin, bytes, 0u32));
             check("cuMemHostRegister", code);
             check("a launch", launch(increment, (4, 64), stream, &[begin as u64, 256]));
-            check("cuMemHostUnregister", cu!(cuMemHostUnregister(begin => usize)));
+            check("cuMemHostUnregister", cu!(cuMemHostUnregister(begin)));
         }
         _ => {
             let (mut graph, mut executable) = (0usize, 0usize);
-            let code = cu!(cuStreamBeginCapture_v2(stream => usize, 2 => u32));
+            let code = cu!(cuStreamBeginCapture_v2(stream, 2u32));
             check("a capture", code);
             let launched = launch(increment, (1, 64), stream, &[address, 64]);
             check("a captured launch", launched);
-            let end = cu!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+            let end = cu!(cuStreamEndCapture(stream, &raw mut graph));
             if code == 0 && end == 0 {
-                ok!(cuGraphInstantiateWithFlags(
-                    &raw mut executable => *mut usize, graph => usize, 0 => u64
-                ));
+                ok!(cuGraphInstantiateWithFlags(&raw mut executable, graph, 0u64));
                 for _ in 0..2 {
-                    check("a graph", cu!(cuGraphLaunch(executable => usize, stream => usize)));
+                    check("a graph", cu!(cuGraphLaunch(executable, stream)));
                 }
-                ok!(cuGraphExecDestroy(executable => usize));
-                ok!(cuGraphDestroy(graph => usize));
+                ok!(cuGraphExecDestroy(executable));
+                ok!(cuGraphDestroy(graph));
             }
         }
     }
@@ -112,7 +108,7 @@ fn run(thread: u64) {
         for _ in 0..STEPS {
             step(&mut random, target, &mut host);
         }
-        ok!(cuCtxDestroy_v2(context => usize));
+        ok!(cuCtxDestroy_v2(context));
         let canaries = host[..CANARY_WORDS].iter().chain(&host[2 * CANARY_WORDS..]);
         assert!(canaries.into_iter().all(|&word| word == 7), "a kernel wrote to the host's memory");
     }

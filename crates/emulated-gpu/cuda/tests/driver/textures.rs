@@ -8,9 +8,7 @@ use crate::descriptions::{
     FLOAT, LAYERED, SURFACE, array, array_resource, copy_3d, fill, memory_resource, numbers,
     rows_resource, sampling, texture, try_surface, try_texture,
 };
-use crate::support::{
-    allocate, code, cu, function, launch, module, ok, output, own_context, read, returns,
-};
+use crate::support::*;
 
 /// A program of the emulator's tests, compiled by NVRTC.
 const TEXTURES: &str =
@@ -104,10 +102,10 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
     ok!(cuMemcpy3D_v2(&raw const copy => *const sys::CUDA_MEMCPY3D));
     assert!(rows.iter().enumerate().all(|(index, &value)| value == 3.0 * index as f32));
     for handle in &handles[..7] {
-        ok!(cuTexObjectDestroy(*handle => u64));
-        returns!(code::INVALID_VALUE, cuTexObjectDestroy(*handle => u64));
+        ok!(cuTexObjectDestroy(*handle));
+        returns!(code::INVALID_VALUE, cuTexObjectDestroy(*handle));
     }
-    ok!(cuSurfObjectDestroy(surface => u64));
+    ok!(cuSurfObjectDestroy(surface));
 }
 
 #[test]
@@ -118,9 +116,9 @@ fn references_are_bound_by_name() {
         let (name, mut reference) = (CString::new(name).unwrap(), 0usize);
         let (at, name) = (&raw mut reference, name.as_ptr());
         let code = if surface {
-            cu!(cuModuleGetSurfRef(at => *mut usize, module => usize, name => *const i8))
+            cu!(cuModuleGetSurfRef(at, module, name))
         } else {
-            cu!(cuModuleGetTexRef(at => *mut usize, module => usize, name => *const i8))
+            cu!(cuModuleGetTexRef(at, module, name))
         };
         (code, reference)
     };
@@ -136,11 +134,9 @@ fn references_are_bound_by_name() {
     ));
     let memory = allocate(1024);
     crate::memory::write(memory, &(0..256).map(|x| (x as f32).to_bits()).collect::<Vec<_>>());
-    ok!(cuTexRefSetFormat(named => usize, FLOAT as u32 => u32, 1 => i32));
+    ok!(cuTexRefSetFormat(named, FLOAT as u32, 1 => i32));
     let mut offset = 9usize;
-    ok!(cuTexRefSetAddress_v2(
-        &raw mut offset => *mut usize, named => usize, memory => u64, 64 => usize
-    ));
+    ok!(cuTexRefSetAddress_v2(&raw mut offset, named, memory, 64usize));
     assert_eq!(offset, 0);
     let far = memory + 520;
     returns!(code::INVALID_VALUE, cuTexRefSetAddress_v2(
@@ -149,7 +145,7 @@ fn references_are_bound_by_name() {
     let array = array([8, 0, 0], 1, SURFACE);
     let out = allocate(64);
     let (fetch, draw) = (function(module, "fetch"), function(module, "draw"));
-    ok!(cuSurfRefSetArray(drawn => usize, array => usize, 0 => u32));
+    ok!(cuSurfRefSetArray(drawn, array, 0u32));
     assert_eq!(launch(draw, (1, 8), 0, &[]), 0);
     let handle = texture(array_resource(array), false);
     assert_eq!(launch(fetch, (1, 8), 0, &[out, handle]), 0);
@@ -158,23 +154,23 @@ fn references_are_bound_by_name() {
         assert_eq!(values[2 * t as usize..][..2], [(t as f32).to_bits(), 100 + t], "{t}");
     }
     // Binding replaces the previous array or memory.
-    ok!(cuTexRefSetArray(named => usize, array => usize, 1 => u32));
+    ok!(cuTexRefSetArray(named, array, 1u32));
     assert_eq!(launch(fetch, (1, 8), 0, &[out, handle]), 0);
     assert_eq!(read(out, 4), [100, 100, 101, 101]);
     let (mut bound, mut mode, mut flags) = (0usize, 9u32, 9u32);
-    ok!(cuTexRefGetArray(&raw mut bound => *mut usize, named => usize));
-    ok!(cuTexRefSetFlags(named => usize, 3 => u32));
-    ok!(cuTexRefGetFlags(&raw mut flags => *mut u32, named => usize));
-    ok!(cuTexRefSetAddressMode(named => usize, 1 => i32, 2 => u32));
-    ok!(cuTexRefGetAddressMode(&raw mut mode => *mut u32, named => usize, 1 => i32));
+    ok!(cuTexRefGetArray(&raw mut bound, named));
+    ok!(cuTexRefSetFlags(named, 3u32));
+    ok!(cuTexRefGetFlags(&raw mut flags, named));
+    ok!(cuTexRefSetAddressMode(named, 1 => i32, 2u32));
+    ok!(cuTexRefGetAddressMode(&raw mut mode, named, 1 => i32));
     assert_eq!((bound, mode, flags), (array, 2, 3));
-    returns!(code::INVALID_VALUE, cuTexRefSetAddressMode(named => usize, 3 => i32, 0 => u32));
-    returns!(code::INVALID_VALUE, cuTexRefSetFilterMode(named => usize, 2 => u32));
-    returns!(code::NOT_SUPPORTED, cuTexRefSetFlags(named => usize, 0x10 => u32));
-    returns!(code::NOT_SUPPORTED, cuTexRefSetMaxAnisotropy(named => usize, 16 => u32));
-    returns!(code::INVALID_VALUE, cuTexRefDestroy(named => usize));
-    ok!(cuModuleUnload(module => usize));
-    returns!(code::INVALID_VALUE, cuTexRefSetFlags(named => usize, 0 => u32));
+    returns!(code::INVALID_VALUE, cuTexRefSetAddressMode(named, 3 => i32, 0u32));
+    returns!(code::INVALID_VALUE, cuTexRefSetFilterMode(named, 2u32));
+    returns!(code::NOT_SUPPORTED, cuTexRefSetFlags(named, 0x10_u32));
+    returns!(code::NOT_SUPPORTED, cuTexRefSetMaxAnisotropy(named, 16u32));
+    returns!(code::INVALID_VALUE, cuTexRefDestroy(named));
+    ok!(cuModuleUnload(module));
+    returns!(code::INVALID_VALUE, cuTexRefSetFlags(named, 0u32));
 }
 
 #[test]
@@ -190,9 +186,7 @@ fn descriptions_can_be_read_back() {
         NumChannels: 0,
         Flags: 0,
     };
-    ok!(cuArray3DGetDescriptor_v2(
-        &raw mut read => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, drawn_array => usize
-    ));
+    ok!(cuArray3DGetDescriptor_v2(&raw mut read => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, drawn_array));
     assert_eq!((read.Width, read.Height, read.Depth), (6, 5, 4));
     assert_eq!((read.NumChannels, read.Flags, read.Format), (2, SURFACE, FLOAT));
     let resource = array_resource(drawn_array);
@@ -201,17 +195,15 @@ fn descriptions_can_be_read_back() {
     let (code, handle) = try_texture(resource, parameters);
     assert_eq!(code, 0);
     let mut back = sampling(false, 0);
-    ok!(cuTexObjectGetTextureDesc(&raw mut back => *mut sys::CUDA_TEXTURE_DESC, handle => u64));
+    ok!(cuTexObjectGetTextureDesc(&raw mut back => *mut sys::CUDA_TEXTURE_DESC, handle));
     let expected = (parameters.borderColor, 2, parameters.filterMode);
     assert_eq!((back.borderColor, back.flags, back.filterMode), expected);
     let mut resource = memory_resource(0, 0);
-    ok!(cuTexObjectGetResourceDesc(&raw mut resource => *mut sys::CUDA_RESOURCE_DESC, handle => u64));
+    ok!(cuTexObjectGetResourceDesc(&raw mut resource => *mut sys::CUDA_RESOURCE_DESC, handle));
     // SAFETY: the resource is an array.
     assert_eq!(unsafe { resource.res.array.hArray } as usize, drawn_array);
     let mut view = [0u8; 128];
-    returns!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(
-        view.as_mut_ptr() => *mut u8, handle => u64
-    ));
+    returns!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(view.as_mut_ptr(), handle));
     // The limits are those of real cards.
     for (attribute, value) in [(14, 512), (21, 131_072), (23, 65_536), (29, 2048), (51, 32)] {
         let actual = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
@@ -256,7 +248,7 @@ fn cube_maps_are_addressed_by_directions() {
         ok!(cuCtxSynchronize());
         let values: Vec<f32> = read(out, 3).into_iter().map(f32::from_bits).collect();
         assert_eq!(values, [5.5, 505.5, edge]);
-        ok!(cuTexObjectDestroy(handle => u64));
+        ok!(cuTexObjectDestroy(handle));
     }
     // The limits are those of real cards.
     for (attribute, value) in [(52, 32_768), (53, 32_768), (54, 2046), (66, 32_768), (68, 2046)] {

@@ -13,7 +13,7 @@ const PER_THREAD: usize = 2;
 const THREADS: usize = 1000;
 
 fn set(word: u64, value: u32) -> u32 {
-    cu!(cuMemsetD32Async(word => u64, value => u32, 1 => usize, PER_THREAD => usize))
+    cu!(cuMemsetD32Async(word, value, 1usize, PER_THREAD))
 }
 
 /// Waits until at most `max` threads of this process are stream workers.
@@ -45,7 +45,7 @@ fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
     let words = allocate(4 * THREADS);
     for number in 0..THREADS {
         let done = thread::spawn(move || {
-            ok!(cuCtxSetCurrent(context => usize));
+            ok!(cuCtxSetCurrent(context));
             set(words + 4 * number as u64, number as u32 + 1)
         });
         assert_eq!(done.join().unwrap(), 0);
@@ -54,7 +54,7 @@ fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
     assert_eq!(read(words, THREADS), (1..=THREADS as u32).collect::<Vec<_>>());
     // One worker is left: that of the legacy default stream, which did the copy.
     wait_for_workers(1);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn work_in_flight_outlives_its_thread_and_is_waited_for() {
     let context = context();
     let block = allocate(4);
     let gate = thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSetCurrent(context));
         let gate = gate(PER_THREAD);
         assert_eq!(set(block, 7), 0);
         gate
@@ -73,7 +73,7 @@ fn work_in_flight_outlives_its_thread_and_is_waited_for() {
     // Another thread's per-thread default stream is not blocked.
     let other = allocate(4);
     assert_eq!(set(other, 3), 0);
-    ok!(cuStreamSynchronize(PER_THREAD => usize));
+    ok!(cuStreamSynchronize(PER_THREAD));
     let opener = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
         gate.open();
@@ -82,7 +82,7 @@ fn work_in_flight_outlives_its_thread_and_is_waited_for() {
     assert_eq!((read(block, 1), read(other, 1)), (vec![7], vec![3]));
     opener.join().unwrap();
     wait_for_workers(2);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_thread_may_exit_after_the_contexts_that_it_used() {
             let context = context();
             let block = allocate(4);
             assert_eq!(set(block, 1), 0);
-            ok!(cuCtxDestroy_v2(context => usize));
+            ok!(cuCtxDestroy_v2(context));
         }
     });
     user.join().unwrap();
@@ -107,9 +107,9 @@ struct DriverUserAtExit(Cell<(usize, u64)>);
 impl Drop for DriverUserAtExit {
     fn drop(&mut self) {
         let (context, block) = self.0.get();
-        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSetCurrent(context));
         assert_eq!(set(block, 9), 0);
-        ok!(cuStreamSynchronize(PER_THREAD => usize));
+        ok!(cuStreamSynchronize(PER_THREAD));
     }
 }
 
@@ -124,7 +124,7 @@ fn a_thread_may_use_its_stream_while_it_exits() {
     for _ in 0..100 {
         let user = thread::spawn(move || {
             LATE.with(|late| late.0.set((context, host + 4)));
-            ok!(cuCtxSetCurrent(context => usize));
+            ok!(cuCtxSetCurrent(context));
             assert_eq!(set(host, 1), 0);
         });
         user.join().unwrap();
@@ -133,7 +133,7 @@ fn a_thread_may_use_its_stream_while_it_exits() {
         assert_eq!(both, [1, 9]);
     }
     wait_for_workers(1);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn a_capture_ends_when_its_streams_thread_exits() {
     in_child!(&[]);
     let context = context();
     let begun = thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
+        ok!(cuCtxSetCurrent(context));
         // CU_STREAM_CAPTURE_MODE_GLOBAL also forbids other threads' unsafe calls.
-        ok!(cuStreamBeginCapture_v2(PER_THREAD => usize, 0 => u32));
+        ok!(cuStreamBeginCapture_v2(PER_THREAD, 0u32));
     });
     begun.join().unwrap();
     let block = allocate(4);
@@ -151,9 +151,9 @@ fn a_capture_ends_when_its_streams_thread_exits() {
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 1), [5]);
     let mut graph = 0usize;
-    let ended = cu!(cuStreamEndCapture(PER_THREAD => usize, &raw mut graph => *mut usize));
+    let ended = cu!(cuStreamEndCapture(PER_THREAD, &raw mut graph));
     assert_eq!(ended, code::ILLEGAL_STATE);
-    ok!(cuStreamBeginCapture_v2(PER_THREAD => usize, THREAD_LOCAL => u32));
-    ok!(cuStreamEndCapture(PER_THREAD => usize, &raw mut graph => *mut usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuStreamBeginCapture_v2(PER_THREAD, THREAD_LOCAL));
+    ok!(cuStreamEndCapture(PER_THREAD, &raw mut graph));
+    ok!(cuCtxDestroy_v2(context));
 }

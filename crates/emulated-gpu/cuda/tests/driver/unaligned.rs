@@ -63,13 +63,13 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
     let context = context();
     let increment = function(module(INCREMENT), "increment");
     let address = Unaligned::new(&[0u64]);
-    ok!(cuMemAlloc_v2(address.address() => usize, 16 => usize));
+    ok!(cuMemAlloc_v2(address.address(), 16usize));
     let block: u64 = address.get();
     let count = Unaligned::new(&[4u64]);
     let block_value = Unaligned::new(&[block]);
     let parameters = Unaligned::new(&[block_value.address(), count.address()]);
     let shape = [1, 1, 1, 4, 1, 1, 0];
-    ok!(cuMemsetD32_v2(block => u64, 0 => u32, 4 => usize));
+    ok!(cuMemsetD32_v2(block, 0u32, 4usize));
     ok!(cuLaunchKernel(
         increment => usize, 1 => u32, 1 => u32, 1 => u32, 4 => u32, 1 => u32, 1 => u32, 0 => u32,
         0 => usize, parameters.address() => usize, 0 => usize,
@@ -78,9 +78,7 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
     let attributes = Unaligned::new(&[Attribute { id: 2, value: [1; 8] }]);
     let config = Config { shape, stream: 0, attributes: attributes.address(), count: 1 };
     let config = Unaligned::new(&[config]);
-    ok!(cuLaunchKernelEx(
-        config.address() => usize, increment => usize, parameters.address() => usize, 0 => usize
-    ));
+    ok!(cuLaunchKernelEx(config.address(), increment, parameters.address(), 0usize));
     // CU_LAUNCH_PARAM_BUFFER_POINTER, …_BUFFER_SIZE, …_END
     let (buffer, size) = (Unaligned::new(&[block, 4]), Unaligned::new(&[16usize]));
     let extra = Unaligned::new(&[1, buffer.address(), 2, size.address(), 0]);
@@ -90,27 +88,25 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
     ));
     assert_eq!(read(block, 4), [3; 4]);
     let (node, graph) = (Unaligned::new(&[0usize]), Unaligned::new(&[0usize]));
-    ok!(cuGraphCreate(graph.address() => usize, 0 => u32));
+    ok!(cuGraphCreate(graph.address(), 0u32));
     let graph: usize = graph.get();
     let (function, parameters) = (increment, parameters.address());
     let given = KernelNode { function, shape, parameters, extra: 0, kernel: 0, context };
     let given = Unaligned::new(&[given]);
-    ok!(cuGraphAddKernelNode_v2(
-        node.address() => usize, graph => usize, 0 => usize, 0 => usize, given.address() => usize
-    ));
+    ok!(cuGraphAddKernelNode_v2(node.address(), graph, 0usize, 0usize, given.address()));
     // Add another node after the first one, with parameters that were read from a node.
     ok!(cuGraphAddKernelNode_v2(
         node.address() => usize, graph => usize, Unaligned::new(&[node.get::<usize>()]).address() => usize,
         1 => usize, given.address() => usize,
     ));
     let node: usize = node.get();
-    ok!(cuGraphKernelNodeGetParams_v2(node => usize, given.address() => usize));
-    ok!(cuGraphKernelNodeSetParams_v2(node => usize, given.address() => usize));
+    ok!(cuGraphKernelNodeGetParams_v2(node, given.address()));
+    ok!(cuGraphKernelNodeSetParams_v2(node, given.address()));
     let executable = Unaligned::new(&[0usize]);
-    ok!(cuGraphInstantiateWithFlags(executable.address() => usize, graph => usize, 0 => u64));
-    ok!(cuGraphLaunch(executable.get::<usize>() => usize, 0 => usize));
+    ok!(cuGraphInstantiateWithFlags(executable.address(), graph, 0u64));
+    ok!(cuGraphLaunch(executable.get::<usize>(), 0usize));
     assert_eq!(read(block, 4), [5; 4]);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -118,13 +114,13 @@ fn copies_and_lists_are_read_and_written_at_odd_addresses() {
     let _context = own_context();
     let block = allocate(64);
     let (from, to) = (Unaligned::new(&[7u32; 16]), Unaligned::new(&[0u32; 16]));
-    ok!(cuMemcpyHtoD_v2(block => u64, from.address() => usize, 64 => usize));
-    ok!(cuMemcpyDtoH_v2(to.address() => usize, block => u64, 64 => usize));
+    ok!(cuMemcpyHtoD_v2(block, from.address(), 64usize));
+    ok!(cuMemcpyDtoH_v2(to.address(), block, 64usize));
     assert_eq!(to.get::<[u32; 16]>(), [7; 16]);
     // CUDA_MEMCPY2D as words: x, y, type, host, device, array and pitch of both ends, width, height.
     let copy = [0, 0, 1, from.address(), 0, 0, 8, 4, 0, 2, 0, block as usize, 0, 16, 4, 2];
-    ok!(cuMemsetD8_v2(block => u64, 0 => u8, 64 => usize));
-    ok!(cuMemcpy2D_v2(Unaligned::new(&copy).address() => usize));
+    ok!(cuMemsetD8_v2(block, 0u8, 64usize));
+    ok!(cuMemcpy2D_v2(Unaligned::new(&copy).address()));
     assert_eq!(read(block, 8), [0, 7, 0, 0, 0, 7, 0, 0]);
     let lists = [
         Unaligned::new(&[block]),
@@ -134,9 +130,8 @@ fn copies_and_lists_are_read_and_written_at_odd_addresses() {
     ];
     let [targets, sources, sizes, firsts] = lists.each_ref().map(Unaligned::address);
     ok!(cuMemcpyBatchAsync_v2(
-        targets => usize, sources => usize, sizes => usize, 1 => usize,
-        Unaligned::new(&[[1i32, 0, 0, 0, 0, 0]]).address() => usize, firsts => usize, 1 => usize,
-        2 => usize,
+        targets, sources, sizes, 1 => usize, Unaligned::new(&[[1i32, 0, 0, 0, 0, 0]]).address(),
+        firsts, 1 => usize, 2 => usize
     ));
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 1), [7]);
@@ -144,9 +139,7 @@ fn copies_and_lists_are_read_and_written_at_odd_addresses() {
     let (kind, size) = (Unaligned::new(&[0u32]), Unaligned::new(&[0usize]));
     let (which, outputs) =
         (Unaligned::new(&[2u32, 12]), Unaligned::new(&[kind.address(), size.address()]));
-    ok!(cuPointerGetAttributes(
-        2 => u32, which.address() => usize, outputs.address() => usize, block => u64
-    ));
+    ok!(cuPointerGetAttributes(2u32, which.address(), outputs.address(), block));
     assert_eq!((kind.get::<u32>(), size.get::<usize>()), (2, 64));
 }
 
@@ -160,7 +153,7 @@ fn copies_whose_offsets_overflow_are_rejected() {
     let copy = |y: usize, pitch: usize| {
         let copy =
             [0, 0, 1, host.as_ptr() as usize, 0, 0, 4, 0, y, 2, 0, block as usize, 0, pitch, 4, 1];
-        cu!(cuMemcpy2D_v2(copy.as_ptr() => *const usize))
+        cu!(cuMemcpy2D_v2(copy.as_ptr()))
     };
     assert_eq!((copy(0, 4), copy(15, 4)), (0, 0));
     for (y, pitch) in [(1 << 62, 4), (1 << 32, 1 << 32), (usize::MAX, usize::MAX), (16, 4)] {

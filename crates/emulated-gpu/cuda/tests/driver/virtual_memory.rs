@@ -4,10 +4,7 @@
 mod rules;
 mod sharing;
 
-use crate::support::{
-    INCREMENT, attribute, code, context, cu, free_memory, function, gate, in_child, is_child,
-    launch, module, ok, output, read, returns, run_child, stream,
-};
+use crate::support::*;
 
 const MIB2: usize = 2 << 20;
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`
@@ -56,8 +53,7 @@ fn start() -> Option<usize> {
 }
 
 fn reserve(size: usize) -> u64 {
-    let address =
-        output!(cuMemAddressReserve(-> u64, size => usize, 0 => usize, 0 => u64, 0 => u64));
+    let address = output!(cuMemAddressReserve(-> u64, size, 0usize, 0u64, 0u64));
     assert!(address.is_multiple_of(MIB2 as u64), "{address:#x}");
     address
 }
@@ -77,22 +73,20 @@ fn create(size: usize) -> usize {
 }
 
 fn map(address: u64, size: usize, handle: usize) -> u32 {
-    cu!(cuMemMap(address => u64, size => usize, 0 => usize, handle => usize, 0 => u64))
+    cu!(cuMemMap(address, size, 0usize, handle, 0u64))
 }
 
 fn set_access(address: u64, size: usize, flags: i32) -> u32 {
     let access = Access { location: [1, 0], flags };
-    cu!(cuMemSetAccess(
-        address => u64, size => usize, &raw const access => *const Access, 1 => usize
-    ))
+    cu!(cuMemSetAccess(address, size, &raw const access => *const Access, 1usize))
 }
 
 fn unmap(address: u64, size: usize) -> u32 {
-    cu!(cuMemUnmap(address => u64, size => usize))
+    cu!(cuMemUnmap(address, size))
 }
 
 fn release(handle: usize) -> u32 {
-    cu!(cuMemRelease(handle => usize))
+    cu!(cuMemRelease(handle))
 }
 
 /// New physical memory, mapped at new addresses with read and write access. Its handle is already released.
@@ -106,16 +100,16 @@ fn mapped(size: usize) -> u64 {
 
 fn unmap_and_free(address: u64, size: usize) {
     assert_eq!(unmap(address, size), 0);
-    ok!(cuMemAddressFree(address => u64, size => usize));
+    ok!(cuMemAddressFree(address, size));
 }
 
 fn fill(address: u64, value: u32, count: usize) -> u32 {
-    cu!(cuMemsetD32_v2(address => u64, value => u32, count => usize))
+    cu!(cuMemsetD32_v2(address, value, count))
 }
 
 fn try_read(address: u64) -> u32 {
     let mut word = 0u32;
-    cu!(cuMemcpyDtoH_v2(&raw mut word => *mut u32, address => u64, 4 => usize))
+    cu!(cuMemcpyDtoH_v2(&raw mut word, address, 4usize))
 }
 
 #[test]
@@ -139,19 +133,19 @@ fn two_mappings_of_one_handle_are_the_same_bytes() {
     assert_eq!(unmap(second, MIB2), 0);
     assert_eq!(read(first_half, 1), [8]);
     // The handle can be retrieved by an address, and the memory mapped again.
-    let again = output!(cuMemRetainAllocationHandle(-> usize, first_half + 100 => u64));
+    let again = output!(cuMemRetainAllocationHandle(-> usize, first_half + 100));
     assert_eq!(again, handle);
     assert_eq!((map(second, MIB2, again), set_access(second, MIB2, 1)), (0, 0));
     assert_eq!(unmap(first_half, MIB2), 0);
     assert_eq!(read(second, 1), [8]);
     assert_eq!(release(again), 0);
     unmap_and_free(second, MIB2);
-    ok!(cuMemAddressFree(first => u64, 2 * MIB2 => usize));
+    ok!(cuMemAddressFree(first, 2 * MIB2 => usize));
     // New memory is always zero.
     let fresh = mapped(MIB2);
     assert_eq!(read(fresh, MIB2 / 4), vec![0; MIB2 / 4]);
     unmap_and_free(fresh, MIB2);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -176,14 +170,14 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert_eq!(create_as(usize::MAX / MIB2 * MIB2, PLAIN).0, code::OUT_OF_MEMORY);
     let memory = crate::support::allocate(3 << 29);
     assert_eq!(create_as(1 << 30, PLAIN).0, code::OUT_OF_MEMORY);
-    ok!(cuMemFree_v2(memory => u64));
+    ok!(cuMemFree_v2(memory));
     // Create more pieces of memory than this process may have open files.
     let few = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
     // SAFETY: the process only runs this test.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);
     let many: Vec<usize> = (0..700).map(|_| create(MIB2)).collect();
     let mut other = 0u64;
-    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 30 => usize));
+    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other, 1 << 30 => usize));
     for (index, handle) in many.iter().enumerate() {
         assert_eq!(map(address + (index * MIB2) as u64, MIB2, *handle), 0);
     }
@@ -194,7 +188,7 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert!(many.into_iter().all(|handle| release(handle) == 0));
     assert_eq!(unmap(address, whole), 0);
     assert_eq!(free_memory(), before);
-    ok!(cuMemAddressFree(address => u64, 8 << 30 => usize));
+    ok!(cuMemAddressFree(address, 8 << 30 => usize));
 }
 
 #[test]
@@ -246,9 +240,7 @@ fn accesses_without_mapping_or_permission_fault_with_a_report() {
         let readable = if case == "read only" { 0 } else { code::INVALID_VALUE };
         assert_eq!(try_read(at), readable);
         assert_eq!(fill(at, 1, 4), code::INVALID_VALUE);
-        returns!(code::INVALID_VALUE, cuMemcpy(
-            address => u64, (&raw const increment) as u64 => u64, 8 => usize
-        ));
+        returns!(code::INVALID_VALUE, cuMemcpy(address, (&raw const increment) as u64, 8usize));
     }
     // An access by a kernel makes the context unusable.
     assert_eq!(launch(increment, (1, 2), 0, &[at, 2]), 0);
@@ -261,12 +253,12 @@ fn a_pending_copy_fails_if_access_is_removed() {
     let stream = stream(1);
     let address = mapped(MIB2);
     let gate = gate(stream);
-    ok!(cuMemsetD32Async(address => u64, 3 => u32, 4 => usize, stream => usize));
+    ok!(cuMemsetD32Async(address, 3u32, 4usize, stream));
     assert_eq!(set_access(address, MIB2, 0), 0);
     gate.open();
-    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
     unmap_and_free(address, MIB2);
-    let _ = cu!(cuCtxDestroy_v2(context => usize));
+    let _ = cu!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -286,5 +278,5 @@ fn unreleased_memory_is_reported_at_exit() {
     unmap_and_free(address, MIB2);
     let (address, handle) = (reserve(2 * MIB2), create(2 * MIB2));
     assert_eq!((map(address, 2 * MIB2, handle), release(handle)), (0, 0));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }

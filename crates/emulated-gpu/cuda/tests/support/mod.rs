@@ -76,8 +76,8 @@ pub(crate) fn attribute(which: i32) -> i32 {
 
 /// Creates a context and makes it current. Each test has a separate one, so that a fault doesn't affect other tests.
 pub(crate) fn context() -> usize {
-    ok!(cuInit(0 => u32));
-    output!(cuCtxCreate_v2(-> usize, 0 => u32, 0 => i32))
+    ok!(cuInit(0u32));
+    output!(cuCtxCreate_v2(-> usize, 0u32, 0 => i32))
 }
 
 /// A [`context`] that is destroyed at the end of the test.
@@ -90,23 +90,23 @@ pub(crate) struct OwnContext(usize);
 impl Drop for OwnContext {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            ok!(cuCtxDestroy_v2(self.0 => usize));
+            ok!(cuCtxDestroy_v2(self.0));
         }
     }
 }
 
 pub(crate) fn stream(flags: u32) -> usize {
-    output!(cuStreamCreate(-> usize, flags => u32))
+    output!(cuStreamCreate(-> usize, flags))
 }
 
 pub(crate) fn event() -> usize {
-    output!(cuEventCreate(-> usize, 0 => u32))
+    output!(cuEventCreate(-> usize, 0u32))
 }
 
 /// Free and total memory of the current device, in bytes.
 pub(crate) fn memory_info() -> (usize, usize) {
     let (mut free, mut total) = (0, 0);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    ok!(cuMemGetInfo_v2(&raw mut free, &raw mut total));
     (free, total)
 }
 
@@ -115,17 +115,17 @@ pub(crate) fn free_memory() -> usize {
 }
 
 pub(crate) fn allocate(bytes: usize) -> u64 {
-    output!(cuMemAlloc_v2(-> u64, bytes => usize))
+    output!(cuMemAlloc_v2(-> u64, bytes))
 }
 
 /// Allocates pinned memory.
 pub(crate) fn pinned(bytes: usize) -> u64 {
-    output!(cuMemHostAlloc(-> usize, bytes => usize, 0 => u32)) as u64
+    output!(cuMemHostAlloc(-> usize, bytes, 0u32)) as u64
 }
 
 /// Allocates managed memory.
 pub(crate) fn managed(bytes: usize) -> u64 {
-    output!(cuMemAllocManaged(-> u64, bytes => usize, 1 => u32))
+    output!(cuMemAllocManaged(-> u64, bytes, 1u32))
 }
 
 /// A gate in a stream: a host function that waits until the gate is opened.
@@ -148,9 +148,7 @@ pub(crate) unsafe extern "C" fn wait_at(gate: *mut c_void) {
 pub(crate) fn gate(stream: usize) -> &'static Gate {
     let gate: &'static Gate = Box::leak(Box::default());
     let data = std::ptr::from_ref(gate).cast_mut().cast::<c_void>();
-    ok!(cuLaunchHostFunc(
-        stream => usize, wait_at => unsafe extern "C" fn(*mut c_void), data => *mut c_void
-    ));
+    ok!(cuLaunchHostFunc(stream, wait_at => unsafe extern "C" fn(*mut c_void), data));
     gate
 }
 
@@ -175,18 +173,18 @@ pub(crate) fn word(address: u64) -> &'static AtomicU32 {
 
 pub(crate) fn read(address: u64, count: usize) -> Vec<u32> {
     let mut host = vec![0u32; count];
-    ok!(cuMemcpyDtoH_v2(host.as_mut_ptr() => *mut u32, address => u64, count * 4 => usize));
+    ok!(cuMemcpyDtoH_v2(host.as_mut_ptr(), address, count * 4));
     host
 }
 
 pub(crate) fn module(ptx: &str) -> usize {
     let text = CString::new(ptx).unwrap();
-    output!(cuModuleLoadData(-> usize, text.as_ptr() => *const i8))
+    output!(cuModuleLoadData(-> usize, text.as_ptr()))
 }
 
 pub(crate) fn function(module: usize, name: &str) -> usize {
     let name = CString::new(name).unwrap();
-    output!(cuModuleGetFunction(-> usize, module => usize, name.as_ptr() => *const i8))
+    output!(cuModuleGetFunction(-> usize, module, name.as_ptr()))
 }
 
 /// Launches blocks of threads. The kernel's parameters must have 8 bytes each.
@@ -198,9 +196,8 @@ pub(crate) fn launch(
 ) -> u32 {
     let pointers: Vec<*const u64> = values.iter().map(std::ptr::from_ref).collect();
     cu!(cuLaunchKernel(
-        function => usize, grid => u32, 1 => u32, 1 => u32, block => u32, 1 => u32, 1 => u32,
-        0 => u32, stream => usize, pointers.as_ptr() => *const *const u64,
-        std::ptr::null() => *const c_void,
+        function, grid, 1 => u32, 1 => u32, block, 1 => u32, 1 => u32, 0 => u32, stream,
+        pointers.as_ptr(), std::ptr::null::<c_void>()
     ))
 }
 

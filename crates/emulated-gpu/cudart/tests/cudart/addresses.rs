@@ -16,18 +16,17 @@ fn arguments_may_be_unaligned() {
     bytes[at + 16..at + 24].copy_from_slice(&data.to_ne_bytes());
     bytes[at + 32..at + 36].copy_from_slice(&2u32.to_ne_bytes());
     ok!(cudaLaunchKernel(
-        program.scale => usize, Dim3(1, 1, 1) => Dim3, Dim3(2, 1, 1) => Dim3, base => usize,
-        0 => usize, 0 => usize
+        program.scale, Dim3(1, 1, 1) => Dim3, Dim3(2, 1, 1) => Dim3, base, 0 => usize, 0 => usize
     ));
     ok!(cudaDeviceSynchronize());
     let scaled = download::<f32>(data, 2);
     assert_eq!(scaled[1], 2.0 * scaled[0]);
     assert!(scaled[0] > 1.0);
     // The runtime writes a result to an unaligned address.
-    ok!(cudaMalloc(base + 40 => usize, 4 => usize));
+    ok!(cudaMalloc(base + 40, 4usize));
     let address = usize::from_ne_bytes(bytes[at + 40..at + 48].try_into().unwrap());
-    ok!(cudaFree(address => usize));
-    ok!(cudaFree(data => usize));
+    ok!(cudaFree(address));
+    ok!(cudaFree(data));
 }
 
 /// Fields of `cudaPitchedPtr` and `cudaExtent`.
@@ -48,7 +47,7 @@ fn invalid_3d_fills_write_nothing() {
             PitchedPointer([block, pitch, pitch, rows]) => PitchedPointer, value => i32, Extent(extent) => Extent
         ))
     };
-    ok!(cudaMemset(block => usize, 0 => i32, 96 => usize));
+    ok!(cudaMemset(block, 0 => i32, 96usize));
     let mut expected = [0u8; 96];
     let mut check = |shape: Words<2>, value: u8, [width, height, depth]: Words<3>| {
         assert_eq!(fill(shape, value.into(), [width, height, depth]), 0);
@@ -87,5 +86,5 @@ fn invalid_3d_fills_write_nothing() {
     if nvidia_runtime().is_none() {
         assert_eq!(download::<u8>(block, 96), expected);
     }
-    ok!(cudaFree(block => usize));
+    ok!(cudaFree(block));
 }

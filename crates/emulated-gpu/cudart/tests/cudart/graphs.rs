@@ -1,9 +1,6 @@
 //! Graphs built node by node, with conditional nodes.
 
-use crate::support::{
-    Program, assert_code, download, fatbin, nvidia_runtime, ok, output, program, ptx, register, rt,
-    symbol, upload,
-};
+use crate::support::*;
 
 /// `cudaGraphNodeParams`
 #[repr(C)]
@@ -63,10 +60,8 @@ fn conditional_nodes_select_and_repeat_bodies() {
     let (program, setter) = (program(), condition_setter());
     let (data, source) = (upload(&[1.0]), upload(&[5.0]));
     let (mut graph, mut ready) = (0usize, 0usize);
-    ok!(cudaGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    let condition = output!(cudaGraphConditionalHandleCreate(
-        -> u64, graph => usize, 2 => u32, 1 => u32
-    ));
+    ok!(cudaGraphCreate(&raw mut graph, 0u32));
+    let condition = output!(cudaGraphConditionalHandleCreate(-> u64, graph, 2u32, 1u32));
     // A copy of four bytes: no arrays, then source, destination, extent and direction (device to device).
     let mut copy = [0u64; 22];
     copy[6..10].copy_from_slice(&[source as u64, 4, 4, 1]);
@@ -82,22 +77,21 @@ fn conditional_nodes_select_and_repeat_bodies() {
     kernel(body, &[], program.scale, (data as u64, 1));
     let mut kind = 99u32;
     // NVIDIA's library of CUDA 12 doesn't know the type and returns cudaErrorUnknown.
-    assert_code(rt!(cudaGraphNodeGetType(chosen => usize, &raw mut kind => *mut u32)), 0, &[999]);
+    assert_code(rt!(cudaGraphNodeGetType(chosen, &raw mut kind)), 0, &[999]);
     assert!(kind == 13 || nvidia_runtime().is_some(), "{kind}");
     // A while loop; a kernel in its body ends it.
-    let repeat_condition =
-        output!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
+    let repeat_condition = output!(cudaGraphConditionalHandleCreate(-> u64, graph, 1u32, 1u32));
     let mut repeat = node(13, &[repeat_condition, 1 << 32 | 1]);
     add_node(graph, &[chosen], &mut repeat);
     // SAFETY: the runtime's list of one graph, which is valid as long as the node.
     let body = unsafe { *(repeat.words[2] as *const usize) };
     let scaled = kernel(body, &[], program.scale, (data as u64, 1));
     kernel(body, &[scaled], setter.scale, (repeat_condition, 0));
-    ok!(cudaGraphInstantiate(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    ok!(cudaGraphInstantiate(&raw mut ready, graph, 0u64));
     for _ in 0..2 {
-        ok!(cudaGraphLaunch(ready => usize, 0 => usize));
+        ok!(cudaGraphLaunch(ready, 0usize));
         assert_eq!(download::<f32>(data, 1), [20.0]);
     }
-    ok!(cudaGraphExecDestroy(ready => usize));
-    ok!(cudaGraphDestroy(graph => usize));
+    ok!(cudaGraphExecDestroy(ready));
+    ok!(cudaGraphDestroy(graph));
 }

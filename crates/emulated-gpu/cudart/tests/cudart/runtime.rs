@@ -2,10 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{
-    Dim3, SCALE, allocate, assert_code, download, fatbin, launch, nvidia_runtime, ok, output,
-    program, ptx, register, rt, unique_address, upload,
-};
+use crate::support::*;
 
 fn text(pointer: *const c_char) -> String {
     // SAFETY: the runtime's strings are NUL-terminated.
@@ -19,9 +16,7 @@ fn kernels_use_registered_variables() {
     assert_eq!(launch(program.scale, (2, 4), 0, data, 5), 0);
     assert_eq!(download::<f32>(data, 5), [2.0, 4.0, 6.0, 8.0, 10.0]);
     let factor = 10f32;
-    ok!(cudaMemcpyToSymbol(
-        program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize, 1 => i32
-    ));
+    ok!(cudaMemcpyToSymbol(program.factor, &raw const factor, 4usize, 0usize, 1 => i32));
     // Launch as nvcc's code does: the caller pushes the configuration, and the kernel's stub pops
     // it.
     let pushed = rt!(__cudaPushCallConfiguration(
@@ -31,35 +26,31 @@ fn kernels_use_registered_variables() {
     let (mut grid, mut block, mut shared, mut stream) =
         (Dim3(0, 0, 0), Dim3(0, 0, 0), 1usize, 1usize);
     ok!(__cudaPopCallConfiguration(
-        &raw mut grid => *mut Dim3, &raw mut block => *mut Dim3, &raw mut shared => *mut usize,
-        &raw mut stream => *mut usize
+        &raw mut grid => *mut Dim3, &raw mut block => *mut Dim3, &raw mut shared, &raw mut stream
     ));
     assert_eq!((grid.0, block.0, shared, stream), (2, 4, 0, 0));
-    let kernel = output!(__cudaGetKernel(-> usize, program.scale => usize));
+    let kernel = output!(__cudaGetKernel(-> usize, program.scale));
     let count = 5u32;
     let arguments = [&raw const data as usize, &raw const count as usize];
     ok!(__cudaLaunchKernel(
-        kernel => usize, grid => Dim3, block => Dim3, arguments.as_ptr() => *const usize,
-        shared => usize, stream => usize
+        kernel, grid => Dim3, block => Dim3, arguments.as_ptr(), shared, stream
     ));
     assert_eq!(download::<f32>(data, 5), [20.0, 40.0, 60.0, 80.0, 100.0]);
     let mut counter = 0u32;
-    ok!(cudaMemcpyFromSymbol(
-        &raw mut counter => *mut u32, program.counter => usize, 4 => usize, 0 => usize, 2 => i32
-    ));
+    ok!(cudaMemcpyFromSymbol(&raw mut counter, program.counter, 4usize, 0usize, 2 => i32));
     assert_eq!(counter, 10);
     let (mut address, mut size) = (0usize, 0usize);
-    ok!(cudaGetSymbolAddress(&raw mut address => *mut usize, program.counter => usize));
-    ok!(cudaGetSymbolSize(&raw mut size => *mut usize, program.counter => usize));
+    ok!(cudaGetSymbolAddress(&raw mut address, program.counter));
+    ok!(cudaGetSymbolSize(&raw mut size, program.counter));
     assert_eq!((download::<u32>(address, 1), size), (vec![10], 4));
     // Copy beyond the end of the variable, and from an address that is not a variable.
     let beyond = rt!(cudaMemcpyFromSymbol(
         &raw mut counter => *mut u32, program.counter => usize, 4 => usize, 1 => usize, 2 => i32
     ));
     assert_eq!(beyond, 1);
-    assert_eq!(rt!(cudaGetSymbolSize(&raw mut size => *mut usize, unique_address() => usize)), 13);
-    ok!(cudaFree(data => usize));
-    rt!(__cudaUnregisterFatBinary(program.handle => usize) -> ());
+    assert_eq!(rt!(cudaGetSymbolSize(&raw mut size, unique_address())), 13);
+    ok!(cudaFree(data));
+    rt!(__cudaUnregisterFatBinary(program.handle) -> ());
     // NVIDIA's runtime passes it to the driver as a handle, and the driver rejects it.
     assert_code(launch(program.scale, (1, 1), 0, 0, 0), 98, &[400]);
 }
@@ -78,15 +69,10 @@ fn the_last_error_is_kept_until_it_is_read() {
     assert_code(launch(unique_address(), (1, 1), 0, 0, 0), 98, &[400]);
     assert_eq!(std::thread::spawn(|| rt!(cudaGetLastError())).join().unwrap(), 0);
     assert_code(rt!(cudaGetLastError()), 98, &[400]);
-    assert_eq!(rt!(cudaMemcpy(0 => usize, 0 => usize, 4 => usize, 7 => i32)), 21);
+    assert_eq!(rt!(cudaMemcpy(0usize, 0usize, 4usize, 7 => i32)), 21);
     // NVIDIA's runtime does not check for null pointers here.
     if nvidia_runtime().is_none() {
-        assert_eq!(
-            rt!(__cudaPopCallConfiguration(
-                0 => usize, 0 => usize, 0 => usize, 0 => usize
-            )),
-            52
-        );
+        assert_eq!(rt!(__cudaPopCallConfiguration(0usize, 0usize, 0usize, 0usize)), 52);
         assert_eq!(rt!(cudaMipmappedArrayGetMemoryRequirements()), 801);
     }
     for (code, name, meaning) in [
@@ -107,16 +93,15 @@ fn incompatible_code_is_rejected_on_first_use() {
         let program = register(fatbin(kind, capability, ptx(SCALE).as_bytes()));
         assert_eq!(launch(program.scale, (1, 1), 0, 0, 0), 209);
         let mut size = 0usize;
-        let asked = rt!(cudaGetSymbolSize(&raw mut size => *mut usize, program.factor => usize));
+        let asked = rt!(cudaGetSymbolSize(&raw mut size, program.factor));
         assert_eq!(asked, 209);
     }
     // A kernel that is not in the fatbin.
     let program = program();
     let missing = unique_address();
     rt!(__cudaRegisterFunction(
-        program.handle => usize, missing => usize, c"missing".as_ptr() => *const c_char,
-        c"missing".as_ptr() => *const c_char,
-        -1 => i32, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize
+        program.handle, missing, c"missing".as_ptr(), c"missing".as_ptr(), -1 => i32, 0 => usize,
+        0 => usize, 0 => usize, 0 => usize, 0 => usize
     ) -> ());
     assert_eq!(launch(missing, (1, 1), 0, 0, 0), 500);
 }
@@ -133,9 +118,9 @@ fn device_properties_fill_their_structure_exactly() {
         let mut bytes = vec![0xa5u8; len + 8];
         let at = bytes.as_mut_ptr();
         if new {
-            ok!(cudaGetDeviceProperties(at => *mut u8, 1 => i32));
+            ok!(cudaGetDeviceProperties(at, 1 => i32));
         } else {
-            ok!(cudaGetDeviceProperties_v2(at => *mut u8, 1 => i32));
+            ok!(cudaGetDeviceProperties_v2(at, 1 => i32));
         }
         assert!(bytes[len..].iter().all(|byte| *byte == 0xa5));
         assert!(bytes.starts_with(b"Emulated GPU"));
@@ -149,8 +134,8 @@ fn device_properties_fill_their_structure_exactly() {
         let (processors, clusters) = if new { (384, 748) } else { (388, 772) };
         assert_eq!((number(processors), number(clusters)), (attribute(16), attribute(120)));
     }
-    assert_eq!(rt!(cudaGetDeviceProperties(unique_address() => usize, 2 => i32)), 101);
-    assert_eq!(rt!(cudaGetDeviceProperties(0 => usize, 0 => i32)), 1);
+    assert_eq!(rt!(cudaGetDeviceProperties(unique_address(), 2 => i32)), 101);
+    assert_eq!(rt!(cudaGetDeviceProperties(0usize, 0 => i32)), 1);
 }
 
 #[test]
@@ -171,10 +156,7 @@ fn the_current_device_is_per_thread() {
         // Kernels run on this device and use its copy of the variables.
         let uploaded = upload(&[1.0, 1.0]);
         let factor = 7f32;
-        ok!(cudaMemcpyToSymbol(
-            program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize,
-            1 => i32
-        ));
+        ok!(cudaMemcpyToSymbol(program.factor, &raw const factor, 4usize, 0usize, 1 => i32));
         assert_eq!(launch(program.scale, (1, 2), 0, uploaded, 2), 0);
         assert_eq!(download::<f32>(uploaded, 2), [7.0, 7.0]);
         ok!(cudaSetDevice(0 => i32));
@@ -182,18 +164,14 @@ fn the_current_device_is_per_thread() {
         assert_eq!(launch(program.scale, (1, 2), 0, here, 2), 0);
         assert_eq!(download::<f32>(here, 2), [2.0, 2.0]);
         // Copy from one device to the other.
-        ok!(cudaMemcpyPeer(here => usize, 0 => i32, uploaded => usize, 1 => i32, 8 => usize));
+        ok!(cudaMemcpyPeer(here, 0 => i32, uploaded, 1 => i32, 8usize));
         assert_eq!(download::<f32>(here, 2), [7.0, 7.0]);
         let mut attributes = [0u64; 12];
-        ok!(cudaPointerGetAttributes(
-            attributes.as_mut_ptr() => *mut u64, uploaded => usize
-        ));
+        ok!(cudaPointerGetAttributes(attributes.as_mut_ptr(), uploaded));
         // Device memory (2) on device 1.
         assert_eq!(attributes[0], 2 | 1 << 32);
         let local = 0u64;
-        ok!(cudaPointerGetAttributes(
-            attributes.as_mut_ptr() => *mut u64, &raw const local => *const u64
-        ));
+        ok!(cudaPointerGetAttributes(attributes.as_mut_ptr(), &raw const local));
         assert_eq!(attributes[0] as u32, 0);
     })
     .join()
@@ -204,49 +182,38 @@ fn the_current_device_is_per_thread() {
 #[test]
 fn empty_sizes_and_null_are_accepted() {
     let mut address = 1usize;
-    ok!(cudaMalloc(&raw mut address => *mut usize, 0 => usize));
+    ok!(cudaMalloc(&raw mut address, 0usize));
     assert_eq!(address, 0);
-    ok!(cudaMallocHost(&raw mut address => *mut usize, 0 => usize));
-    ok!(cudaFree(0 => usize));
-    ok!(cudaFreeHost(0 => usize));
-    ok!(cudaMemcpy(0 => usize, 0 => usize, 0 => usize, 3 => i32));
-    assert_eq!(rt!(cudaMalloc(0 => usize, 4 => usize)), 1);
+    ok!(cudaMallocHost(&raw mut address, 0usize));
+    ok!(cudaFree(0usize));
+    ok!(cudaFreeHost(0usize));
+    ok!(cudaMemcpy(0usize, 0usize, 0usize, 3 => i32));
+    assert_eq!(rt!(cudaMalloc(0usize, 4usize)), 1);
 }
 
 #[test]
 fn pitched_copies_and_fills() {
     let host: Vec<u8> = (0..24).collect();
     let (mut device, mut pitch) = (0usize, 0usize);
-    ok!(cudaMallocPitch(
-        &raw mut device => *mut usize, &raw mut pitch => *mut usize, 6 => usize, 4 => usize
-    ));
+    ok!(cudaMallocPitch(&raw mut device, &raw mut pitch, 6usize, 4usize));
     assert!(pitch >= 6);
-    ok!(cudaMemcpy2D(
-        device => usize, pitch => usize, host.as_ptr() => *const u8, 6 => usize, 6 => usize,
-        4 => usize, 1 => i32
-    ));
-    ok!(cudaMemset2D(device + 1 => usize, pitch => usize, 0x1ff => i32, 2 => usize, 3 => usize));
+    ok!(cudaMemcpy2D(device, pitch, host.as_ptr(), 6usize, 6usize, 4usize, 1 => i32));
+    ok!(cudaMemset2D(device + 1, pitch, 0x1ff => i32, 2usize, 3usize));
     let mut back = vec![0u8; 24];
-    ok!(cudaMemcpy2D(
-        back.as_mut_ptr() => *mut u8, 6 => usize, device => usize, pitch => usize, 6 => usize,
-        4 => usize, 2 => i32
-    ));
+    ok!(cudaMemcpy2D(back.as_mut_ptr(), 6usize, device, pitch, 6usize, 4usize, 2 => i32));
     let mut expected = host;
     for row in 0..3 {
         expected[row * 6 + 1..row * 6 + 3].fill(0xff);
     }
     assert_eq!(back, expected);
-    let narrow = rt!(cudaMemcpy2D(
-        device => usize, 5 => usize, back.as_ptr() => *const u8, 6 => usize, 6 => usize, 4 => usize,
-        1 => i32
-    ));
+    let narrow = rt!(cudaMemcpy2D(device, 5usize, back.as_ptr(), 6usize, 6usize, 4usize, 1 => i32));
     assert_eq!(narrow, 12);
     // Copies two slices of two rows of two bytes out of two slices of three rows of four bytes.
     let from: Vec<u8> = (0..24).collect();
     let to = allocate(8);
     let copy: [usize; 20] =
         [0, 1, 1, 0, from.as_ptr() as usize, 4, 4, 3, 0, 0, 0, 0, to, 2, 2, 2, 2, 2, 2, 1];
-    ok!(cudaMemcpy3D(copy.as_ptr() => *const usize));
+    ok!(cudaMemcpy3D(copy.as_ptr()));
     assert_eq!(download::<u8>(to, 8), [5, 6, 9, 10, 17, 18, 21, 22]);
 }
 
@@ -255,40 +222,40 @@ fn captured_streams_become_graphs() {
     let program = program();
     let data = upload(&[1.0, 1.0, 1.0]);
     let (mut stream, mut graph, mut ready) = (0usize, 0usize, 0usize);
-    ok!(cudaStreamCreateWithFlags(&raw mut stream => *mut usize, 1 => u32));
-    ok!(cudaStreamBeginCapture(stream => usize, 2 => i32));
+    ok!(cudaStreamCreateWithFlags(&raw mut stream, 1u32));
+    ok!(cudaStreamBeginCapture(stream, 2 => i32));
     assert_eq!(launch(program.scale, (1, 4), stream, data, 3), 0);
-    ok!(cudaStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
-    ok!(cudaGraphInstantiate(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    ok!(cudaStreamEndCapture(stream, &raw mut graph));
+    ok!(cudaGraphInstantiate(&raw mut ready, graph, 0u64));
     assert_eq!(download::<f32>(data, 3), [1.0; 3]);
     let (mut from, mut to) = (0usize, 0usize);
-    ok!(cudaEventCreate(&raw mut from => *mut usize));
-    ok!(cudaEventCreateWithFlags(&raw mut to => *mut usize, 0 => u32));
-    ok!(cudaEventRecord(from => usize, stream => usize));
+    ok!(cudaEventCreate(&raw mut from));
+    ok!(cudaEventCreateWithFlags(&raw mut to, 0u32));
+    ok!(cudaEventRecord(from, stream));
     for _ in 0..3 {
-        ok!(cudaGraphLaunch(ready => usize, stream => usize));
+        ok!(cudaGraphLaunch(ready, stream));
     }
-    ok!(cudaEventRecord(to => usize, stream => usize));
-    ok!(cudaEventSynchronize(to => usize));
-    ok!(cudaStreamSynchronize(stream => usize));
-    assert_eq!(rt!(cudaStreamQuery(stream => usize)), 0);
-    let time = output!(cudaEventElapsedTime(-> f32, from => usize, to => usize));
+    ok!(cudaEventRecord(to, stream));
+    ok!(cudaEventSynchronize(to));
+    ok!(cudaStreamSynchronize(stream));
+    assert_eq!(rt!(cudaStreamQuery(stream)), 0);
+    let time = output!(cudaEventElapsedTime(-> f32, from, to));
     assert!(time >= 0.0);
     assert_eq!(download::<f32>(data, 3), [8.0; 3]);
-    ok!(cudaGraphExecDestroy(ready => usize));
-    ok!(cudaGraphDestroy(graph => usize));
-    ok!(cudaStreamDestroy(stream => usize));
+    ok!(cudaGraphExecDestroy(ready));
+    ok!(cudaGraphDestroy(graph));
+    ok!(cudaStreamDestroy(stream));
 }
 
 #[test]
 fn kernel_attributes_and_occupancy() {
     let program = program();
     let mut attributes = [0u32; 36];
-    ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
+    ok!(cudaFuncGetAttributes(attributes.as_mut_ptr(), program.scale));
     // Words 0 to 5 are three sizes of 64 bits; the next one is the maximum number of threads per block.
     assert_eq!(attributes[6], 1024);
-    ok!(cudaFuncSetAttribute(program.scale => usize, 8 => i32, 100_000 => i32));
-    ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
+    ok!(cudaFuncSetAttribute(program.scale, 8 => i32, 100_000 => i32));
+    ok!(cudaFuncGetAttributes(attributes.as_mut_ptr(), program.scale));
     assert_eq!(attributes[11], 100_000);
     let (mut blocks, mut parameters) = (0, 0usize);
     ok!(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -297,14 +264,10 @@ fn kernel_attributes_and_occupancy() {
     assert!(blocks >= 1);
     // Available since CUDA 13.2.
     if nvidia_runtime().is_none_or(|library| library.ends_with("libcudart.so.13")) {
-        ok!(cudaFuncGetParamCount(program.scale => usize, &raw mut parameters => *mut usize));
+        ok!(cudaFuncGetParamCount(program.scale, &raw mut parameters));
         assert_eq!(parameters, 2);
     }
-    assert_code(
-        rt!(cudaFuncSetAttribute(unique_address() => usize, 8 => i32, 0 => i32)),
-        98,
-        &[400],
-    );
+    assert_code(rt!(cudaFuncSetAttribute(unique_address(), 8 => i32, 0 => i32)), 98, &[400]);
 }
 
 /// `cudaIpcMemHandle_t` and `cudaIpcEventHandle_t`: 64 bytes, passed by value.
@@ -321,26 +284,22 @@ fn interprocess_handles_are_passed_by_value() {
         return;
     }
     let (data, mut handle) = (upload(&[1.0]), Handle([0; 64]));
-    ok!(cudaIpcGetMemHandle(&raw mut handle => *mut Handle, data => usize));
+    ok!(cudaIpcGetMemHandle(&raw mut handle => *mut Handle, data));
     let mut address = 0usize;
-    let mut open = |handle: Handle, flags: u32| {
-        rt!(cudaIpcOpenMemHandle(
-            &raw mut address => *mut usize, handle => Handle, flags => u32
-        ))
-    };
+    let mut open = |handle: Handle, flags: u32| rt!(cudaIpcOpenMemHandle(&raw mut address, handle => Handle, flags));
     // Opening fails for this process's own handle, an invalid flag, a modified handle, and an
     // arbitrary one.
     let mut changed = handle;
     changed.0[8..12].copy_from_slice(&1u32.to_ne_bytes());
     let codes = [open(handle, 1), open(handle, 0), open(changed, 1), open(Handle([7; 64]), 1)];
     assert_eq!(codes, [201, 1, 1, 1]);
-    assert_eq!(rt!(cudaIpcCloseMemHandle(data => usize)), 1);
+    assert_eq!(rt!(cudaIpcCloseMemHandle(data)), 1);
     let mut event = 0usize;
     // cudaEventDisableTiming | cudaEventInterprocess
-    ok!(cudaEventCreateWithFlags(&raw mut event => *mut usize, 6 => u32));
-    ok!(cudaIpcGetEventHandle(&raw mut handle => *mut Handle, event => usize));
+    ok!(cudaEventCreateWithFlags(&raw mut event, 6u32));
+    ok!(cudaIpcGetEventHandle(&raw mut handle => *mut Handle, event));
     let mut opened = 0usize;
-    let code = rt!(cudaIpcOpenEventHandle(&raw mut opened => *mut usize, handle => Handle));
+    let code = rt!(cudaIpcOpenEventHandle(&raw mut opened, handle => Handle));
     assert_eq!(code, 201);
-    ok!(cudaEventDestroy(event => usize));
+    ok!(cudaEventDestroy(event));
 }

@@ -28,11 +28,7 @@ const COPY_TEXELS: &str = r"
 #[test]
 fn kernels_read_textures_and_write_surfaces() {
     let program = register(fatbin(1, 80, ptx(COPY_TEXELS).as_bytes()));
-    let array = |flags: u32| {
-        output!(cudaMallocArray(
-            -> usize, FLOATS.as_ptr() => *const i32, 4 => usize, 2 => usize, flags => u32
-        ))
-    };
+    let array = |flags: u32| output!(cudaMallocArray(-> usize, FLOATS.as_ptr() => *const i32, 4usize, 2usize, flags));
     let (picture, drawn) = (array(0), array(2));
     let values: Vec<f32> = (0..8).map(|index| (index * index) as f32).collect();
     ok!(cudaMemcpy2DToArray(
@@ -44,16 +40,11 @@ fn kernels_read_textures_and_write_surfaces() {
     let description: [u32; 18] = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let mut handles = [0u64; 2];
     ok!(cudaCreateTextureObject(
-        &raw mut handles[0] => *mut u64, resource(picture).as_ptr() => *const u64,
-        description.as_ptr() => *const u32, 0 => usize
+        &raw mut handles[0], resource(picture).as_ptr(), description.as_ptr(), 0 => usize
     ));
-    ok!(cudaCreateSurfaceObject(
-        &raw mut handles[1] => *mut u64, resource(drawn).as_ptr() => *const u64
-    ));
+    ok!(cudaCreateSurfaceObject(&raw mut handles[1], resource(drawn).as_ptr()));
     let block = allocate(32);
-    ok!(cudaMemcpy(
-        block => usize, handles.as_ptr() as usize => usize, 16 => usize, 1 => i32
-    ));
+    ok!(cudaMemcpy(block, handles.as_ptr() as usize, 16usize, 1 => i32));
     assert_eq!(launch(program.scale, (1, 4), 0, block, 0), 0);
     // Each sample is the mean of four texels; in the last column, of two.
     let expected: Vec<f32> = (0..4usize)
@@ -64,27 +55,21 @@ fn kernels_read_textures_and_write_surfaces() {
         .collect();
     assert_eq!(download::<f32>(block + 16, 4), expected);
     let mut row = [0f32; 4];
-    ok!(cudaMemcpyFromArray(
-        row.as_mut_ptr() => *mut f32, drawn => usize, 0 => usize, 1 => usize, 16 => usize, 2 => i32
-    ));
+    ok!(cudaMemcpyFromArray(row.as_mut_ptr(), drawn, 0usize, 1usize, 16usize, 2 => i32));
     assert_eq!(row[..], expected);
     ok!(cudaMemcpy2DArrayToArray(
         picture => usize, 0 => usize, 0 => usize, drawn => usize, 0 => usize, 1 => usize,
         16 => usize, 1 => usize, 3 => i32
     ));
-    ok!(cudaMemcpyFromArray(
-        row.as_mut_ptr() => *mut f32, picture => usize, 4 => usize, 0 => usize, 12 => usize,
-        2 => i32
-    ));
+    ok!(cudaMemcpyFromArray(row.as_mut_ptr(), picture, 4usize, 0usize, 12usize, 2 => i32));
     assert_eq!(row[..3], expected[1..]);
     let (mut channels, mut extent, mut flags) = ([0i32; 5], [9usize; 3], 9u32);
     ok!(cudaArrayGetInfo(
-        channels.as_mut_ptr() => *mut i32, extent.as_mut_ptr() => *mut usize,
-        &raw mut flags => *mut u32, drawn => usize
+        channels.as_mut_ptr() => *mut i32, extent.as_mut_ptr(), &raw mut flags, drawn
     ));
     assert_eq!((channels, extent, flags), (FLOATS, [4, 2, 0], 2));
     let mut back = [9u32; 18];
-    ok!(cudaGetTextureObjectTextureDesc(back.as_mut_ptr() => *mut u32, handles[0] => u64));
+    ok!(cudaGetTextureObjectTextureDesc(back.as_mut_ptr(), handles[0]));
     assert_eq!(back, description);
     // A copy beyond the array, an invalid channel description, and an array not created for surfaces.
     let beyond = rt!(cudaMemcpy2DToArray(
@@ -96,15 +81,13 @@ fn kernels_read_textures_and_write_surfaces() {
     let odd = rt!(cudaMallocArray(
         &raw mut none => *mut usize, triple.as_ptr() => *const i32, 4 => usize, 2 => usize, 0 => u32
     ));
-    let plain = rt!(cudaCreateSurfaceObject(
-        &raw mut handles[1] => *mut u64, resource(picture).as_ptr() => *const u64
-    ));
+    let plain = rt!(cudaCreateSurfaceObject(&raw mut handles[1], resource(picture).as_ptr()));
     assert_eq!((beyond, odd, plain), (1, 20, 1));
-    ok!(cudaDestroySurfaceObject(handles[1] => u64));
-    ok!(cudaDestroyTextureObject(handles[0] => u64));
-    assert_eq!(rt!(cudaDestroyTextureObject(handles[0] => u64)), 1);
+    ok!(cudaDestroySurfaceObject(handles[1]));
+    ok!(cudaDestroyTextureObject(handles[0]));
+    assert_eq!(rt!(cudaDestroyTextureObject(handles[0])), 1);
     for array in [picture, drawn, 0] {
-        ok!(cudaFreeArray(array => usize));
+        ok!(cudaFreeArray(array));
     }
-    assert_eq!(rt!(cudaFreeArray(drawn => usize)), 400);
+    assert_eq!(rt!(cudaFreeArray(drawn)), 400);
 }

@@ -8,10 +8,7 @@ use cudarc::driver::CudaStream;
 use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 
-use crate::support::{
-    ROLE, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
-    ranks, ranks_in_c,
-};
+use crate::support::*;
 
 /// More elements than a mailbox holds.
 const COUNT: usize = 100_000;

@@ -11,10 +11,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use cudarc::nccl::sys::{ncclDataType_t, ncclRedOp_t, ncclResult_t};
 use cudarc::nccl::{Comm, Id, ReduceOp, result, sys};
 
-use crate::support::{
-    ROLE, address, assert_passed, command, expect_remote_error, in_rank_process, install, printed,
-    rank_data, ranks_in_c,
-};
+use crate::support::*;
 
 /// The file in which the ranks of a test find their id.
 fn id_file(test: &str) -> PathBuf {

@@ -6,9 +6,7 @@ use cudarc::driver::CudaContext;
 use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclUniqueId};
 use cudarc::nccl::{ReduceOp, result, sys};
 
-use crate::support::{
-    ROLE, address, assert_passed, command, in_rank_process, install, join, printed, ranks,
-};
+use crate::support::*;
 
 #[test]
 fn mismatched_calls_are_an_error_on_every_rank() {

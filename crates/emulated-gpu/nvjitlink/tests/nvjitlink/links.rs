@@ -3,11 +3,7 @@
 use cudarc::driver::CudaContext;
 use cudarc::nvrtc::Ptx;
 
-use crate::support::{
-    ANY, CUBIN, FATBIN, HEADER, INCORRECT_INPUT_TYPE, INTERNAL, INVALID_INPUT, LTOIR, Link,
-    MISSING_ARCH, NVVM_COMPILE, PLAIN, PTX, PTX_COMPILE, SUCCESS, THIRTEEN, UNRECOGNIZED_OPTION,
-    kernel, next, run,
-};
+use crate::support::*;
 
 #[test]
 fn inputs_of_any_form_in_any_order_are_linked_loaded_and_run() {

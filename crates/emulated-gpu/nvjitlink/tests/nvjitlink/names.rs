@@ -3,9 +3,7 @@
 use std::ffi::{c_char, c_int};
 use std::ptr;
 
-use crate::support::{
-    HEADER, Handle, INTERNAL, INVALID_INPUT, Link, NULL_INPUT, PTX, Version, function,
-};
+use crate::support::*;
 
 #[test]
 fn every_name_in_the_headers_is_exported() {

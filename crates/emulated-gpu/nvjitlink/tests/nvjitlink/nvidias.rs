@@ -9,9 +9,7 @@ use std::ptr;
 use cudarc::nvrtc::Ptx;
 use libloading::os::unix::{Library, RTLD_NOW};
 
-use crate::support::{
-    ANY, Handle, INTERNAL, LTOIR, Link, NVVM_COMPILE, PTX, SUCCESS, run, version,
-};
+use crate::support::*;
 
 /// The environment variable that names the file of NVIDIA's library.
 const VARIABLE: &str = "EMULATED_GPU_NVJITLINK";

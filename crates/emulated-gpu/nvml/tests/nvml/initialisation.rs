@@ -2,10 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use crate::support::{
-    DRIVER_NOT_LOADED, INVALID_ARGUMENT, UNINITIALIZED, UNKNOWN, call, device, driver, in_child,
-    is_child, nvml, ok, output, run_child, text,
-};
+use crate::support::*;
 
 #[test]
 fn initialisations_are_counted() {
@@ -28,7 +25,7 @@ fn initialisations_are_counted() {
     ok!(nvmlShutdown());
     assert_eq!(count().0, UNINITIALIZED);
     let mut index: c_uint = 0;
-    let after = call!(nvmlDeviceGetIndex(card => usize, &raw mut index => *mut c_uint));
+    let after = call!(nvmlDeviceGetIndex(card, &raw mut index => *mut c_uint));
     assert_eq!(after, UNINITIALIZED);
     assert_eq!(call!(nvmlShutdown()), UNINITIALIZED);
     ok!(nvmlInit_v2());
@@ -42,11 +39,9 @@ fn versions_and_descriptions_need_no_initialisation() {
     assert_eq!(output!(nvmlSystemGetCudaDriverVersion(-> c_int)), version);
     assert_eq!(output!(nvmlSystemGetCudaDriverVersion_v2(-> c_int)), version);
     let dotted = format!("{}.{}", version / 1000, version % 1000 / 10);
-    let nvml_version =
-        text(|to, len| call!(nvmlSystemGetNVMLVersion(to => *mut c_char, len => c_uint)));
+    let nvml_version = text(|to, len| call!(nvmlSystemGetNVMLVersion(to, len => c_uint)));
     assert_eq!(nvml_version, format!("{}.{dotted}", version / 1000));
-    let driver_version =
-        |to, len| call!(nvmlSystemGetDriverVersion(to => *mut c_char, len => c_uint));
+    let driver_version = |to, len| call!(nvmlSystemGetDriverVersion(to, len => c_uint));
     assert_eq!(driver_version([0; 8].as_mut_ptr(), 8), UNINITIALIZED);
     ok!(nvmlInit_v2());
     assert_eq!(text(driver_version), dotted);
@@ -87,7 +82,7 @@ fn forked_processes_can_use_the_card() {
     in_child!(&[]);
     driver();
     ok!(nvmlInit_v2());
-    let before = output!(nvmlDeviceGetMemoryInfo(device(0) => usize, -> [u64; 3]));
+    let before = output!(nvmlDeviceGetMemoryInfo(device(0), -> [u64; 3]));
     // Looked up before the fork: in the child, a loader's lock that another thread held would never
     // be released.
     let init: unsafe extern "C" fn(c_uint) -> c_uint = crate::support::symbol("cuInit");

@@ -1,12 +1,9 @@
 //! Invalid arguments: handles, null pointers, buffers that are too small, structure versions.
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_int, c_uint};
 use std::ptr::null_mut;
 
-use crate::support::{
-    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, VERSION_MISMATCH, call, device,
-    in_child, ok, text_of,
-};
+use crate::support::*;
 
 fn initialise() -> usize {
     crate::support::driver();
@@ -22,13 +19,13 @@ fn invalid_handles_are_rejected() {
         let mut number: c_uint = 7;
         let place = &raw mut number;
         let expected = INVALID_ARGUMENT;
-        assert_eq!(call!(nvmlDeviceGetIndex(wrong => usize, place => *mut c_uint)), expected);
+        assert_eq!(call!(nvmlDeviceGetIndex(wrong, place => *mut c_uint)), expected);
         assert_eq!(number, 7);
     }
     let mut handle = 0usize;
     let place = &raw mut handle;
     for number in [2, 64, u32::MAX] {
-        let status = call!(nvmlDeviceGetHandleByIndex_v2(number => c_uint, place => *mut usize));
+        let status = call!(nvmlDeviceGetHandleByIndex_v2(number => c_uint, place));
         assert_eq!(status, INVALID_ARGUMENT);
     }
     for (text, status) in [
@@ -38,19 +35,16 @@ fn invalid_handles_are_rejected() {
         (c"", INVALID_ARGUMENT),
     ] {
         let text = text.as_ptr();
-        let code =
-            call!(nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char, place => *mut usize));
+        let code = call!(nvmlDeviceGetHandleByPciBusId_v2(text, place));
         assert_eq!(code, status);
     }
     let text = c"GPU-00000000-0000-0000-0000-000000000000".as_ptr();
-    let code = call!(nvmlDeviceGetHandleByUUID(text => *const c_char, place => *mut usize));
+    let code = call!(nvmlDeviceGetHandleByUUID(text, place));
     assert_eq!(code, NOT_FOUND);
-    let code = call!(nvmlDeviceGetHandleBySerial(text => *const c_char, place => *mut usize));
+    let code = call!(nvmlDeviceGetHandleBySerial(text, place));
     assert_eq!(code, NOT_FOUND);
     assert_eq!(handle, 0);
-    let same = call!(nvmlDeviceGetP2PStatus(
-        card => usize, card => usize, 0 => c_uint, &raw mut handle => *mut usize
-    ));
+    let same = call!(nvmlDeviceGetP2PStatus(card, card, 0 => c_uint, &raw mut handle));
     assert_eq!(same, INVALID_ARGUMENT, "a card is not its own peer");
 }
 
@@ -79,19 +73,19 @@ fn null_pointers_are_rejected() {
         ));
         assert_eq!((status, number), (INVALID_ARGUMENT, 0));
     }
-    assert_eq!(call!(nvmlDeviceGetCount_v2(null => *mut u8)), INVALID_ARGUMENT);
-    assert_eq!(call!(nvmlSystemGetCudaDriverVersion_v2(null => *mut u8)), INVALID_ARGUMENT);
+    assert_eq!(call!(nvmlDeviceGetCount_v2(null)), INVALID_ARGUMENT);
+    assert_eq!(call!(nvmlSystemGetCudaDriverVersion_v2(null)), INVALID_ARGUMENT);
     let expected = INVALID_ARGUMENT;
-    assert_eq!(call!(nvmlDeviceGetName(card => usize, null => *mut u8, 9 => c_uint)), expected);
+    assert_eq!(call!(nvmlDeviceGetName(card, null, 9 => c_uint)), expected);
     let mut handle = 0usize;
-    let by_uuid = call!(nvmlDeviceGetHandleByUUID(null => *mut u8, &raw mut handle => *mut usize));
+    let by_uuid = call!(nvmlDeviceGetHandleByUUID(null, &raw mut handle));
     assert_eq!(by_uuid, INVALID_ARGUMENT);
     for count in [0, 1] {
         let mut words = [0u64; 5];
         let to = if count == 0 { words.as_mut_ptr() } else { null_mut() };
-        let fields = call!(nvmlDeviceGetFieldValues(card => usize, count => c_int, to => *mut u64));
+        let fields = call!(nvmlDeviceGetFieldValues(card, count => c_int, to));
         assert_eq!(fields, INVALID_ARGUMENT);
-        let near = call!(nvmlDeviceGetCpuAffinity(card => usize, count as c_uint => c_uint, to => *mut u64));
+        let near = call!(nvmlDeviceGetCpuAffinity(card, count as c_uint => c_uint, to));
         assert_eq!(near, INVALID_ARGUMENT);
     }
 }
@@ -137,8 +131,6 @@ fn structures_of_other_versions_are_rejected() {
     let mut handle = 0usize;
     let mut uuid = [0u32; 13];
     uuid[0] = 52 | 2 << 24;
-    let by_uuid = call!(nvmlDeviceGetHandleByUUIDV(
-        uuid.as_mut_ptr() => *mut u32, &raw mut handle => *mut usize
-    ));
+    let by_uuid = call!(nvmlDeviceGetHandleByUUIDV(uuid.as_mut_ptr(), &raw mut handle));
     assert_eq!(by_uuid, VERSION_MISMATCH);
 }

@@ -2,10 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use crate::support::{
-    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, call, device, in_child, ok, output,
-    text,
-};
+use crate::support::*;
 
 /// `nvmlProcessInfo_v2_t`
 #[repr(C)]
@@ -44,20 +41,19 @@ fn processes_are_listed_with_their_memory() {
     assert_eq!(computing(cards[1], 0), (0, 0, Process::default()));
     ok!(cuInit(0 => c_uint));
     assert_eq!(computing(cards[1], 1).1, 0, "there is no context yet");
-    let mut context = 0usize;
-    ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => c_uint, 1 => c_int));
+    let context = output!(cuCtxCreate_v2(-> usize, 0 => c_uint, 1 => c_int));
     output!(cuMemAlloc_v2(-> u64, 5 << 20 => usize));
     let (mut free, mut total) = (0usize, 0usize);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    ok!(cuMemGetInfo_v2(&raw mut free, &raw mut total));
     let (free, total) = (free as u64, total as u64);
     let used = total - free;
     assert!(used >= 5 << 20);
     let expected = [total, free, used];
-    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[1] => usize, -> [u64; 3])), expected);
-    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[0] => usize, -> [u64; 3])), [total, total, 0]);
+    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[1], -> [u64; 3])), expected);
+    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[0], -> [u64; 3])), [total, total, 0]);
     // nvmlMemory_v2_t: version, total, reserved, free, used.
     let mut second = [40 | 2 << 24, 0, 7, 0, 0];
-    ok!(nvmlDeviceGetMemoryInfo_v2(cards[1] => usize, second.as_mut_ptr() => *mut u64));
+    ok!(nvmlDeviceGetMemoryInfo_v2(cards[1], second.as_mut_ptr()));
     assert_eq!(second, [40 | 2 << 24, total, 0, free, used]);
 
     let entry_of_this =
@@ -91,9 +87,9 @@ fn processes_are_listed_with_their_memory() {
     details.mode = 4;
     assert_eq!(listed(&mut details), INVALID_ARGUMENT);
 
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
     assert_eq!(computing(cards[1], 1).1, 0);
-    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[1] => usize, -> [u64; 3])), [total, total, 0]);
+    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[1], -> [u64; 3])), [total, total, 0]);
 }
 
 #[test]

@@ -4,9 +4,7 @@
 use std::ffi::c_uint;
 use std::ptr::null_mut;
 
-use crate::support::{
-    INVALID_ARGUMENT, NOT_SUPPORTED, UNINITIALIZED, device, driver, in_child, nvml, ok, symbol,
-};
+use crate::support::*;
 
 /// The functions in the library's table, each with the number of arguments between the card and the pointer to the
 /// result; `None` if it has no result.

@@ -9,11 +9,11 @@ use super::{
 use crate::support::{allocate, code, cu, gate, is_child, ok, read, returns, stream, test_name};
 
 fn query(event: usize) -> u32 {
-    cu!(cuEventQuery(event => usize))
+    cu!(cuEventQuery(event))
 }
 
 fn record(event: usize, stream: usize) {
-    ok!(cuEventRecord(event => usize, stream => usize));
+    ok!(cuEventRecord(event, stream));
 }
 
 #[test]
@@ -26,23 +26,23 @@ fn an_event_orders_the_work_of_two_processes() {
         let event = event.1;
         assert_eq!(query(event), code::NOT_READY);
         let copy = allocate(16);
-        ok!(cuStreamWaitEvent(stream => usize, event => usize, 0 => u32));
-        ok!(cuMemcpyDtoDAsync_v2(copy => u64, block => u64, 16 => usize, stream => usize));
-        returns!(code::NOT_READY, cuStreamQuery(stream => usize));
+        ok!(cuStreamWaitEvent(stream, event, 0u32));
+        ok!(cuMemcpyDtoDAsync_v2(copy, block, 16usize, stream));
+        returns!(code::NOT_READY, cuStreamQuery(stream));
         send("waiting");
-        ok!(cuStreamSynchronize(stream => usize));
+        ok!(cuStreamSynchronize(stream));
         assert_eq!((read(copy, 4), query(event)), (vec![5; 4], 0));
-        ok!(cuEventSynchronize(event => usize));
+        ok!(cuEventSynchronize(event));
         // The child records the event, and the parent waits.
         let gate = gate(stream);
-        ok!(cuMemsetD32Async(block => u64, 9 => u32, 4 => usize, stream => usize));
+        ok!(cuMemsetD32Async(block, 9u32, 4usize, stream));
         record(event, stream);
         send("recorded");
         receive();
         gate.open();
-        ok!(cuStreamSynchronize(stream => usize));
+        ok!(cuStreamSynchronize(stream));
         receive();
-        ok!(cuEventDestroy_v2(event => usize));
+        ok!(cuEventDestroy_v2(event));
         assert_eq!(close(block), 0);
         return;
     }
@@ -50,7 +50,7 @@ fn an_event_orders_the_work_of_two_processes() {
     assert_eq!(query(event), 0, "the event was never recorded");
     let handle = share(block);
     let first = gate(stream);
-    ok!(cuMemsetD32Async(block => u64, 5 => u32, 4 => usize, stream => usize));
+    ok!(cuMemsetD32Async(block, 5u32, 4usize, stream));
     record(event, stream);
     let mut other = OtherProcess::start(&test_name!());
     other.send(&handle.text());
@@ -59,12 +59,12 @@ fn an_event_orders_the_work_of_two_processes() {
     first.open();
     assert_eq!((other.receive().as_str(), query(event)), ("recorded", code::NOT_READY));
     other.send("go on");
-    ok!(cuEventSynchronize(event => usize));
+    ok!(cuEventSynchronize(event));
     assert_eq!((read(block, 4), query(event)), (vec![9; 4], 0));
     other.send("end");
     other.end();
-    ok!(cuEventDestroy_v2(event => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuEventDestroy_v2(event));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn waits_end_when_the_recording_process_exits() {
     other.end();
     assert_eq!(query(event_here), code::LAUNCH_FAILED);
     let start = Instant::now();
-    returns!(code::LAUNCH_FAILED, cuEventSynchronize(event_here => usize));
+    returns!(code::LAUNCH_FAILED, cuEventSynchronize(event_here));
     assert!(start.elapsed() < Duration::from_secs(60));
     // Open memory stays accessible; it can't be opened again.
     assert_eq!(read(address, 4), [3; 4]);
@@ -100,9 +100,9 @@ fn waits_end_when_the_recording_process_exits() {
     let expected = (code::MAP_FAILED, code::MAP_FAILED);
     assert_eq!((try_open(block, LAZY).0, try_open_event(event).0), expected);
     // In a stream, the failed wait makes the context unusable, like a fault of a kernel.
-    ok!(cuStreamWaitEvent(stream => usize, event_here => usize, 0 => u32));
-    returns!(code::LAUNCH_FAILED, cuStreamSynchronize(stream => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuStreamWaitEvent(stream, event_here, 0u32));
+    returns!(code::LAUNCH_FAILED, cuStreamSynchronize(stream));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 /// A killed process remains as a zombie until its parent collects the exit status, which this parent does late.
@@ -127,12 +127,12 @@ fn waits_end_when_the_recording_process_is_a_zombie() {
     other.kill();
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        ok!(cuCtxSetCurrent(context => usize));
-        sender.send(cu!(cuEventSynchronize(event => usize)))
+        ok!(cuCtxSetCurrent(context));
+        sender.send(cu!(cuEventSynchronize(event)))
     });
     let code = receiver.recv_timeout(Duration::from_secs(60)).expect("the waiting thread hangs");
     assert_eq!((code, query(event)), (code::LAUNCH_FAILED, code::LAUNCH_FAILED));
     assert!(!other.child.wait().unwrap().success());
     assert_eq!(query(event), code::LAUNCH_FAILED);
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }

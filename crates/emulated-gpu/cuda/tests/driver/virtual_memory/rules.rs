@@ -22,9 +22,7 @@ fn only_whole_mappings_can_be_unmapped() {
     assert_eq!(map(at(0), 0, handles[0]), wrong);
     assert_eq!(map(at(0), 2 * MIB2, handles[0]), wrong);
     assert_eq!(map(at(0), MIB2, 0xbad), wrong);
-    returns!(wrong, cuMemMap(
-        at(0) => u64, MIB2 => usize, MIB2 => usize, handles[1] => usize, 0 => u64
-    ));
+    returns!(wrong, cuMemMap(at(0), MIB2, MIB2, handles[1], 0u64));
     assert_eq!((map(at(0), MIB2, handles[0]), map(at(1), 2 * MIB2, handles[1])), (0, 0));
     assert_eq!(map(at(2), MIB2, handles[0]), wrong, "the addresses are in use");
     for (start, size) in [
@@ -43,15 +41,15 @@ fn only_whole_mappings_can_be_unmapped() {
     }
     assert_eq!(set_access(at(0), 3 * MIB2, 2), wrong, "these access flags don't exist");
     assert_eq!(set_access(at(0), 3 * MIB2, 3), 0);
-    returns!(wrong, cuMemFree_v2(at(0) => u64));
-    returns!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize), "in use");
+    returns!(wrong, cuMemFree_v2(at(0)));
+    returns!(wrong, cuMemAddressFree(address, 4 * MIB2 => usize), "in use");
     assert_eq!(unmap(at(0), 3 * MIB2), 0, "two mappings at once");
-    returns!(wrong, cuMemAddressFree(address => u64, 2 * MIB2 => usize));
-    returns!(wrong, cuMemAddressFree(at(1) => u64, 3 * MIB2 => usize));
-    ok!(cuMemAddressFree(address => u64, 4 * MIB2 => usize));
-    returns!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize));
+    returns!(wrong, cuMemAddressFree(address, 2 * MIB2 => usize));
+    returns!(wrong, cuMemAddressFree(at(1), 3 * MIB2 => usize));
+    ok!(cuMemAddressFree(address, 4 * MIB2 => usize));
+    returns!(wrong, cuMemAddressFree(address, 4 * MIB2 => usize));
     assert!(handles.into_iter().all(|handle| release(handle) == 0));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -96,9 +94,7 @@ fn invalid_creations_and_reservations_are_rejected() {
     assert_eq!((code, get(handle, &raw mut properties), properties), (0, 0, PLAIN));
     assert_eq!((release(handle), get(handle, &raw mut properties)), (0, wrong));
     let mut reserve = |size: usize, align: usize, hint: u64, flags: u64| {
-        cu!(cuMemAddressReserve(
-            out.as_mut_ptr() => *mut usize, size => usize, align => usize, hint => u64, flags => u64
-        ))
+        cu!(cuMemAddressReserve(out.as_mut_ptr(), size, align, hint, flags))
     };
     assert_eq!(reserve(0, 0, 0, 0), wrong);
     assert_eq!(reserve(100, 0, 0, 0), wrong);
@@ -111,14 +107,14 @@ fn invalid_creations_and_reservations_are_rejected() {
     assert_eq!(reserve(MIB2, 1 << 30, 0, 0), 0);
     let first = out[0] as u64;
     assert!(first.is_multiple_of(1 << 30));
-    ok!(cuMemAddressFree(first => u64, MIB2 => usize));
-    let at = |hint: u64| output!(cuMemAddressReserve(-> u64, MIB2 => usize, 0 => usize, hint => u64, 0 => u64));
+    ok!(cuMemAddressFree(first, MIB2));
+    let at = |hint: u64| output!(cuMemAddressReserve(-> u64, MIB2, 0usize, hint, 0u64));
     let (at_hint, other_address) = (at(first), at(first));
     assert_ne!(at_hint, other_address);
     for address in [at_hint, other_address] {
-        ok!(cuMemAddressFree(address => u64, MIB2 => usize));
+        ok!(cuMemAddressFree(address, MIB2));
     }
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 #[test]
@@ -128,28 +124,24 @@ fn attributes_distinguish_reservations_from_mappings() {
     let at = address + MIB2 as u64;
     let narrow = |which: i32, address: u64| {
         let mut value = 77u32;
-        ok!(cuPointerGetAttribute(&raw mut value => *mut u32, which => i32, address => u64));
+        ok!(cuPointerGetAttribute(&raw mut value, which => i32, address));
         value
     };
     let wide = |which: i32, address: u64| {
         let mut value = 77u64;
-        ok!(cuPointerGetAttribute(&raw mut value => *mut u64, which => i32, address => u64));
+        ok!(cuPointerGetAttribute(&raw mut value, which => i32, address));
         value
     };
     let whole = (address, 4 * MIB2 as u64);
     // Reserved: the reservation is known, and nothing is mapped.
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 0));
     let mut kind = 0u32;
-    returns!(code::INVALID_VALUE, cuPointerGetAttribute(
-        &raw mut kind => *mut u32, 2 => i32, at => u64
-    ));
+    returns!(code::INVALID_VALUE, cuPointerGetAttribute(&raw mut kind, 2 => i32, at));
     assert_eq!(map(at, MIB2, handle), 0);
     let (mut flags, place) = (9u64, [1i32, 0]);
     for (set, expected) in [(0, 0), (1, 1), (3, 3)] {
         assert_eq!(set_access(at, MIB2, set), 0);
-        ok!(cuMemGetAccess(
-            &raw mut flags => *mut u64, place.as_ptr() => *const i32, at + 8 => u64
-        ));
+        ok!(cuMemGetAccess(&raw mut flags, place.as_ptr() => *const i32, at + 8));
         assert_eq!((flags, narrow(16, at)), (expected, expected as u32));
     }
     returns!(code::INVALID_VALUE, cuMemGetAccess(
@@ -161,9 +153,7 @@ fn attributes_distinguish_reservations_from_mappings() {
     assert_eq!((narrow(2, at), narrow(9, at), narrow(8, at)), (2, 0, 0));
     assert_eq!((wide(1, at), wide(17, at), wide(14, at), wide(3, at)), (0, 0, 0, at));
     let (mut base, mut size) = (0u64, 0usize);
-    ok!(cuMemGetAddressRange_v2(
-        &raw mut base => *mut u64, &raw mut size => *mut usize, at + 100 => u64
-    ));
+    ok!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, at + 100));
     assert_eq!((base, size), (at, MIB2));
     // Map the memory at a second address.
     let other = at + MIB2 as u64;
@@ -171,6 +161,6 @@ fn attributes_distinguish_reservations_from_mappings() {
     assert_eq!(wide(20, at), wide(20, other));
     assert_ne!(wide(7, at), wide(7, other));
     assert_eq!((release(handle), unmap(at, 2 * MIB2)), (0, 0));
-    ok!(cuMemAddressFree(address => u64, 4 * MIB2 => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuMemAddressFree(address, 4 * MIB2 => usize));
+    ok!(cuCtxDestroy_v2(context));
 }

@@ -10,10 +10,7 @@ use super::{
     DESCRIPTOR, MIB2, PLAIN, Properties, attribute, create, create_as, fill, map, mapped, release,
     reserve, set_access, start, unmap, unmap_and_free,
 };
-use crate::support::{
-    INCREMENT, code, cu, free_memory, function, is_child, launch, module, ok, read, returns,
-    run_child, stream,
-};
+use crate::support::*;
 
 /// Writes 32 bytes to the address in its parameter with one asynchronous bulk copy from shared memory.
 fn bulk() -> String {
@@ -71,7 +68,7 @@ fn adjacent_mappings_form_one_range() {
     ok!(cuCtxSynchronize());
     assert_eq!(read(border - 16, 8), [2, 1, 3, 1, 4, 1, 5, 1]);
     // A copy within the range, across both borders.
-    ok!(cuMemcpyDtoD_v2(address => u64, border - 64 - MIB2 as u64 => u64, 2 * MIB2 => usize));
+    ok!(cuMemcpyDtoD_v2(address, border - 64 - MIB2 as u64, 2 * MIB2 => usize));
     assert_eq!(read(address + MIB2 as u64 + 48, 8), [2, 1, 3, 1, 4, 1, 5, 1]);
     // The initialisation of memory is tracked across its addresses.
     if std::env::var("EMULATED_GPU_CHECKS").is_ok_and(|checks| checks == "all") {
@@ -111,9 +108,7 @@ fn unmapping_waits_for_running_work() {
     // A host function may use memory until it returns, so unmapping waits for it.
     let handshake: &'static Handshake = Box::leak(Box::default());
     let data = std::ptr::from_ref(handshake).cast_mut().cast::<c_void>();
-    ok!(cuLaunchHostFunc(
-        stream => usize, wait_for_permission => unsafe extern "C" fn(*mut c_void), data => *mut c_void
-    ));
+    ok!(cuLaunchHostFunc(stream, wait_for_permission => unsafe extern "C" fn(*mut c_void), data));
     while !handshake.begun.load(Ordering::SeqCst) {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -122,9 +117,9 @@ fn unmapping_waits_for_running_work() {
     let early = unmapping.is_finished();
     handshake.open.store(true, Ordering::SeqCst);
     assert_eq!((unmapping.join().unwrap(), early), (0, false));
-    ok!(cuStreamSynchronize(stream => usize));
-    ok!(cuMemAddressFree(address => u64, MIB2 => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
+    ok!(cuStreamSynchronize(stream));
+    ok!(cuMemAddressFree(address, MIB2));
+    ok!(cuCtxDestroy_v2(context));
 }
 
 fn export(handle: usize, kind: i32) -> (u32, i32) {
@@ -137,9 +132,7 @@ fn export(handle: usize, kind: i32) -> (u32, i32) {
 
 fn import(descriptor: usize, kind: i32) -> (u32, usize) {
     let mut handle = 0;
-    let code = cu!(cuMemImportFromShareableHandle(
-        &raw mut handle => *mut usize, descriptor => usize, kind => i32
-    ));
+    let code = cu!(cuMemImportFromShareableHandle(&raw mut handle, descriptor, kind => i32));
     (code, handle)
 }
 
@@ -172,13 +165,11 @@ fn a_file_descriptor_shares_memory_with_another_process() {
     let (code, handle) = create_as(MIB2, shared);
     assert_eq!(code, 0);
     let mut properties = PLAIN;
-    ok!(cuMemGetAllocationPropertiesFromHandle(
-        &raw mut properties => *mut Properties, handle => usize
-    ));
+    ok!(cuMemGetAllocationPropertiesFromHandle(&raw mut properties => *mut Properties, handle));
     assert_eq!(properties, shared);
     open(handle);
     let numbers = [1u32, 2, 3];
-    ok!(cuMemcpyHtoD_v2(address => u64, numbers.as_ptr() => *const u32, 12 => usize));
+    ok!(cuMemcpyHtoD_v2(address, numbers.as_ptr(), 12usize));
     let (code, descriptor) = export(handle, DESCRIPTOR);
     assert_eq!(code, 0);
     // SAFETY: duplicates an open descriptor, so that child processes inherit it.

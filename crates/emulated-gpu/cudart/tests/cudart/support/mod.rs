@@ -130,7 +130,7 @@ pub(crate) fn unique_address() -> usize {
 pub(crate) fn register(fatbin: Vec<u64>) -> Program {
     let image = Vec::leak(fatbin).as_ptr() as u64;
     let wrapper: &'static [u64; 3] = Box::leak(Box::new([0x4662_43b1 | 1 << 32, image, 0]));
-    let handle = rt!(__cudaRegisterFatBinary(wrapper.as_ptr() => *const u64) -> usize);
+    let handle = rt!(__cudaRegisterFatBinary(wrapper.as_ptr()) -> usize);
     let program = Program {
         handle,
         scale: unique_address(),
@@ -139,18 +139,15 @@ pub(crate) fn register(fatbin: Vec<u64>) -> Program {
     };
     let name = |text: &str| CString::new(text).unwrap().into_raw().cast_const();
     rt!(__cudaRegisterFunction(
-        handle => usize, program.scale => usize, name("scale") => *const c_char,
-        name("scale") => *const c_char,
-        -1 => i32, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize
+        handle, program.scale, name("scale"), name("scale"), -1 => i32, 0 => usize, 0 => usize,
+        0 => usize, 0 => usize, 0 => usize
     ) -> ());
     for (at, text, constant) in [(program.factor, "factor", 1), (program.counter, "counter", 0)] {
         rt!(__cudaRegisterVar(
-            handle => usize, at => usize, name(text) => *const c_char, name(text) => *const c_char,
-            0 => i32,
-            4 => usize, constant => i32, 0 => i32
+            handle, at, name(text), name(text), 0 => i32, 4 => usize, constant => i32, 0 => i32
         ) -> ());
     }
-    rt!(__cudaRegisterFatBinaryEnd(handle => usize) -> ());
+    rt!(__cudaRegisterFatBinaryEnd(handle) -> ());
     program
 }
 
@@ -160,24 +157,19 @@ pub(crate) fn program() -> Program {
 }
 
 pub(crate) fn allocate(bytes: usize) -> usize {
-    output!(cudaMalloc(-> usize, bytes => usize))
+    output!(cudaMalloc(-> usize, bytes))
 }
 
 /// Allocates device memory with these values.
 pub(crate) fn upload(values: &[f32]) -> usize {
     let address = allocate(size_of_val(values));
-    ok!(cudaMemcpy(
-        address => usize, values.as_ptr() as usize => usize, size_of_val(values) => usize, 1 => i32
-    ));
+    ok!(cudaMemcpy(address, values.as_ptr() as usize, size_of_val(values), 1 => i32));
     address
 }
 
 pub(crate) fn download<T: Copy + Default>(address: usize, count: usize) -> Vec<T> {
     let mut host = vec![T::default(); count];
-    ok!(cudaMemcpy(
-        host.as_mut_ptr() as usize => usize, address => usize, count * size_of::<T>() => usize,
-        2 => i32
-    ));
+    ok!(cudaMemcpy(host.as_mut_ptr() as usize, address, count * size_of::<T>(), 2 => i32));
     host
 }
 
