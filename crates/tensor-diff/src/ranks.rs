@@ -1,5 +1,6 @@
 //! Combination of the dumps of all ranks, each with its share of a batch, among the files on the command line.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use tensor::{Dump, Header, RankDifference};
@@ -10,7 +11,6 @@ use crate::Failure;
 pub(crate) struct Source {
     /// The file; of ranks, the first one's with a star in the place of the rank.
     pub(crate) path: PathBuf,
-    /// The steps.
     pub(crate) run: Vec<Dump>,
     /// Tensors that should be the same on all ranks and aren't.
     pub(crate) differences: Vec<RankDifference>,
@@ -21,9 +21,9 @@ const MAX_RANKS: u64 = 1 << 16;
 
 /// The files of one step or run, by rank; a file that is of no rank is a group by itself.
 struct Group {
-    /// The header that all ranks share; `None` if the file is of no rank.
-    header: Option<Header>,
-    files: Vec<Option<(PathBuf, Vec<Dump>)>>,
+    /// The header that all ranks share, and their number; `None` if the file is of no rank.
+    ranks: Option<(Header, u64)>,
+    files: BTreeMap<u64, (PathBuf, Vec<Dump>)>,
 }
 
 /// Combines the dumps of ranks; all other files stay as they are. The order of the files is kept.
@@ -34,57 +34,52 @@ pub(crate) fn combine_ranks(files: Vec<(PathBuf, Vec<Dump>)>) -> Result<Vec<Sour
     let mut groups: Vec<Group> = Vec::new();
     for (path, run) in files {
         let header = &run[0].header;
-        let (Some(rank), Some(world)) = (header.rank, header.world_size) else {
-            groups.push(Group { header: None, files: vec![Some((path, run))] });
-            continue;
+        let (rank, ranks) = match (header.rank, header.world_size) {
+            (Some(rank), Some(world)) if rank >= world || world > MAX_RANKS => {
+                let reason = format!("its header says that it is of rank {rank} of {world}");
+                return Err(Failure::Ranks { path, reason });
+            }
+            (Some(rank), Some(world)) => (rank, Some((header.of_all_ranks(), world))),
+            _ => (0, None),
         };
-        if rank >= world || world > MAX_RANKS {
-            let reason = format!("its header says that it is of rank {rank} of {world}");
-            return Err(Failure::Ranks { path, reason });
+        let is_open = |group: &&mut Group| {
+            ranks.is_some() && group.ranks == ranks && !group.files.contains_key(&rank)
+        };
+        match groups.iter_mut().find(is_open) {
+            Some(group) => _ = group.files.insert(rank, (path, run)),
+            None => groups.push(Group { ranks, files: BTreeMap::from([(rank, (path, run))]) }),
         }
-        let (rank, size) = (rank as usize, world as usize);
-        let header = Some(header.of_all_ranks());
-        let open = groups.iter().position(|group| {
-            group.header == header && group.files.len() == size && group.files[rank].is_none()
-        });
-        let at = open.unwrap_or_else(|| {
-            groups.push(Group { header, files: (0..size).map(|_| None).collect() });
-            groups.len() - 1
-        });
-        groups[at].files[rank] = Some((path, run));
     }
     groups.into_iter().map(Group::combine).collect()
 }
 
 impl Group {
     fn combine(self) -> Result<Source, Failure> {
-        let size = self.files.len();
-        let missing = (0..size).filter(|&rank| self.files[rank].is_none());
-        let missing: Vec<String> = missing.map(|rank| rank.to_string()).collect();
-        let mut files: Vec<_> = self.files.into_iter().flatten().collect();
-        let path = files[0].0.clone();
-        if self.header.is_none() {
-            let (_, run) = files.remove(0);
+        let Some((_, world)) = self.ranks else {
+            let (path, run) = self.files.into_values().next().expect("a group has a file");
             return Ok(Source { path, run, differences: Vec::new() });
-        }
+        };
+        let missing = (0..world).filter(|rank| !self.files.contains_key(rank));
+        let missing: Vec<String> = missing.map(|rank| rank.to_string()).collect();
+        let files: Vec<_> = self.files.into_values().collect();
+        let (path, first) = &files[0];
         let failure = |path: &Path, reason| Failure::Ranks { path: path.to_owned(), reason };
         if !missing.is_empty() {
             let reason = format!(
                 "it holds a share of a batch, and the dumps of the other ranks are missing (rank {} \
-                 of {size}): name the files of all ranks",
+                 of {world}): name the files of all ranks",
                 missing.join(", ")
             );
-            return Err(failure(&path, reason));
+            return Err(failure(path, reason));
         }
-        let steps = files[0].1.len();
-        if let Some((other, _)) = files.iter().find(|(_, run)| run.len() != steps) {
+        if let Some((other, _)) = files.iter().find(|(_, run)| run.len() != first.len()) {
             let reason = "the number of its steps differs from the first rank's".to_owned();
             return Err(failure(other, reason));
         }
-        let mut source = Source { path: starred(&path), run: Vec::new(), differences: Vec::new() };
-        for step in 0..steps {
+        let mut source = Source { path: starred(path), run: Vec::new(), differences: Vec::new() };
+        for step in 0..first.len() {
             let parts: Vec<&Dump> = files.iter().map(|(_, run)| &run[step]).collect();
-            let whole = Dump::of_ranks(&parts).map_err(|reason| failure(&path, reason))?;
+            let whole = Dump::of_ranks(&parts).map_err(|reason| failure(path, reason))?;
             source.run.push(whole.dump);
             source.differences.extend(whole.differences);
         }

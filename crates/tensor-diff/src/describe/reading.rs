@@ -61,16 +61,15 @@ fn by_itself(finding: &Finding<'_>) -> String {
         _ => format!("is wrong in {outside} of {all} elements"),
     };
     let Operation { formula, inputs, .. } = &operation;
-    let absent: Vec<TensorName> =
-        inputs.iter().copied().filter(|&input| context.candidate.get(input).is_none()).collect();
-    let mut where_it_is = suspects(&operation, &absent);
-    if !absent.is_empty() {
-        where_it_is += &format!(", which {} not materialised", number(&absent, "is", "are"));
-    }
+    let is_absent = |input: &&TensorName| context.candidate.get(**input).is_none();
+    let absent: Vec<TensorName> = inputs.iter().filter(is_absent).copied().collect();
+    let comma = if absent.is_empty() { "" } else { ", which " };
     format!(
         "{name} is the first tensor that is wrong by itself. {formula}: recomputed in float64 from \
-         this dump's own {}, it {what}; the fault is in {where_it_is}.",
-        list(inputs)
+         this dump's own {}, it {what}; the fault is in {}{comma}{}.",
+        list(inputs),
+        suspects(&operation, &absent),
+        not_materialised(&absent)
     )
 }
 
@@ -83,9 +82,13 @@ fn suspects(operation: &Operation, absent: &[TensorName]) -> String {
     }
 }
 
-/// The verb for one tensor, or for several.
-const fn number<'a>(names: &[TensorName], one: &'a str, several: &'a str) -> &'a str {
-    if names.len() == 1 { one } else { several }
+/// The predicate of these tensors, if there are any.
+fn not_materialised(absent: &[TensorName]) -> &'static str {
+    match absent {
+        [] => "",
+        [_] => "is not materialised",
+        _ => "are not materialised",
+    }
 }
 
 /// The description of a tensor that differs from the reference's: the first wrong tensor, and whether the inputs of
@@ -107,28 +110,21 @@ fn against_the_reference(finding: &Finding<'_>, rows: &Rows, own: &Judgement) ->
         |&&input: &&TensorName| rows.get(input).is_some_and(|row| row.verdict == Verdict::Ok);
     let (agreeing, absent): (Vec<TensorName>, Vec<TensorName>) =
         operation.inputs.iter().partition(agrees);
-    let clauses = [
-        format!("{} {}", list(&agreeing), number(&agreeing, "agrees", "agree")),
-        format!("{} {} not materialised", list(&absent), number(&absent, "is", "are")),
-    ];
-    let clauses = clauses.iter().zip([&agreeing, &absent]).filter(|(_, names)| !names.is_empty());
+    let agree = if agreeing.len() == 1 { "agrees" } else { "agree" };
+    let clauses = [(&agreeing, agree), (&absent, not_materialised(&absent))];
+    let clauses = clauses.iter().filter(|(names, _)| !names.is_empty());
     let first = format!(
         "{name} is the first tensor {what}. {}: {}, so the fault is in {}.",
         operation.formula,
-        list(clauses.map(|(clause, _)| clause)),
+        list(clauses.map(|(names, predicate)| format!("{} {predicate}", list(*names)))),
         suspects(&operation, &absent)
     );
     if finding.row.verdict != Verdict::Differs {
         return first;
     }
-    format!("{first} {}", by_its_inputs(finding, &operation, own))
-}
-
-/// The candidate's judgement by itself, for a tensor that differs from the reference's.
-fn by_its_inputs(finding: &Finding<'_>, operation: &Operation, own: &Judgement) -> String {
-    let name = finding.row.name;
-    let inputs = list(&operation.inputs);
-    match own.rows.get(name).map(|row| (row.verdict, &row.deviation)) {
+    // The candidate's judgement by itself.
+    let again = format!("Recomputed from the candidate's own {} it is", list(&operation.inputs));
+    let second = match own.rows.get(name).map(|row| (row.verdict, &row.deviation)) {
         Some((Verdict::Ok, _)) => {
             let reference = judge::judge(finding.context.reference, 1.0);
             let wrong = reference.rows.get(name).is_some_and(|row| row.verdict.is_mismatch());
@@ -137,15 +133,14 @@ fn by_its_inputs(finding: &Finding<'_>, operation: &Operation, own: &Judgement) 
             } else {
                 "so it inherited the difference from them"
             };
-            format!("Recomputed from the candidate's own {inputs} it is right, {who}.")
+            format!("{again} right, {who}.")
         }
-        Some((Verdict::Differs, Some(found))) => format!(
-            "Recomputed from the candidate's own {inputs} it is wrong by itself, in {} of {} \
-             elements.",
-            found.outside, found.elements
-        ),
+        Some((Verdict::Differs, Some(found))) => {
+            format!("{again} wrong by itself, in {} of {} elements.", found.outside, found.elements)
+        }
         _ => String::new(),
-    }
+    };
+    format!("{first} {second}")
 }
 
 fn missing(finding: &Finding<'_>) -> String {
@@ -176,8 +171,7 @@ fn misplaced(finding: &Finding<'_>) -> String {
     let Some(place) = finding.context.misplaced.iter().find(|place| place.name == name) else {
         return format!("{name} comes at the wrong place.");
     };
-    let position =
-        place.after.map_or_else(|| "first".into(), |after| format!("right after {after}"));
+    let position = place.after.map_or("first".into(), |after| format!("right after {after}"));
     format!(
         "{name} has the right values and comes {position} in the {}: tensors are listed in the \
          order of computation.",

@@ -13,6 +13,7 @@ use tensor::{Dump, DumpedTensor, Loss, TensorName};
 
 use super::context::Context;
 use super::moved_factor::moved_back;
+use super::run::Evidence;
 use super::usual::{self, Unusual};
 use super::verdict::{Rows, Verdict};
 use crate::chain::{self, Errors};
@@ -83,17 +84,13 @@ fn name_loss<'a>(
 }
 
 /// Each tensor of a step, recomputed from its own dump, and the bounds of its elements.
-pub(crate) fn recomputed(
-    run: &[Dump],
-    at: usize,
-    scale_tolerance: f64,
-) -> (Vec<DumpedTensor>, Errors) {
+pub(super) fn recomputed(run: &[Dump], at: usize, scale_tolerance: f64) -> Evidence<'static> {
     let before = step_before(run, at);
     let candidate = name_loss(&run[at], before, scale_tolerance);
     let context = Context::new(None, &candidate, &Errors::new(), scale_tolerance);
     let names = chain::names(chain::layers(&candidate));
     let values = names.into_iter().filter_map(|name| recompute(name, &context, before)).collect();
-    (values, context.bounds)
+    (Cow::Owned(values), context.bounds)
 }
 
 pub(crate) fn judge_with(

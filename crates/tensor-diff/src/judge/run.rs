@@ -6,14 +6,17 @@
 //! difference is carried on if it is within its bound. So a drift by rounding is never a fault, however long the run
 //! is, and a fault shows in the step in which it happens.
 
-use serde::Serialize;
-use tensor::{Dump, TensorName};
+use std::borrow::Cow;
+use std::path::Path;
 
-use super::compare::{Comparison, compare_from};
+use serde::Serialize;
+use tensor::{Dump, DumpedTensor, TensorName};
+
+use super::compare::{Comparison, compare_from, varies};
 use super::context::Context;
-use super::own::{Judgement, judge_step};
+use super::own::{Judgement, judge_step, recomputed};
 use super::usual;
-use super::verdict::{Rows, Verdict, number};
+use super::verdict::{Row, Rows, Verdict, number};
 use crate::chain::Errors;
 use crate::chain::operation::updated_from;
 use crate::finding::Divergence;
@@ -52,18 +55,6 @@ pub struct Step {
 }
 
 impl Step {
-    fn new(dump: &Dump, own: Judgement, compared: Option<(&Dump, Comparison)>) -> Self {
-        let (reference, comparison) = compared.unzip();
-        Self {
-            step: dump.header.step,
-            loss: loss(dump),
-            reference_loss: reference.and_then(loss),
-            own,
-            drift: comparison.as_ref().and_then(|comparison| drift(&comparison.rows)),
-            comparison,
-        }
-    }
-
     /// The first fault of this step: by itself, or against the reference.
     #[must_use]
     pub fn first_fault(&self) -> Option<&Divergence> {
@@ -99,21 +90,45 @@ pub struct RunComparison {
 }
 
 impl RunComparison {
-    /// Collects the steps' warnings: each text once, and only the first about unusual errors.
-    fn new(steps: Vec<Step>, mut warnings: Vec<String>) -> Self {
-        let is_unusual = |warning: &str| warning.contains(usual::FURTHER);
+    /// Judges the steps, of which a reference may have fewer, and collects their warnings: each text once, and only the
+    /// first about unusual errors.
+    fn new(
+        reference: Option<&[Dump]>,
+        run: &[Dump],
+        scale_tolerance: f64,
+        mut warnings: Vec<String>,
+    ) -> Self {
+        let mut start = Errors::new();
+        let step = |(at, dump): (usize, &Dump)| {
+            let own = judge_step(run, at, scale_tolerance);
+            let reference = reference.map(|reference| &reference[at]);
+            let comparison = reference.map(|reference| {
+                let (comparison, allowed) =
+                    compare_from(reference, dump, own.clone(), &start, scale_tolerance);
+                start = carried(allowed);
+                comparison
+            });
+            Step {
+                step: dump.header.step,
+                loss: loss(dump),
+                reference_loss: reference.and_then(loss),
+                own,
+                drift: comparison.as_ref().and_then(|comparison| drift(&comparison.rows)),
+                comparison,
+            }
+        };
+        let common = reference.map_or(run.len(), <[Dump]>::len);
+        let steps: Vec<Step> = run.iter().take(common).enumerate().map(step).collect();
         for step in &steps {
             for warning in step.warnings() {
-                let unusual = is_unusual(warning);
-                let is_known = |other: &String| {
-                    if unusual { is_unusual(other) } else { other == warning }
-                };
-                if warnings.iter().any(is_known) {
-                    continue;
+                let unusual = warning.contains(usual::FURTHER);
+                let is_known =
+                    |other: &String| other == warning || unusual && other.contains(usual::FURTHER);
+                if !warnings.iter().any(is_known) {
+                    let several = unusual && steps.len() > 1;
+                    let at = if several { format!("step {}: ", step.step) } else { String::new() };
+                    warnings.push(at + warning);
                 }
-                let several = unusual && steps.len() > 1;
-                let at = if several { format!("step {}: ", step.step) } else { String::new() };
-                warnings.push(at + warning);
             }
         }
         Self { steps, warnings }
@@ -144,8 +159,7 @@ fn loss(dump: &Dump) -> Option<f64> {
 /// Judges each step of a run by itself.
 #[must_use]
 pub fn judge_run(run: &[Dump], scale_tolerance: f64) -> RunComparison {
-    let step = |at: usize| Step::new(&run[at], judge_step(run, at, scale_tolerance), None);
-    RunComparison::new((0..run.len()).map(step).collect(), Vec::new())
+    RunComparison::new(None, run, scale_tolerance, Vec::new())
 }
 
 /// Compares the steps that two runs have in common, from the first on.
@@ -177,29 +191,27 @@ pub fn compare_runs(
             lengths.0.min(lengths.1)
         ));
     }
-    let mut start = Errors::new();
-    let mut steps = Vec::new();
-    for (at, (reference, dump)) in reference.iter().zip(candidate).enumerate() {
-        let own = judge_step(candidate, at, scale_tolerance);
-        let (comparison, allowed) =
-            compare_from(reference, dump, own.clone(), &start, scale_tolerance);
-        start = carried(allowed);
-        steps.push(Step::new(dump, own, Some((reference, comparison))));
-    }
-    Ok(RunComparison::new(steps, warnings))
+    Ok(RunComparison::new(Some(reference), candidate, scale_tolerance, warnings))
 }
 
-/// The bounds of every tensor in the step at `at` of two runs.
-pub(crate) fn allowed_at(
-    reference: &[Dump],
-    candidate: &[Dump],
+/// The right values of the tensors of a step, and the bounds of their elements.
+pub(crate) type Evidence<'a> = (Cow<'a, [DumpedTensor]>, Errors);
+
+/// The reference's values in the step at `at`, or without a reference those recomputed from the run itself.
+pub(crate) fn evidence<'a>(
+    reference: Option<&'a [Dump]>,
+    run: &[Dump],
     at: usize,
     scale_tolerance: f64,
-) -> Errors {
-    let steps = reference.iter().zip(candidate).take(at + 1);
-    steps.fold(Errors::new(), |before, (r, c)| {
+) -> Evidence<'a> {
+    let Some(reference) = reference else {
+        return recomputed(run, at, scale_tolerance);
+    };
+    let steps = reference.iter().zip(run).take(at + 1);
+    let allowed = steps.fold(Errors::new(), |before, (r, c)| {
         Context::new(Some(r), c, &carried(before), scale_tolerance).bounds
-    })
+    });
+    (Cow::Borrowed(&reference[at].tensors), allowed)
 }
 
 // ANCHOR: carried
@@ -219,4 +231,115 @@ fn drift(rows: &Rows) -> Option<Drift> {
         // NaN is the farthest.
         .max_by(|(_, a), (_, b)| a.ratio.abs().total_cmp(&b.ratio.abs()))?;
     Some(Drift { tensor, apart: farthest.worst_error, allowed: farthest.allowed })
+}
+
+/// A file, and the steps in it.
+pub type Run<'a> = (&'a Path, &'a [Dump]);
+
+/// A candidate and its verdict.
+#[derive(Clone, Debug)]
+pub struct Candidate<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Its steps.
+    pub run: &'a [Dump],
+    /// The verdict on each step; a dump of one step is a run of one.
+    pub found: RunComparison,
+}
+
+/// Compares each candidate with the reference, or without one judges each by itself. Every bound is
+/// multiplied by `scale_tolerance`.
+///
+/// # Errors
+/// If a run begins with a step other than the reference's: the candidate's index, and the reason.
+pub fn judge_files<'a>(
+    reference: Option<&[Dump]>,
+    candidates: impl IntoIterator<Item = Run<'a>>,
+    scale_tolerance: f64,
+) -> Result<Vec<Candidate<'a>>, (usize, String)> {
+    let mut all: Vec<Candidate<'a>> = Vec::new();
+    for (at, (path, run)) in candidates.into_iter().enumerate() {
+        let mut found = match reference {
+            None => judge_run(run, scale_tolerance),
+            Some(reference) => {
+                compare_runs(reference, run, scale_tolerance).map_err(|why| (at, why))?
+            }
+        };
+        // An earlier dump of the same level that differs.
+        let vary = all.iter().find_map(|other| {
+            let vary = other.run.iter().zip(run).find_map(|(a, b)| varies(a, b))?;
+            Some(format!("{} and {}: {vary}", host::shown(other.path), host::shown(path)))
+        });
+        found.warnings.splice(0..0, vary);
+        all.push(Candidate { path, run, found });
+    }
+    Ok(all)
+}
+
+/// The verdict on one tensor of a candidate, over all its steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cell<'a> {
+    /// The candidate has no such row.
+    Nothing,
+    /// Within its bounds in every step: the largest error as a multiple of its bound.
+    Within(f64),
+    /// Not a mismatch, but not compared either.
+    Aside(Verdict),
+    /// The first step in which it is a mismatch, or wrong by itself.
+    Wrong(&'a Step, &'a Row),
+}
+
+impl Candidate<'_> {
+    /// The cell of a tensor.
+    pub(crate) fn cell(&self, name: TensorName) -> Cell<'_> {
+        let mut cell = Cell::Nothing;
+        for step in &self.found.steps {
+            let Some(comparison) = &step.comparison else { continue };
+            let Some(row) = comparison.rows.get(name) else { continue };
+            if row.verdict.is_mismatch() || comparison.is_own_fault(name) == Some(true) {
+                return Cell::Wrong(step, row);
+            }
+            let ratio = row.deviation.as_ref().filter(|_| row.verdict == Verdict::Ok);
+            cell = match (cell, ratio.map(|found| found.ratio)) {
+                (Cell::Within(so_far), ratio) => Cell::Within(so_far.max(ratio.unwrap_or(0.0))),
+                (_, Some(ratio)) => Cell::Within(ratio),
+                (_, None) => Cell::Aside(row.verdict),
+            };
+        }
+        cell
+    }
+
+    /// `step 3: `, if the candidate has several steps.
+    pub(crate) fn step_prefix(&self, step: &Step) -> String {
+        if self.found.steps.len() > 1 { format!("step {}: ", step.step) } else { String::new() }
+    }
+}
+
+/// The name of every tensor that these steps have a row of, in the order of computation.
+pub(crate) fn names<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Vec<TensorName> {
+    let mut names = Vec::new();
+    for row in steps.into_iter().flat_map(|step| step.rows().iter()) {
+        if !names.contains(&row.name) {
+            names.push(row.name);
+        }
+    }
+    names
+}
+
+/// A title for each candidate: its level if no other candidate has the same, otherwise its file's name without the
+/// extension, otherwise the whole path.
+pub(crate) fn titles(candidates: &[Candidate<'_>]) -> Vec<String> {
+    let names = |one: &Candidate<'_>| {
+        let level = one.run.first().map(|dump| host::shown(&dump.header.level).to_string());
+        let name = one.path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let stem = host::shown(name.strip_suffix(".json").unwrap_or(name)).to_string();
+        [level.unwrap_or_default(), stem, host::shown(one.path).to_string()]
+    };
+    let all: Vec<[String; 3]> = candidates.iter().map(names).collect();
+    let title = |own: &[String; 3]| {
+        let is_unique = |&at: &usize| all.iter().filter(|other| other[at] == own[at]).count() == 1;
+        own[(0..2).find(is_unique).unwrap_or(2)].clone()
+    };
+    all.iter().map(title).collect()
 }

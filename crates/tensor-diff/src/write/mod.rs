@@ -11,7 +11,7 @@ pub use page::write_page;
 pub use report::write_json;
 
 use crate::judge::{Candidate, Run};
-use table::{BAD, GOOD};
+use table::{level_lines, run_lines, step_lines};
 
 /// Writes the verdict on one or several candidates as text, with colours as ANSI escapes: `out` strips them where
 /// they don't belong. `reference` is the dump or run that the candidates were compared with.
@@ -23,23 +23,19 @@ pub fn write_text(
     reference: Option<Run<'_>>,
     candidates: &[Candidate<'_>],
 ) -> io::Result<()> {
-    match (reference, candidates) {
+    let lines = match (reference, candidates) {
         (None | Some((_, [_])), [Candidate { path, run: [dump], found }]) => {
             let reference = reference.map(|(path, run)| (path, &run[0]));
-            table::write_step(out, &found.steps[0], reference, (path, dump))
+            step_lines(&found.steps[0], reference, (path, dump))
         }
-        (_, [candidate]) => table::write_run(out, reference, candidate),
-        (Some(reference), candidates) => table::write_levels(out, reference, candidates),
+        (_, [candidate]) => run_lines(reference, candidate),
+        (Some(reference), candidates) => level_lines(reference, candidates),
         (None, candidates) => {
-            candidates.iter().try_for_each(|one| write_text(out, None, std::slice::from_ref(one)))
+            let each = &mut candidates.iter().map(std::slice::from_ref);
+            return each.try_for_each(|one| write_text(out, None, one));
         }
-    }
-}
-
-/// The verdict in a few words: `a.json agrees with r.json`, coloured.
-fn verdict(path: &Path, reference: Option<&Path>, agrees: bool) -> String {
-    let style = if agrees { GOOD } else { BAD };
-    format!("{style}{}{style:#}", plain_verdict(path, reference, agrees))
+    };
+    writeln!(out, "{}", lines.join("\n"))
 }
 
 /// The verdict in a few words, without colour.

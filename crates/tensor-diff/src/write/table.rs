@@ -1,18 +1,17 @@
-//! The text tables: of one step with a row for each tensor, of a run with a line for each step, and of several
-//! candidates with a column for each.
+//! The text: a table of one step with a row for each tensor, of a run with a line for each step, and of several
+//! candidates with a column for each. Each function returns lines, with colours as ANSI escapes.
 
-use std::io::{self, Write};
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use tensor::{Dump, Header};
 
-use super::verdict;
-use crate::finding::{Divergence, Pattern, PatternKind};
+use super::plain_verdict;
+use crate::finding::{Pattern, PatternKind};
 use crate::judge::{self, Candidate, Deviation, Row, Run, Step, VARY, Verdict, names, titles};
 
-pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+const GOOD: Style = AnsiColor::Green.on_default();
+const BAD: Style = AnsiColor::Red.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 
 /// The worst element, its error and its bound are next to each other: these two numbers make
@@ -36,102 +35,97 @@ fn plain(text: impl Into<String>) -> Cell {
     (text.into(), Style::new())
 }
 
-/// The cells of a heading.
-fn headings(texts: impl IntoIterator<Item = impl Into<String>>) -> Vec<Cell> {
-    texts.into_iter().map(|text| (text.into(), Style::new().bold())).collect()
-}
-
-/// Writes lines of equally many cells, each column as wide as its widest cell. `is_number` lists the columns that are
-/// aligned to the right. Padding is never coloured, and nothing follows the last cell.
-fn write_columns(
-    out: &mut dyn Write,
-    lines: &[Vec<Cell>],
+/// The lines of a table whose rows have equally many cells, each column as wide as its widest cell. `is_number` lists
+/// the columns that are aligned to the right. Padding is never coloured, and nothing follows the last cell.
+fn table(
+    headings: impl IntoIterator<Item = impl Into<String>>,
+    rows: impl Iterator<Item = Vec<Cell>>,
     is_number: fn(usize) -> bool,
-) -> io::Result<()> {
-    let columns = lines.first().map_or(0, Vec::len);
+) -> Vec<String> {
+    let mut all =
+        vec![headings.into_iter().map(|text| (text.into(), Style::new().bold())).collect()];
+    all.extend(rows);
     let length = |cell: &Cell| cell.0.chars().count();
-    let width = |at: usize| lines.iter().map(|line| length(&line[at])).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for line in lines {
-        for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            let ((text, style), padding) = (cell, width - length(cell));
-            if at + 1 == columns {
-                writeln!(out, "{style}{text}{style:#}")?;
-            } else if is_number(at) {
-                write!(out, "{:padding$}{style}{text}{style:#}  ", "")?;
-            } else {
-                write!(out, "{style}{text}{style:#}{:padding$}  ", "")?;
-            }
+    let width = |at: usize| all.iter().map(|row: &Vec<Cell>| length(&row[at])).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..all[0].len()).map(width).collect();
+    let padded = |(at, cell): (usize, &Cell)| {
+        let (text, style) = cell;
+        let (text, padding) = (format!("{style}{text}{style:#}"), widths[at] - length(cell));
+        match at {
+            at if at + 1 == widths.len() => text,
+            at if is_number(at) => format!("{:padding$}{text}", ""),
+            _ => format!("{text}{:padding$}", ""),
         }
-    }
-    Ok(())
+    };
+    let line = |row: &Vec<Cell>| row.iter().enumerate().map(padded).collect::<Vec<_>>().join("  ");
+    all.iter().map(line).collect()
 }
 
-/// Writes the comparison of two dumps, or the judgement of a dump by itself.
-pub(super) fn write_step(
-    out: &mut dyn Write,
+/// The comparison of two dumps, or the judgement of a dump by itself.
+pub(super) fn step_lines(
     step: &Step,
     reference: Option<(&Path, &Dump)>,
     (path, dump): (&Path, &Dump),
-) -> io::Result<()> {
-    let (first, others) = partition_warnings(step.warnings());
-    warn(out, &first)?;
+) -> Vec<String> {
     let verdict = verdict(path, reference.map(|(path, _)| path), step.agrees());
-    writeln!(out, "{verdict}: {}", counts(step).join(", "))?;
-    write_divergence(out, step.first_fault())?;
-    warn(out, &others)?;
-    write_rows(out, step)?;
     let role = if reference.is_some() { "candidate" } else { "dump" };
-    if let Some((path, dump)) = reference {
-        write_origin(out, "reference", path, &dump.header)?;
-    }
-    write_origin(out, role, path, &dump.header)
+    let origins = [reference.map(|of| ("reference", of)), Some((role, (path, dump)))];
+    let origins = origins.into_iter().flatten();
+    [
+        warnings(step.warnings(), true),
+        vec![format!("{verdict}: {}", counts(step).join(", "))],
+        fault_lines(step),
+        warnings(step.warnings(), false),
+        surrounded(row_table(step)),
+        origins.map(|(role, (path, dump))| origin(role, path, &dump.header)).collect(),
+    ]
+    .concat()
+}
+
+/// A table between two empty lines.
+fn surrounded(table: Vec<String>) -> Vec<String> {
+    [vec![String::new()], table, vec![String::new()]].concat()
+}
+
+/// The verdict in a few words: `a.json agrees with r.json`, coloured.
+fn verdict(path: &Path, reference: Option<&Path>, agrees: bool) -> String {
+    let style = if agrees { GOOD } else { BAD };
+    format!("{style}{}{style:#}", plain_verdict(path, reference, agrees))
 }
 
 /// The numbers of right and of wrong tensors, in words.
 fn counts(step: &Step) -> Vec<String> {
+    const RESULTS: &str = "the results of their operations on its own inputs";
     let rows = step.rows();
     let [right, absent, given] =
         [Verdict::Ok, Verdict::NotMaterialised, Verdict::Given].map(|verdict| rows.count(verdict));
-    let (wrong, agrees) = (rows.mismatches(), step.agrees());
-    let mut counts = Vec::new();
-    let judged = if step.comparison.is_some() {
-        if !agrees {
-            counts.push(format!("{wrong} of {} tensors differ", rows.len() - absent));
+    let (wrong, all) = (rows.mismatches(), rows.len() - absent);
+    let (mut counts, judged) = match (&step.comparison, step.agrees()) {
+        (Some(_), true) => {
+            (vec![format!("{right} tensors within the derived tolerance")], "compared")
         }
-        let tensors = if agrees { "tensors " } else { "" };
-        counts.push(format!("{right} {tensors}within the derived tolerance"));
-        "compared"
-    } else {
-        let what = "the results of their operations on its own inputs";
-        counts.push(if agrees {
-            format!("{right} tensors are {what}")
-        } else {
-            format!("{wrong} of {} tensors are not {what}", right + wrong)
-        });
-        "judged"
+        (Some(_), false) => {
+            let within = format!("{right} within the derived tolerance");
+            (vec![format!("{wrong} of {all} tensors differ"), within], "compared")
+        }
+        (None, true) => (vec![format!("{right} tensors are {RESULTS}")], "judged"),
+        (None, false) => {
+            (vec![format!("{wrong} of {} tensors are not {RESULTS}", right + wrong)], "judged")
+        }
     };
     let others = [(given, "given"), (absent, "not materialised")];
-    for (number, what) in others.into_iter().filter(|(number, _)| *number > 0) {
-        counts.push(format!("{number} {what}, and not {judged}"));
-    }
+    let others = others.iter().filter(|(number, _)| *number > 0);
+    counts.extend(others.map(|(number, what)| format!("{number} {what}, and not {judged}")));
     let scale = step.own.scale_tolerance;
-    if scale != 1.0 {
-        counts.push(format!("every tolerance multiplied by {scale}"));
-    }
+    counts.extend((scale != 1.0).then(|| format!("every tolerance multiplied by {scale}")));
     counts
 }
 
-/// The warning that results vary comes before the verdict, because it puts the verdict in doubt; all others follow
-/// the verdict.
-fn partition_warnings(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
-    warnings.iter().partition(|warning| warning.contains(VARY))
-}
-
-fn warn(out: &mut dyn Write, warnings: &[&String]) -> io::Result<()> {
-    warnings
-        .iter()
-        .try_for_each(|text| writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(text)))
+/// The warnings before the verdict, or those after it. That results vary comes before it, because it puts the verdict
+/// in doubt.
+fn warnings(all: &[String], before_verdict: bool) -> Vec<String> {
+    let shown = all.iter().filter(|text| text.contains(VARY) == before_verdict);
+    shown.map(|text| format!("{CAUTION}warning: {}{CAUTION:#}", host::shown(text))).collect()
 }
 
 impl Step {
@@ -160,17 +154,17 @@ impl Pattern {
     }
 }
 
-/// Writes the first divergence as sentences.
-fn write_divergence(out: &mut dyn Write, divergence: Option<&Divergence>) -> io::Result<()> {
-    let Some(divergence) = divergence else { return Ok(()) };
-    writeln!(out, "{}", divergence.reading)?;
-    let Some(pattern) = &divergence.pattern else { return Ok(()) };
-    let (word, text) = pattern.sentence();
-    writeln!(out, "{CAUTION}{word}{CAUTION:#}: {text}.")
+/// The first fault of a step as sentences.
+fn fault_lines(step: &Step) -> Vec<String> {
+    let Some(fault) = step.first_fault() else { return Vec::new() };
+    let pattern = fault.pattern.as_ref().map(|pattern| {
+        let (word, text) = pattern.sentence();
+        format!("{CAUTION}{word}{CAUTION:#}: {text}.")
+    });
+    [fault.reading.clone()].into_iter().chain(pattern).collect()
 }
 
-/// Writes the rows between two empty lines.
-fn write_rows(out: &mut dyn Write, step: &Step) -> io::Result<()> {
+fn row_table(step: &Step) -> Vec<String> {
     let line = |row: &Row| {
         let label = step.label(row);
         let style = match row.verdict {
@@ -185,11 +179,7 @@ fn write_rows(out: &mut dyn Write, step: &Step) -> io::Result<()> {
         cells.push((label, style));
         cells
     };
-    let mut lines = vec![headings(HEADINGS)];
-    lines.extend(step.rows().iter().map(line));
-    writeln!(out)?;
-    write_columns(out, &lines, |at| matches!(at, 2 | 3 | 5 | 6))?;
-    writeln!(out)
+    table(HEADINGS, step.rows().iter().map(line), |at| matches!(at, 2 | 3 | 5 | 6))
 }
 
 impl Row {
@@ -219,17 +209,11 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Writes which program made a dump, and with which settings.
-pub(super) fn write_origin(
-    out: &mut dyn Write,
-    role: &str,
-    path: &Path,
-    header: &Header,
-) -> io::Result<()> {
+/// The program that made a dump, and its settings.
+pub(super) fn origin(role: &str, path: &Path, header: &Header) -> String {
     let loss = header.loss.map_or_else(|| "no loss named".into(), |loss| loss.to_string());
     let ranks = header.world_size.map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
-    writeln!(
-        out,
+    format!(
         "{role}: {}, made by {}{ranks} on {}, {}, preset {}, {loss}, seed {}, step {}, learning rate {}",
         host::shown(path),
         host::shown(&header.level),
@@ -242,51 +226,52 @@ pub(super) fn write_origin(
     )
 }
 
-/// Writes the verdict on a run; on two, if there is a reference.
-pub(super) fn write_run(
-    out: &mut dyn Write,
-    reference: Option<Run<'_>>,
-    candidate: &Candidate<'_>,
-) -> io::Result<()> {
+/// The verdict on a run; on two, if there is a reference.
+pub(super) fn run_lines(reference: Option<Run<'_>>, candidate: &Candidate<'_>) -> Vec<String> {
     let Candidate { path, run, found } = candidate;
-    let (first, others) = partition_warnings(&found.warnings);
-    warn(out, &first)?;
-    write!(out, "{}: ", verdict(path, reference.map(|(path, _)| path), found.agrees()))?;
+    let verdict = verdict(path, reference.map(|(path, _)| path), found.agrees());
     let steps = found.steps.len();
     let steps = format!("{steps} step{}", if steps == 1 { "" } else { "s" });
-    let faulty =
-        found.first_faulty().and_then(|step| Some((step.step, step.first_fault()?.tensor)));
-    match faulty {
-        None => writeln!(out, "{steps}, no fault in any")?,
+    let faulty = found.faulty().map(|at| (at, &found.steps[at]));
+    let counts = match faulty.and_then(|(_, step)| Some((step.step, step.first_fault()?.tensor))) {
+        None => format!("{steps}, no fault in any"),
         Some((step, tensor)) => {
-            writeln!(out, "of {steps} step {step} is the first with a fault, in {tensor}")?;
+            format!("of {steps} step {step} is the first with a fault, in {tensor}")
         }
+    };
+    let mut head = vec!["step", "loss", "right by itself", "first fault"];
+    if reference.is_some() {
+        head.splice(2..2, ["reference", "parameters apart", "allowed there"]);
     }
-    warn(out, &others)?;
-    writeln!(out)?;
-    let compared = reference.is_some();
-    let mut head = vec!["step", "loss"];
-    if compared {
-        head.extend(["reference", "parameters apart", "allowed there"]);
-    }
-    head.extend(["right by itself", "first fault"]);
-    let mut lines = vec![headings(head)];
-    lines.extend(found.steps.iter().map(|step| step_line(step, compared)));
-    write_columns(out, &lines, |_| true)?;
-    writeln!(out)?;
-    if let Some(at) = found.faulty() {
-        let step = &found.steps[at];
-        writeln!(out, "step {}:", step.step)?;
-        let reference = reference.map(|(path, run)| (path, &run[at]));
-        return write_step(out, step, reference, (path, &run[at]));
-    }
-    if let Some((path, [first, ..])) = reference {
-        write_origin(out, "reference", path, &first.header)?;
-    }
-    run.first().map_or(Ok(()), |first| write_origin(out, "run", path, &first.header))
+    let rows = found.steps.iter().map(|step| step_cells(step, reference.is_some()));
+    let end = match faulty {
+        Some((at, step)) => {
+            let reference = reference.map(|(path, run)| (path, &run[at]));
+            let lines = step_lines(step, reference, (path, &run[at]));
+            [vec![format!("step {}:", step.step)], lines].concat()
+        }
+        None => {
+            let files = reference.map(|run| ("reference", run)).into_iter();
+            origins(files.chain([("run", (*path, *run))]))
+        }
+    };
+    [
+        warnings(&found.warnings, true),
+        vec![format!("{verdict}: {counts}")],
+        warnings(&found.warnings, false),
+        surrounded(table(head, rows, |_| true)),
+        end,
+    ]
+    .concat()
 }
 
-fn step_line(step: &Step, compared: bool) -> Vec<Cell> {
+/// The origins of the first steps of runs.
+fn origins<'a>(runs: impl Iterator<Item = (&'a str, Run<'a>)>) -> Vec<String> {
+    let first = |(role, (path, run)): (_, Run<'_>)| Some(origin(role, path, &run.first()?.header));
+    runs.filter_map(first).collect()
+}
+
+fn step_cells(step: &Step, compared: bool) -> Vec<Cell> {
     let cell =
         |value: Option<f64>, shown: fn(f64) -> String| plain(value.map_or("-".into(), shown));
     let loss = |loss| cell(loss, |loss| format!("{loss:.6}"));
@@ -300,70 +285,54 @@ fn step_line(step: &Step, compared: bool) -> Vec<Cell> {
         cells.push(cell(drift.map(|drift| drift.allowed), number));
     }
     cells.push(plain(format!("{right} of {}", right + own.mismatches())));
-    cells.push(match step.first_fault() {
-        None => ("none".into(), GOOD),
-        Some(fault) => {
+    cells.push(step.first_fault().map_or_else(
+        || ("none".into(), GOOD),
+        |fault| {
             let own = own.get(fault.tensor).is_some_and(|row| row.verdict.is_mismatch());
             let whose = if own { "wrong by itself" } else { "differs" };
             (format!("{} {whose}", fault.tensor), BAD)
-        }
-    });
+        },
+    ));
     cells
 }
 
-/// Writes the verdict on several candidates.
-pub(super) fn write_levels(
-    out: &mut dyn Write,
-    (reference_path, reference): Run<'_>,
-    candidates: &[Candidate<'_>],
-) -> io::Result<()> {
+/// The verdict on several candidates.
+pub(super) fn level_lines(reference: Run<'_>, candidates: &[Candidate<'_>]) -> Vec<String> {
     let titles = titles(candidates);
-    for one in candidates {
-        warn(out, &partition_warnings(&one.found.warnings).0)?;
-    }
-    let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
-    let style = if agreeing == candidates.len() { GOOD } else { BAD };
-    writeln!(
-        out,
-        "{style}{agreeing} of {} agree with {}{style:#}",
-        candidates.len(),
-        host::shown(reference_path)
-    )?;
+    let (agreeing, all) =
+        (candidates.iter().filter(|one| one.found.agrees()).count(), candidates.len());
+    let style = if agreeing == all { GOOD } else { BAD };
+    let shown = host::shown(reference.0);
+    let before = candidates.iter().flat_map(|one| warnings(&one.found.warnings, true));
+    let mut lines: Vec<String> = before.collect();
+    lines.push(format!("{style}{agreeing} of {all} agree with {shown}{style:#}"));
     for (one, title) in candidates.iter().zip(&titles) {
-        for warning in partition_warnings(&one.found.warnings).1 {
-            writeln!(out, "{CAUTION}{title}: warning: {}{CAUTION:#}", host::shown(warning))?;
-        }
+        let after = one.found.warnings.iter().filter(|text| !text.contains(VARY)).map(host::shown);
+        lines.extend(after.map(|text| format!("{CAUTION}{title}: warning: {text}{CAUTION:#}")));
         if let Some(step) = one.found.first_faulty() {
             let several = one.found.steps.len() > 1;
             let at = if several { format!(", step {}", step.step) } else { String::new() };
-            writeln!(out, "\n{BAD}{title}{at}{BAD:#}:")?;
-            write_divergence(out, step.first_fault())?;
+            lines.push(format!("\n{BAD}{title}{at}{BAD:#}:"));
+            lines.extend(fault_lines(step));
         }
     }
-    writeln!(out)?;
-    let mut lines = vec![headings(["tensor", "shape"].map(String::from).into_iter().chain(titles))];
-    for name in names(candidates.iter().flat_map(|one| &one.found.steps)) {
-        let steps = candidates.iter().flat_map(|one| &one.found.steps);
-        let mut rows = steps.filter_map(|step| step.rows().get(name));
+    let steps = || candidates.iter().flat_map(|one| &one.found.steps);
+    let row = |name| {
+        let mut rows = steps().filter_map(|step| step.rows().get(name));
         let shape = rows.find(|row| row.shape.is_some()).map_or("-".into(), Row::shown_shape);
-        let mut line = vec![plain(name.to_string()), plain(shape)];
-        line.extend(candidates.iter().map(|one| cell(one, one.cell(name))));
-        lines.push(line);
-    }
-    write_columns(out, &lines, |_| false)?;
-    writeln!(
-        out,
-        "\na number is the largest error as a multiple of its bound: above 1 is a mismatch\n"
-    )?;
-    if let Some(first) = reference.first() {
-        write_origin(out, "reference", reference_path, &first.header)?;
-    }
-    for one in candidates {
-        if let Some(first) = one.run.first() {
-            write_origin(out, "candidate", one.path, &first.header)?;
-        }
-    }
-    Ok(())
+        let cells = candidates.iter().map(|one| cell(one, one.cell(name)));
+        [plain(name.to_string()), plain(shape)].into_iter().chain(cells).collect()
+    };
+    let head = ["tensor", "shape"].map(String::from).into_iter().chain(titles);
+    let files = candidates.iter().map(|one| ("candidate", (one.path, one.run)));
+    let legend = "a number is the largest error as a multiple of its bound: above 1 is a mismatch";
+    [
+        lines,
+        surrounded(table(head, names(steps()).into_iter().map(row), |_| false)),
+        vec![legend.to_owned(), String::new()],
+        origins([("reference", reference)].into_iter().chain(files)),
+    ]
+    .concat()
 }
 
 fn cell(one: &Candidate<'_>, cell: judge::Cell<'_>) -> Cell {

@@ -2,80 +2,24 @@
 //! tensor, each cell stands for a block of elements and shows the one with the largest error, so that no wrong element
 //! is lost.
 
-use std::borrow::Cow;
-
 use page::Packed;
 use serde::Serialize;
 use tensor::{Dump, DumpedTensor, TensorName};
 
-use crate::chain::Errors;
-use crate::judge::{Candidate, Run, allowed_at, recomputed};
-
-/// The tensors of a step.
-pub(crate) struct Evidence<'a> {
-    expected: Cow<'a, [DumpedTensor]>,
-    candidate: &'a Dump,
-    allowed: Errors,
-}
-
-impl<'a> Evidence<'a> {
-    /// The step at `at`: the reference's tensors, or without a reference those recomputed from the candidate's own
-    /// inputs.
-    pub(crate) fn new(
-        reference: Option<Run<'a>>,
-        candidate: &Candidate<'a>,
-        at: usize,
-        scale_tolerance: f64,
-    ) -> Self {
-        let run = candidate.run;
-        let (expected, allowed) = if let Some((_, reference)) = reference {
-            let allowed = allowed_at(reference, run, at, scale_tolerance);
-            (Cow::Borrowed(&reference[at].tensors[..]), allowed)
-        } else {
-            let (expected, allowed) = recomputed(run, at, scale_tolerance);
-            (Cow::Owned(expected), allowed)
-        };
-        Self { expected, candidate: &run[at], allowed }
-    }
-
-    /// One tensor, if it has elements; without its right values if these have another shape.
-    pub(crate) fn exhibit(&self, name: TensorName) -> Option<Exhibit<'_>> {
-        let expected = self.expected.iter().find(|tensor| tensor.name == name);
-        let candidate = self.candidate.get(name);
-        let DumpedTensor { shape, data, .. } = candidate.or(expected)?;
-        let allowed = self.allowed.get(&name).filter(|allowed| allowed.len() == data.len());
-        let exhibit = Exhibit {
-            shape,
-            expected: expected
-                .filter(|tensor| tensor.shape == *shape)
-                .map(|tensor| &tensor.data[..]),
-            candidate: candidate.map(|tensor| &tensor.data[..]),
-            allowed: allowed.map(Vec::as_slice),
-        };
-        Some(exhibit).filter(|exhibit| exhibit.elements() > 0)
-    }
-}
+use crate::judge::Evidence;
 
 /// One tensor, as the page shows it.
-pub(crate) struct Exhibit<'e> {
-    pub(crate) shape: &'e [usize],
+pub(super) struct Exhibit<'e> {
+    pub(super) shape: &'e [usize],
     /// The reference's elements, or those recomputed from the candidate's own inputs.
-    pub(crate) expected: Option<&'e [f64]>,
-    pub(crate) candidate: Option<&'e [f64]>,
-    pub(crate) allowed: Option<&'e [f64]>,
-}
-
-/// Elements of a tensor.
-#[derive(Serialize)]
-struct Values {
-    expected: Option<Packed>,
-    candidate: Option<Packed>,
-    allowed: Option<Packed>,
+    expected: Option<&'e [f64]>,
+    candidate: Option<&'e [f64]>,
+    allowed: Option<&'e [f64]>,
 }
 
 /// The elements that are drawn.
 #[derive(Serialize)]
-pub(crate) struct Cells {
+pub(super) struct Cells {
     rows: usize,
     columns: usize,
     /// The columns of the tensor itself.
@@ -86,6 +30,14 @@ pub(crate) struct Cells {
     values: Values,
     /// Some whole rows of a reduced tensor whose rows are pictures.
     kept: Option<Rows>,
+}
+
+/// Elements of a tensor.
+#[derive(Serialize)]
+struct Values {
+    expected: Option<Packed>,
+    candidate: Option<Packed>,
+    allowed: Option<Packed>,
 }
 
 /// The rows with the largest errors, which are kept whole.
@@ -99,9 +51,29 @@ struct Rows {
 /// The number of powers of two on each side of the bound; larger errors are in the last bar.
 const POWERS: i32 = 10;
 
-impl Exhibit<'_> {
+impl<'e> Exhibit<'e> {
+    /// A tensor of a step, if it has elements; without its right values if these have another shape.
+    pub(super) fn new(
+        name: TensorName,
+        dump: &'e Dump,
+        (expected, allowed): &'e Evidence<'_>,
+    ) -> Option<Self> {
+        let expected = expected.iter().find(|tensor| tensor.name == name);
+        let candidate = dump.get(name);
+        let DumpedTensor { shape, data, .. } = candidate.or(expected)?;
+        let expected = expected.filter(|tensor| tensor.shape == *shape);
+        let allowed = allowed.get(&name).filter(|allowed| allowed.len() == data.len());
+        let exhibit = Self {
+            shape,
+            expected: expected.map(|tensor| &tensor.data[..]),
+            candidate: candidate.map(|tensor| &tensor.data[..]),
+            allowed: allowed.map(Vec::as_slice),
+        };
+        (exhibit.elements() > 0).then_some(exhibit)
+    }
+
     /// The tensor as rows and columns: a vector is one row.
-    pub(crate) fn rows_and_columns(&self) -> (usize, usize) {
+    pub(super) fn rows_and_columns(&self) -> (usize, usize) {
         let columns = self.shape.last().copied().unwrap_or(1);
         (self.elements() / columns.max(1), columns)
     }
@@ -132,44 +104,40 @@ impl Exhibit<'_> {
     }
 
     /// At most `most` cells, and how a larger tensor was reduced.
-    pub(crate) fn cells(&self, most: usize, pictures: bool) -> (Cells, Option<String>) {
+    pub(super) fn cells(&self, most: usize, pictures: bool) -> (Cells, Option<String>) {
         let (rows, columns) = self.rows_and_columns();
         let (mut high, mut wide) = (1, 1);
-        while rows.div_ceil(high) * columns.div_ceil(wide) > most.max(1) {
-            if rows.div_ceil(high) > columns.div_ceil(wide) { high *= 2 } else { wide *= 2 }
+        let cells = |high, wide| (rows.div_ceil(high), columns.div_ceil(wide));
+        while let (down, across) = cells(high, wide)
+            && down * across > most.max(1)
+        {
+            if down > across { high *= 2 } else { wide *= 2 }
         }
-        let (cell_rows, cell_columns) = (rows.div_ceil(high), columns.div_ceil(wide));
-        let whole = (high, wide) == (1, 1);
-        let by_weight = |&a: &usize, &b: &usize| {
-            let ([a_error, a_size], [b_error, b_size]) = (self.weight(a), self.weight(b));
-            a_error.total_cmp(&b_error).then(a_size.total_cmp(&b_size))
+        let (down, across) = cells(high, wide);
+        let is_reduced = (high, wide) != (1, 1);
+        let by_weight = |[a, a_size]: [f64; 2], [b, b_size]: [f64; 2]| {
+            a.total_cmp(&b).then(a_size.total_cmp(&b_size))
         };
         let worst_of_block = |block: usize| {
-            let (top, left) = (block / cell_columns * high, block % cell_columns * wide);
+            let (top, left) = (block / across * high, block % across * wide);
             (top..(top + high).min(rows))
                 .flat_map(|i| (left..(left + wide).min(columns)).map(move |j| i * columns + j))
-                .max_by(by_weight)
+                .max_by(|&a, &b| by_weight(self.weight(a), self.weight(b)))
         };
-        let shown: Vec<usize> = (0..cell_rows * cell_columns).filter_map(worst_of_block).collect();
-        let kept = (!whole && pictures).then(|| {
+        let shown: Vec<usize> = (0..down * across).filter_map(worst_of_block).collect();
+        let kept = (is_reduced && pictures).then(|| {
             let rows = self.worst_rows((most / columns.max(1)).max(1));
-            let at: Vec<usize> =
-                rows.iter().flat_map(|row| row * columns..(row + 1) * columns).collect();
-            Rows { values: self.values(&at), rows }
+            let elements = rows.iter().flat_map(|row| row * columns..(row + 1) * columns);
+            Rows { values: self.values(&elements.collect::<Vec<_>>()), rows }
         });
-        let cells = Cells {
-            rows: cell_rows,
-            columns: cell_columns,
-            width: columns,
-            values: self.values(&shown),
-            index: (!whole).then(|| shown.into_iter().collect()),
-            kept,
-        };
         let reduced = format!(
-            "Reduced to {cell_rows} × {cell_columns} cells: each shows, of {high} × {wide} elements, the \
+            "Reduced to {down} × {across} cells: each shows, of {high} × {wide} elements, the \
              one with the largest error, or where none errs the largest one."
         );
-        (cells, (!whole).then_some(reduced))
+        let values = self.values(&shown);
+        let index = is_reduced.then(|| shown.into_iter().collect());
+        let cells = Cells { rows: down, columns: across, width: columns, index, values, kept };
+        (cells, is_reduced.then_some(reduced))
     }
 
     /// The right and the wrong values and the bounds of the elements with these indices, for the script.
@@ -201,7 +169,7 @@ impl Exhibit<'_> {
 
     /// The number of elements in each bar of a histogram of errors as multiples of their bounds: exactly right, each
     /// power of two up to the bound, each beyond it, not finite. `None` if one side is missing.
-    pub(crate) fn histogram(&self) -> Option<Vec<usize>> {
+    pub(super) fn histogram(&self) -> Option<Vec<usize>> {
         let mut bars = vec![0; 2 * POWERS as usize + 2];
         for i in 0..self.elements() {
             let bar = match self.ratio(i)? {

@@ -1,18 +1,22 @@
-//! The status of each tensor, and the chain of computation as a drawing: forward from left to right, backward below it,
-//! each gradient under its tensor.
+//! The status of each tensor, tables of verdicts, and the chain of computation as a drawing: forward from left to
+//! right, backward below it, each gradient under its tensor.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use tensor::TensorName;
 
+use super::View;
+use super::section::id;
 use crate::chain::operation::operation;
-use crate::judge::{Step, Verdict};
+use crate::judge::{Candidate, Cell, Step, Verdict, names};
+use crate::write::table::share;
 
 /// The status of a tensor, for all drawings. Each has a mark, so that nothing depends on colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
+pub(super) enum Status {
     /// Given to the step.
     Given,
     /// Right.
@@ -33,18 +37,22 @@ impl Status {
     }
 }
 
-/// The status of each tensor in a step.
-pub(crate) fn statuses(step: &Step) -> HashMap<TensorName, Status> {
+/// The inputs of the operation that makes a tensor.
+fn inputs(name: TensorName, layers: usize) -> Vec<TensorName> {
+    operation(name, layers, None).map_or_else(Vec::new, |made| made.inputs)
+}
+
+/// The status of each tensor that a step has a row of.
+pub(super) fn statuses(step: &Step) -> HashMap<TensorName, Status> {
     let first = step.first_fault().map(|fault| fault.tensor);
-    let rows = step.rows();
-    let layers = rows.iter().map(|row| if let TensorName::Z(l) = row.name { l } else { 0 });
+    let layers = step.rows().iter().map(|row| if let TensorName::Z(l) = row.name { l } else { 0 });
     let layers = layers.max().unwrap_or(0);
     let mut all: HashMap<TensorName, Status> = HashMap::new();
-    for row in rows.iter() {
+    for row in step.rows().iter() {
         // Without a reference, a right result of wrong inputs counts as inherited.
-        let inputs = operation(row.name, layers, None).map_or_else(Vec::new, |made| made.inputs);
-        let has_wrong_input = step.comparison.is_none()
-            && inputs.iter().any(|input| all.get(input).is_some_and(|status| status.is_wrong()));
+        let is_wrong = |input| all.get(input).is_some_and(|status| status.is_wrong());
+        let has_wrong_input =
+            step.comparison.is_none() && inputs(row.name, layers).iter().any(is_wrong);
         let own = match &step.comparison {
             Some(comparison) => comparison.is_own_fault(row.name),
             None => row.verdict.is_mismatch().then_some(true),
@@ -65,68 +73,80 @@ pub(crate) fn statuses(step: &Step) -> HashMap<TensorName, Status> {
     all
 }
 
+/// A table with a row for each tensor and a column for each candidate.
+pub(super) fn level_table(candidates: &[Candidate<'_>], titles: &[String]) -> Value {
+    let steps = candidates.iter().flat_map(|one| &one.found.steps);
+    table(titles.to_vec(), steps, |name, n| {
+        let one = &candidates[n];
+        let (status, text) = match one.cell(name) {
+            Cell::Nothing => (Status::Absent, "no such tensor".into()),
+            Cell::Within(ratio) => (Status::Right, share(ratio)),
+            Cell::Aside(verdict) => (Status::Absent, verdict.label().into()),
+            Cell::Wrong(step, row) => {
+                (statuses(step)[&name], one.step_prefix(step) + &step.label(row))
+            }
+        };
+        json!({"status": status, "text": text, "link": id(n, name)})
+    })
+}
+
+/// A table with a column for each step; the cells of the step that is shown in full are links.
+pub(super) fn step_table(view: &View<'_>) -> Value {
+    let steps = &view.candidate.found.steps;
+    let statuses: Vec<_> = steps.iter().map(statuses).collect();
+    let heads = steps.iter().map(|step| format!("step {}", step.step)).collect();
+    table(heads, steps, |name, at| {
+        let status = statuses[at].get(&name).unwrap_or(&Status::Absent);
+        let deviation = steps[at].rows().get(name).and_then(|row| row.deviation.as_ref());
+        let text = deviation.map_or_else(String::new, |found| share(found.ratio));
+        // The page has sections of one step only.
+        let link = (at == view.at).then(|| id(view.n, name));
+        json!({"status": status, "text": text, "link": link})
+    })
+}
+
+/// A table of verdicts, with a row for each tensor and a column for each heading.
+fn table<'s>(
+    heads: Vec<String>,
+    steps: impl IntoIterator<Item = &'s Step>,
+    cell: impl Fn(TensorName, usize) -> Value,
+) -> Value {
+    let row = |name| {
+        let cells: Vec<Value> = (0..heads.len()).map(|column| cell(name, column)).collect();
+        json!({"name": name, "cells": cells})
+    };
+    let rows: Vec<Value> = names(steps).into_iter().map(row).collect();
+    json!({"heads": heads, "rows": rows})
+}
+
 /// The size of a box, and the distance of boxes; the template repeats the size.
 const WIDTH: f64 = 86.0;
 const HEIGHT: f64 = 30.0;
 const COLUMN: f64 = 96.0;
 const ROW: f64 = 72.0;
 
-/// The drawing, whose markup is in the template.
-#[derive(Serialize)]
-pub(crate) struct Drawing {
-    width: f64,
-    height: f64,
-    edges: Vec<Edge>,
-    nodes: Vec<Node>,
+/// The drawing of these tensors, whose markup is in the template: a box around a point for each, which leads to its
+/// section, and arrows from the border of one box to that of another, thick if they carry a fault on.
+pub(super) fn drawing(view: &View<'_>, names: &[TensorName]) -> Value {
+    let layers = view.layers;
+    let is_wrong = |name| view.statuses[&name].is_wrong();
+    let edges = names.iter().flat_map(|&name| {
+        let drawn = inputs(name, layers).into_iter().filter(|input| names.contains(input));
+        drawn.map(move |input| {
+            json!({"path": path(input, name, layers), "carries": is_wrong(input) && is_wrong(name)})
+        })
+    });
+    let nodes = names.iter().map(|&name| {
+        let ((x, y), status) = (place(name, layers), view.statuses[&name]);
+        json!({"name": name, "status": status, "x": x, "y": y, "section": id(view.n, name)})
+    });
+    json!({
+        "width": place(TensorName::Loss, layers).0 + COLUMN / 2.0 + 4.0,
+        "height": 24.0 + 4.0 * ROW + HEIGHT,
+        "edges": edges.collect::<Vec<_>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+    })
 }
-
-/// An arrow from the border of one box to that of another; thick if it carries a fault on.
-#[derive(Serialize)]
-struct Edge {
-    path: String,
-    carries: bool,
-}
-
-/// A box around a point, which leads to a section.
-#[derive(Serialize)]
-struct Node {
-    name: TensorName,
-    status: Status,
-    x: f64,
-    y: f64,
-    section: String,
-}
-
-impl Drawing {
-    /// The drawing of these tensors; each box leads to the section with the id that `section` gives.
-    pub(crate) fn new(
-        layers: usize,
-        statuses: &HashMap<TensorName, Status>,
-        names: &[TensorName],
-        section: impl Fn(TensorName) -> String,
-    ) -> Self {
-        let status = |name| statuses.get(&name).copied().unwrap_or(Status::Absent);
-        let edges = names.iter().flat_map(|&name| {
-            let inputs = operation(name, layers, None).map_or_else(Vec::new, |made| made.inputs);
-            let drawn = inputs.into_iter().filter(|input| names.contains(input));
-            drawn.map(move |input| Edge {
-                path: path(input, name, layers),
-                carries: status(input).is_wrong() && status(name).is_wrong(),
-            })
-        });
-        let nodes = names.iter().map(|&name| {
-            let (x, y) = place(name, layers);
-            Node { name, status: status(name), x, y, section: section(name) }
-        });
-        Self {
-            width: place(TensorName::Loss, layers).0 + COLUMN / 2.0 + 4.0,
-            height: 24.0 + 4.0 * ROW + HEIGHT,
-            edges: edges.collect(),
-            nodes: nodes.collect(),
-        }
-    }
-}
-
 /// The middle of a tensor's box.
 fn place(name: TensorName, layers: usize) -> (f64, f64) {
     use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
