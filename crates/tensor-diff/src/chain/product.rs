@@ -107,33 +107,3 @@ impl Product<'_> {
     }
     // ANCHOR_END: errors
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `[[1, 2, 3], [4, 5, 6]]` times the transpose of `[[1, 0, 2], [0, 1, 0]]`, both ways of storing.
-    #[test]
-    fn both_ways_of_storing_a_factor_are_read() {
-        let left = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let by_rows = [1.0, 0.0, 2.0, 0.0, 1.0, 0.0];
-        let by_columns = [1.0, 0.0, 0.0, 1.0, 2.0, 0.0];
-        for right in [Factor::by_rows(&by_rows, None, 3), Factor::by_columns(&by_columns, None, 2)]
-        {
-            let left = Factor::by_rows(&left, None, 3);
-            let product = Product { rows: 2, columns: 2, length: 3, left, right };
-            assert_eq!(product.values(), [7.0, 2.0, 16.0, 5.0]);
-            assert_eq!(product.term(2), [6.0, 0.0, 12.0, 0.0]);
-            assert_eq!(product.errors(0.5, 0.0), [3.5, 1.0, 8.0, 2.5]);
-        }
-    }
-
-    #[test]
-    fn errors_of_the_factors_carry_over() {
-        let left = Factor::by_rows(&[-2.0], Some(&[0.5]), 1);
-        let right = Factor::by_rows(&[3.0], Some(&[0.25]), 1);
-        let product = Product { rows: 1, columns: 1, length: 1, left, right };
-        // The farthest corner: 2.5·3.25 − 2·3.
-        assert_eq!(product.errors(0.0, 0.0), [2.125]);
-    }
-}

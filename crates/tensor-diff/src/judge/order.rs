@@ -47,21 +47,3 @@ fn outside_of_longest_rise(positions: &[usize]) -> Vec<usize> {
     let rise: Vec<usize> = iter::successors(longest, |&i| next[i]).collect();
     (0..n).filter(|i| !rise.contains(i)).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn as_few_as_possible_have_to_move() {
-        assert!(outside_of_longest_rise(&[]).is_empty());
-        assert!(outside_of_longest_rise(&[0, 1, 4, 9]).is_empty());
-        // The last tensor comes first; in the second list, the first tensor comes last.
-        assert_eq!(outside_of_longest_rise(&[9, 0, 1, 2]), [0]);
-        assert_eq!(outside_of_longest_rise(&[1, 2, 3, 0]), [3]);
-        // Two neighbours are exchanged: the one that should come first is reported.
-        assert_eq!(outside_of_longest_rise(&[0, 2, 1, 3]), [2]);
-        assert_eq!(outside_of_longest_rise(&[0, 1, 3, 2]), [3]);
-        assert_eq!(outside_of_longest_rise(&[1, 0, 2, 3]), [1]);
-    }
-}

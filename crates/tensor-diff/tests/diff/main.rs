@@ -1,5 +1,6 @@
 //! Tests of the verdicts, their explanations and their output, and of refused input.
 
+mod bounds;
 mod clean;
 mod command_line;
 mod explained;

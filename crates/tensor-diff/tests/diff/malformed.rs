@@ -133,6 +133,9 @@ fn a_wrong_order() {
         let last = clean.tensors.last().unwrap().name;
         let reading = found.first_divergence.unwrap().reading;
         assert!(reading.contains(&format!("right after {last} in the candidate")), "{reading}");
+        candidate.tensors.rotate_right(2);
+        let found = diff(&reference, &candidate);
+        assert_eq!((first(&found), found.rows.mismatches()), (last, 1));
     }
 }
 

@@ -297,7 +297,7 @@ impl Start {
     }
 }
 
-fn header(dtype: Dtype, loss: Loss, learning_rate: f32) -> Header {
+pub(crate) fn header(dtype: Dtype, loss: Loss, learning_rate: f32) -> Header {
     Header {
         level: "a test".into(),
         device: "cpu".into(),
