@@ -4,7 +4,7 @@
 use tensor::TensorName;
 
 use super::numbers::{decimal, plain, simplest_between};
-use super::solve::{Equation, least_squares};
+use super::solve::least_squares;
 use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::chain::count;
 use crate::chain::operation::updated_from;
@@ -41,7 +41,7 @@ fn leaky(scene: &Scene<'_>, name: TensorName, input: &[f64], mask: &[f64]) -> Op
         let slope = decimal(slope);
         format!("it is leaky: {slope} times {name} where z{layer} is not above 0")
     };
-    if confirmed { scene.try_scaled(made, words) } else { None }
+    if confirmed { scene.try_made(None, made, words) } else { None }
 }
 
 /// An activation with an upper limit, or with a threshold other than 0.
@@ -76,7 +76,7 @@ fn limited_gradient(
     let limit = short((w[first] - scene.candidate[first]).abs() / rate)?;
     let text = format!("the elements of {gradient} are clipped to ±{}", plain(limit));
     let made = move |i: usize| w[i] - rate * dw[i].clamp(-limit, limit);
-    if scene.other_probes(first) < 2 { None } else { scene.first(vec![hypothesis(text, made)]) }
+    if scene.other_probes(first) < 2 { None } else { scene.first([hypothesis(text, made)]) }
 }
 
 /// The output gradient of a `p` that is kept away from 0, or from 0 and 1.
@@ -95,7 +95,7 @@ fn limited_p(scene: &Scene<'_>) -> Option<Pattern> {
             hypothesis(text, move |i| (p[i].clamp(least, most) - y[i]) / batch)
         })
     });
-    scene.first(family.collect())
+    scene.first(family)
 }
 
 /// A limit with at most two digits.
@@ -126,7 +126,7 @@ fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
             (scene.expected[i] - mean) / (squares / count(n) + epsilon).sqrt()
         })
     });
-    scene.first(family.collect())
+    scene.first(family)
 }
 
 /// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
@@ -182,7 +182,7 @@ fn constant(scene: &Scene<'_>) -> Option<Pattern> {
         return None;
     }
     let text = format!("every element is {}", plain(constant));
-    scene.first(vec![hypothesis(text, move |_| constant)])
+    scene.first([hypothesis(text, move |_| constant)])
 }
 
 /// An upper limit, a lower limit, or both.
@@ -207,7 +207,7 @@ fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
     let limits = [("above", high), ("below", low)].into_iter().filter(|(_, at)| at.is_finite());
     let limits: Vec<String> = limits.map(|(side, at)| format!("{side} {}", decimal(at))).collect();
     let text = format!("it is clipped: nothing is {}", limits.join(" or "));
-    scene.first(vec![hypothesis(text, move |i| scene.expected[i].min(high).max(low))])
+    scene.first([hypothesis(text, move |i| scene.expected[i].min(high).max(low))])
 }
 
 /// A straight line in the place of a function of `z`.
@@ -219,7 +219,7 @@ fn line(scene: &Scene<'_>) -> Option<Pattern> {
     })?;
     let (slope, start) = scene.line(&scene.probes, z).filter(|_| scene.probes.len() >= 4)?;
     let text = format!("it is a straight line: {slope:.6} times z + {start:.6}");
-    scene.first(vec![hypothesis(text, move |i| slope * z[i] + start)])
+    scene.first([hypothesis(text, move |i| slope * z[i] + start)])
 }
 
 /// `α·p + β·y + γ` in the place of `p − y`, and the same for an update.
@@ -233,12 +233,8 @@ fn combination(scene: &Scene<'_>) -> Option<Pattern> {
     let (one, other) = (scene.chain.get(names.0)?, scene.chain.get(names.1)?);
     // Half of the elements determine the numbers, and the other half has to confirm them.
     let half = scene.wrong.iter().step_by(2).take(500);
-    let equations: Vec<Equation> = half
-        .map(|&i| Equation {
-            factors: vec![one[i] * scale, other[i] * scale, scale],
-            result: scene.candidate[i],
-        })
-        .collect();
+    let equations: Vec<Vec<f64>> =
+        half.map(|&i| vec![one[i] * scale, other[i] * scale, scale, scene.candidate[i]]).collect();
     if equations.len() < 6 {
         return None;
     }
@@ -251,7 +247,7 @@ fn combination(scene: &Scene<'_>) -> Option<Pattern> {
         [(alpha, names.0), (beta, names.1)].into_iter().filter(|(factor, _)| factor.abs() > 1e-6);
     let both: Vec<String> = both.map(|(factor, name)| times(factor, name)).collect();
     let text = format!("it is {}{rest}{over}", both.join(" + "));
-    scene.first(vec![hypothesis(text, move |i| scale * (alpha * one[i] + beta * other[i] + gamma))])
+    scene.first([hypothesis(text, move |i| scale * (alpha * one[i] + beta * other[i] + gamma))])
 }
 
 /// A factor or a summand for each row, or for each column: for example, a wrong divisor of each row, or a wrong bias

@@ -203,11 +203,6 @@ impl<'a> Formula<'a> {
         of_sum.filter(|one| one.values.len() > 1).count()
     }
 
-    /// The swaps that read these operands from their own values by a map.
-    pub(super) fn misread(&self, places: &[usize], map: Map) -> Vec<Swap<'_>> {
-        let swap = |&place: &usize| Swap { place, values: self.operands[place].values, map };
-        places.iter().map(swap).collect()
-    }
     /// Whether the terms of a sum have two factors.
     pub(super) fn is_product(&self) -> bool {
         self.is_sum() && self.operands[1].name != "1"

@@ -5,11 +5,23 @@
 use tensor::TensorName;
 
 use super::Scene;
-use crate::chain::operation::{Elementwise, Rule, Settings};
+use crate::chain::operation::{Elementwise, Rule, Settings, element};
 
-/// The operation that makes the wrong tensor from the hidden one.
+/// A tensor between the known tensors and the wrong one, which a kernel may not have stored.
+pub(super) struct Hidden<'a> {
+    pub(super) name: TensorName,
+    /// Whether the dump holds the tensor after all.
+    pub(super) is_written: bool,
+    /// The values that the wrong tensor implies; NaN if the operation between them leaves no trace.
+    values: Vec<f64>,
+    wrong: WrongTensor<'a>,
+}
+
+/// The wrong tensor, and the operation that makes it from the hidden one.
 #[derive(Clone)]
-struct NextOperation<'a> {
+pub(super) struct WrongTensor<'a> {
+    pub(super) expected: &'a [f64],
+    pub(super) candidate: &'a [f64],
     rule: Elementwise,
     inputs: Vec<&'a [f64]>,
     /// The index of the hidden input.
@@ -17,38 +29,13 @@ struct NextOperation<'a> {
     settings: Settings,
 }
 
-/// A tensor between the known tensors and the wrong one, which a kernel may not have stored.
-pub(super) struct Hidden<'a> {
-    pub(super) name: TensorName,
-    /// Whether the dump holds the tensor after all.
-    pub(super) is_written: bool,
-    next: NextOperation<'a>,
-    /// The values that the next tensor implies; NaN if the operation between them leaves no trace.
-    values: Vec<f64>,
-}
-
-/// The wrong tensor, which depends on the hidden one.
-#[derive(Clone)]
-pub(super) struct WrongTensor<'a> {
-    next: NextOperation<'a>,
-    pub(super) expected: &'a [f64],
-    pub(super) candidate: &'a [f64],
-}
-
-impl NextOperation<'_> {
-    fn inputs_of(&self, i: usize) -> [f64; 2] {
-        [self.inputs[0][i], self.inputs.last().map_or(0.0, |other| other[i])]
-    }
-}
-
 impl WrongTensor<'_> {
     // ANCHOR: made_of
     /// The result of the operation on an element of the hidden tensor.
     pub(super) fn made_of(&self, i: usize, hidden: f64) -> f64 {
-        let NextOperation { rule, place, settings, .. } = self.next;
-        let mut inputs = self.next.inputs_of(i);
-        inputs[place] = hidden;
-        let (base, rest) = (rule.of)(&inputs, settings);
+        let mut inputs = element(&self.inputs, i);
+        inputs[self.place] = hidden;
+        let (base, rest) = (self.rule.of)(&inputs, self.settings);
         base + rest
     }
     // ANCHOR_END: made_of
@@ -57,18 +44,16 @@ impl WrongTensor<'_> {
 impl<'a> Hidden<'a> {
     /// The hidden tensor; `None` if the operation's inputs can't be recovered from its result.
     pub(super) fn new(scene: &Scene<'a>) -> Option<Self> {
-        let chain = scene.chain;
+        let Scene { chain, expected, candidate, .. } = *scene;
         let operation = chain.operation(scene.name)?;
         let Rule::Elementwise(rule) = operation.rule else { return None };
         let (place, undo) = rule.undo?;
-        let inputs = operation.inputs.iter().map(|&input| chain.read(&operation, input));
-        let inputs: Vec<&[f64]> = inputs.collect::<Option<_>>()?;
-        let settings = chain.settings();
-        let next = NextOperation { rule, inputs, place, settings };
-        let elements = scene.candidate.iter().enumerate();
-        let values = elements.map(|(i, &seen)| undo(&next.inputs_of(i), seen, settings)).collect();
-        let name = operation.inputs[place];
-        Some(Self { name, is_written: chain.is_given_by_reference(name), next, values })
+        let (inputs, settings) = (chain.inputs(&operation)?, chain.settings());
+        let elements = candidate.iter().enumerate();
+        let values = elements.map(|(i, &seen)| undo(&element(&inputs, i), seen, settings));
+        let (name, values) = (operation.inputs[place], values.collect());
+        let wrong = WrongTensor { expected, candidate, rule, inputs, place, settings };
+        Some(Self { name, is_written: chain.is_given_by_reference(name), values, wrong })
     }
 
     /// The scene of the search with the hidden tensor in the place of the wrong one.
@@ -79,14 +64,13 @@ impl<'a> Hidden<'a> {
             let first = probes.iter().position(|&i| self.values[i].is_finite())?;
             probes[..=first].rotate_right(1);
         }
-        let next = self.next.clone();
         Some(Scene {
             name: self.name,
             expected: of.chain.get(self.name)?,
             candidate: &self.values,
             probes,
             in_part: false,
-            seen: Some(WrongTensor { next, expected: of.expected, candidate: of.candidate }),
+            seen: Some(self.wrong.clone()),
             ..of.again()
         })
     }

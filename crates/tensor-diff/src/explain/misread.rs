@@ -17,17 +17,8 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.tells(ways) { others(scene, &formula, false) } else { None }
 }
 
-/// Any way to misread an operand, or to write the result to the wrong place.
-pub(super) fn in_any_way(scene: &Scene<'_>) -> Option<Pattern> {
-    by_formula(scene, false)
-}
-
-/// Any way to misread an operand or misplace the result, with an unknown factor.
-pub(super) fn in_any_way_and_scaled(scene: &Scene<'_>) -> Option<Pattern> {
-    by_formula(scene, true)
-}
-
-fn by_formula(scene: &Scene<'_>, scaled: bool) -> Option<Pattern> {
+/// Any way to misread an operand, or to write the result to the wrong place; if `scaled`, with an unknown factor.
+pub(super) fn in_any_way(scene: &Scene<'_>, scaled: bool) -> Option<Pattern> {
     // All ways failed on the whole tensor before. One can hold in a part only if it failed just at right elements.
     if scene.in_part && !scene.changes_right.get() {
         return None;
@@ -37,53 +28,54 @@ fn by_formula(scene: &Scene<'_>, scaled: bool) -> Option<Pattern> {
 }
 
 fn search(scene: &Scene<'_>, formula: &Formula<'_>, scaled: bool) -> Option<Pattern> {
-    let mut ways = Vec::new();
-    for places in formula.places() {
+    let ways = formula.places().into_iter().flat_map(|places| {
         let maps = formula.left_out(&places).into_iter().chain(formula.operands[places[0]].maps());
-        ways.extend(maps.map(|map| (places.clone(), map)));
-    }
+        maps.map(|map| (places.clone(), map)).collect::<Vec<_>>()
+    });
+    let ways: Vec<(Vec<usize>, Map)> = ways.collect();
     if !scene.tells_after(ways.len().max(1), usize::from(scaled)) || ways.len() > MAX_WAYS {
         return None;
     }
     // The right operands and a factor.
     let factor = if scaled { attempt(scene, formula, &[], true, String::new) } else { None };
     let misread = |(places, map): &(Vec<usize>, Map)| {
-        let words = || formula.words(places, *map);
-        attempt(scene, formula, &formula.misread(places, *map), scaled, words)
+        let swaps = swaps(places, formula.operands[places[0]].values, *map);
+        attempt(scene, formula, &swaps, scaled, || formula.words(places, *map))
     };
     factor.or_else(|| ways.iter().find_map(misread)).or_else(|| others(scene, formula, scaled))
+}
+
+/// These values, read by a map, in the place of all these operands.
+fn swaps<'a>(places: &[usize], values: &'a [f64], map: Map) -> Vec<Swap<'a>> {
+    places.iter().map(|&place| Swap { place, values, map }).collect()
 }
 
 /// Another tensor in the place of an operand: as it is, its beginning, the beginnings of its rows, or transposed.
 fn others(scene: &Scene<'_>, formula: &Formula<'_>, scaled: bool) -> Option<Pattern> {
     let tensors = scene.tensors();
-    let mut ways = formula.places().into_iter().flat_map(|places| {
+    formula.places().into_iter().find_map(|places| {
         let operand = &formula.operands[places[0]];
-        let others = tensors.iter().filter(|(text, _, earlier, values)| {
-            (*earlier || !operand.is(text)) && values.len() > 1
-        });
-        let maps = others.flat_map(move |(text, other, _, values)| {
-            let (size, instead) = (operand.rows * operand.columns, operand.name.clone());
-            let instead = format!("{text} is read in place of {instead}");
+        let size = operand.rows * operand.columns;
+        tensors.iter().find_map(|(text, other, earlier, values)| {
+            if !earlier && operand.is(text) || values.len() < 2 {
+                return None;
+            }
+            let instead = format!("{text} is read in place of {}", operand.name);
             let part = if values.len() > size { "the beginning of " } else { "" };
-            let plain = (values.len() >= size).then(|| (Map::Right, format!("{part}{instead}")));
-            let rows = scene.chain.rows_and_columns(*other);
-            let rows =
-                rows.filter(|&(rows, longer)| rows >= operand.rows && longer > operand.columns);
-            let rows = rows.map(|(_, longer)| {
-                let text = format!("{instead}, of each row the first {}", operand.columns);
-                (Map::Stride(longer), text)
-            });
-            let turned = (Map::Transposed, format!("{instead}, as if it were stored transposed"));
-            let all = plain.into_iter().chain(rows).chain([turned]);
-            all.map(move |(map, text)| (values, map, text))
-        });
-        maps.map(move |(values, map, text)| {
-            let swaps = places.iter().map(|&place| Swap { place, values, map });
-            (swaps.collect::<Vec<_>>(), text)
+            let longer = scene.chain.rows_and_columns(*other);
+            let longer = longer.filter(|&(n, m)| n >= operand.rows && m > operand.columns);
+            let rows = format!("{instead}, of each row the first {}", operand.columns);
+            let turned = format!("{instead}, as if it were stored transposed");
+            let ways = [
+                (values.len() >= size).then(|| (Map::Right, format!("{part}{instead}"))),
+                longer.map(|(_, m)| (Map::Stride(m), rows)),
+                Some((Map::Transposed, turned)),
+            ];
+            ways.into_iter().flatten().find_map(|(map, text)| {
+                attempt(scene, formula, &swaps(&places, values, map), scaled, || text)
+            })
         })
-    });
-    ways.find_map(|(swaps, text)| attempt(scene, formula, &swaps, scaled, || text))
+    })
 }
 
 /// Functions that are applied to an operand by mistake; `#` is the operand's name.
@@ -142,16 +134,19 @@ fn attempt(
     scaled: bool,
     words: impl FnOnce() -> String,
 ) -> Option<Pattern> {
-    if !scaled {
-        return scene.try_numbers(|i| formula.total(i, swaps), words);
-    }
-    scene.try_scaled(
+    let factor = (!scaled).then_some(1.0);
+    scene.try_made(
+        factor,
         |i| formula.made(i, swaps),
         |factor| {
+            let how = words();
             let factor = number(scene, factor);
             let times = format!("{} is {factor} times what it should be", formula.rest);
-            let how = words();
-            if how.is_empty() { times } else { format!("{how}, and {times}") }
+            match (scaled, &how[..]) {
+                (false, _) => how,
+                (true, "") => times,
+                (true, _) => format!("{how}, and {times}"),
+            }
         },
     )
 }

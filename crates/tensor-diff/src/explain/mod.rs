@@ -185,13 +185,13 @@ fn explained(mut scenes: Vec<&mut Scene<'_>>) -> Option<Pattern> {
         outputs::rows,
     ];
     let solved: [Family; 8] = [
-        misread::in_any_way,
+        |scene| misread::in_any_way(scene, false),
         gates::opened,
         precision::rounded,
         fitted::one_number,
         misread::altered,
         weights::of_terms,
-        misread::in_any_way_and_scaled,
+        |scene| misread::in_any_way(scene, true),
         features::combined,
     ];
     let last: [Family; 2] = [fitted::of_rows_and_columns, gates::drawn];
@@ -335,32 +335,51 @@ impl<'a> Scene<'a> {
     // ANCHOR_END: tells
 
     /// The first hypothesis of a family that explains the wrong elements.
-    fn first(&self, family: Vec<Hypothesis<'_>>) -> Option<Pattern> {
-        if !self.tells(family.len()) {
-            return None;
-        }
-        let mut family = family.into_iter();
-        family.find_map(|one| self.try_numbers(&*one.predict, || one.text.clone()))
+    fn first<'h>(&self, family: impl IntoIterator<Item = Hypothesis<'h>>) -> Option<Pattern> {
+        let family: Vec<Hypothesis<'_>> = family.into_iter().collect();
+        self.first_as(&family, false, |_| 0.0, |text, _| text.into())
     }
 
-    /// The first finite probe determines a factor of the second of these two numbers; their sum has to be the
-    /// candidate. A factor of 1 or 0 is no hypothesis of this kind.
-    fn try_scaled(
+    /// The first hypothesis of a family that explains the wrong elements if `base` is added to it; if `scaled`, times a
+    /// factor that is fitted.
+    fn first_as(
         &self,
+        family: &[Hypothesis<'_>],
+        scaled: bool,
+        base: impl Fn(usize) -> f64,
+        words: impl Fn(&str, f64) -> String,
+    ) -> Option<Pattern> {
+        if !self.tells_after(family.len(), scaled.into()) {
+            return None;
+        }
+        let factor = (!scaled).then_some(1.0);
+        family.iter().find_map(|one| {
+            let made = |i: usize| (base(i), (one.predict)(i));
+            self.try_made(factor, made, |factor| words(&one.text, factor))
+        })
+    }
+
+    /// Tries the sum of a number and a factor times another number. Without a factor, the first finite probe determines
+    /// it; then a factor of 1 or 0 is no hypothesis of this kind.
+    fn try_made(
+        &self,
+        factor: Option<f64>,
         made: impl Fn(usize) -> (f64, f64),
         words: impl FnOnce(f64) -> String,
     ) -> Option<Pattern> {
+        let times = |factor: f64, (base, rest): (f64, f64)| base + factor * rest;
+        if let Some(factor) = factor {
+            return self.try_numbers(|i| times(factor, made(i)), || words(factor));
+        }
         let &first = self.probes.iter().find(|&&i| self.candidate[i].is_finite())?;
-        let (base, rest) = made(first);
-        let made = |i: usize| if i == first { (base, rest) } else { made(i) };
-        let factor = (self.candidate[first] - base) / rest;
-        if !factor.is_finite() || factor.abs() < 1e-4 || (factor - 1.0).abs() < 1e-6 {
+        let at_first = made(first);
+        let factor = (self.candidate[first] - at_first.0) / at_first.1;
+        // A penalty of a loss may be tiny.
+        let least = if self.name == TensorName::Loss { 1e-9 } else { 1e-4 };
+        if !factor.is_finite() || factor.abs() < least || (factor - 1.0).abs() < 1e-6 {
             return None;
         }
-        let scaled = |i: usize| {
-            let (base, rest) = made(i);
-            base + factor * rest
-        };
+        let scaled = |i: usize| times(factor, if i == first { at_first } else { made(i) });
         self.try_numbers(scaled, || words(factor))
     }
 

@@ -26,7 +26,7 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
         if scene.seen.is_some() || scene.candidate[i] == 0.0 { 0.0 } else { f64::INFINITY }
     };
     let zero = hypothesis("it is 0: it was not written", zero);
-    scene.first(std::iter::once(zero).chain(family).collect()).or_else(|| exchanged(scene))
+    scene.first(std::iter::once(zero).chain(family)).or_else(|| exchanged(scene))
 }
 
 /// The hypotheses that the values are the right values of another tensor of the same shape.
@@ -72,12 +72,12 @@ pub(super) fn factor(scene: &Scene<'_>) -> Option<Pattern> {
     let known = [plain_factors(), factors_of_sizes(scene)];
     let known = known.iter().find_map(|factors| {
         let one = |&factor: &f64| hypothesis(words(factor), move |i| factor * scene.expected[i]);
-        scene.first(factors.iter().map(one).collect())
+        scene.first(factors.iter().map(one))
     });
     known.or_else(|| {
         let &first = scene.probes.first()?;
         let tells = scene.other_probes(first) >= 3 && scene.tells_after(1, 1);
-        if tells { scene.try_scaled(|i| (0.0, scene.expected[i]), words) } else { None }
+        if tells { scene.try_made(None, |i| (0.0, scene.expected[i]), words) } else { None }
     })
 }
 
@@ -86,7 +86,7 @@ pub(super) fn step_alone(scene: &Scene<'_>) -> Option<Pattern> {
     let (parameter, gradient) = updated_from(scene.name)?;
     let (dw, rate) = (scene.chain.get(gradient)?, scene.chain.learning_rate());
     let text = format!("{parameter} is left out: it is the step alone");
-    scene.first(vec![hypothesis(text, |i| -rate * dw[i])])
+    scene.first([hypothesis(text, |i| -rate * dw[i])])
 }
 
 /// A bias without its product, or one that is left out, added twice or subtracted.
@@ -102,7 +102,7 @@ pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
     let family = family.map(|(text, right, bias)| {
         hypothesis(text, move |i| right * scene.expected[i] + bias * sum.base_of(i))
     });
-    scene.first(family.into())
+    scene.first(family)
 }
 
 /// The right value plus a multiple of another tensor: regularisation, momentum, accumulation.

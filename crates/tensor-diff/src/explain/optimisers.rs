@@ -2,7 +2,7 @@
 //! gradients. Their first step is little evidence, so the next step, if the dump has one, has to fit as well.
 
 use super::numbers::plain;
-use super::solve::{Equation, least_squares};
+use super::solve::least_squares;
 use super::{Pattern, Scene, hypothesis};
 use crate::chain::operation::updated_from;
 use tensor::Dump;
@@ -109,10 +109,8 @@ fn rate_and_decay(
     direction: impl Fn(f64) -> f64,
 ) -> Option<(f64, f64)> {
     let [w, dw] = steps.now;
-    let equations = scene.known_wrong(EQUATIONS).into_iter().map(|i| Equation {
-        factors: vec![direction(dw[i]), w[i]],
-        result: w[i] - scene.candidate[i],
-    });
+    let known = scene.known_wrong(EQUATIONS).into_iter();
+    let equations = known.map(|i| vec![direction(dw[i]), w[i], w[i] - scene.candidate[i]]);
     let found = least_squares(&equations.collect::<Vec<_>>())?;
     let rate = near_short(scene, found[0])?;
     let decay: f64 = format!("{:.1e}", found[1] / rate).parse().ok()?;
@@ -140,7 +138,7 @@ pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
         return None;
     }
     let text = format!("momentum of {kept}, {how}, as two steps show");
-    scene.first(vec![hypothesis(text, move |i| w[i] - step(0.0, dw[i]))])
+    scene.first([hypothesis(text, move |i| w[i] - step(0.0, dw[i]))])
 }
 
 /// Updates by a gradient over the root of the mean of its squares.

@@ -110,7 +110,7 @@ fn known(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
             "the largest z of the whole batch is subtracted, not that of the row: exp underflows";
         hypothesis(text, move |i| small(z[i]) / row(i).iter().map(|&z| small(z)).sum::<f64>())
     });
-    scene.first(known.into_iter().chain(underflows).collect())
+    scene.first(known.into_iter().chain(underflows))
 }
 
 /// Every quotient of a function of `z` and the sum of the same or another function, over the row or over elements that
@@ -162,7 +162,7 @@ fn scaled(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     });
     let factor = (p[first] / (1.0 - p[first])).ln() / z[first];
     let text = format!("it is sigmoid of {factor:.6} times z");
-    scene.first(vec![softmax, hypothesis(text, move |i| sigmoid(factor * z[i]))])
+    scene.first([softmax, hypothesis(text, move |i| sigmoid(factor * z[i]))])
 }
 
 /// Rows of softmax's quotients with another divisor.

@@ -64,7 +64,7 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
         let family = ways
             .into_iter()
             .map(|(text, values)| hypothesis(format!("the pixels are {text}"), move |i| values[i]));
-        return scene.first(family.collect());
+        return scene.first(family);
     }
     let formula = &Formula::new(scene)?;
     let place = formula.operands.iter().position(|operand| operand.is("x"))?;
@@ -72,7 +72,7 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
         let swap = [Swap { place, values, map: Map::Right }];
         hypothesis(format!("the pixels of x are {text}"), move |i| formula.total(i, &swap))
     });
-    scene.first(family.collect())
+    scene.first(family)
 }
 
 /// The images under each wrong normalisation; empty if their pixels aren't bytes.

@@ -166,7 +166,7 @@ impl Terms<'_> {
                 scene.expected[i] / group.map(|k| (self.term)(i, k)).sum::<f64>()
             })
         });
-        scene.first(groups.collect())
+        scene.first(groups)
     }
 
     /// Tries the hypothesis that a subset has this weight.

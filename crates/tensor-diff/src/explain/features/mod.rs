@@ -6,7 +6,7 @@ mod list;
 use tensor::TensorName;
 
 use super::numbers::{number, plain};
-use super::solve::{Equation, least_squares};
+use super::solve::least_squares;
 use super::{Pattern, Scene};
 use list::{Feature, features, own_features};
 
@@ -36,26 +36,19 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
 }
 
 fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
-    let features = own_features(scene);
-    let all = 0..features.len();
-    let exactly = all.clone().filter(|_| scene.tells(features.len())).find_map(|at| {
-        scene.try_numbers(&*features[at].of, || words(scene, &features, &[at], &[1.0]))
-    });
-    let smoothed = || {
-        let labels = list::smoothed(scene).filter(|labels| scene.tells(labels.len()))?;
-        let one =
-            |at: usize| scene.try_numbers(&*labels[at].of, || words(scene, &labels, &[at], &[1.0]));
-        (0..labels.len()).find_map(one)
-    };
-    exactly.or_else(smoothed).or_else(|| {
-        let known = all.filter(|&at| !features[at].note.is_empty());
-        let known: Vec<usize> = known.filter(|_| scene.tells_after(features.len(), 1)).collect();
-        known.into_iter().find_map(|at| {
-            let of = &features[at].of;
-            let words = |factor| words(scene, &features, &[at], &[factor]);
-            scene.try_scaled(|i| (0.0, of(i)), words)
+    // Any of the features as it is; or one that is a known mistake, times a factor.
+    let one = |features: &[Feature<'_>], scaled: bool| {
+        let factor = (!scaled).then_some(1.0);
+        let all =
+            0..if scene.tells_after(features.len(), scaled.into()) { features.len() } else { 0 };
+        all.filter(|&at| !scaled || !features[at].note.is_empty()).find_map(|at| {
+            let made = |i: usize| (0.0, (features[at].of)(i));
+            scene.try_made(factor, made, |factor| words(scene, features, &[at], &[factor]))
         })
-    })
+    };
+    let features = own_features(scene);
+    let smoothed = || one(&list::smoothed(scene)?, false);
+    one(&features, false).or_else(smoothed).or_else(|| one(&features, true))
 }
 
 /// A sum of one or two features, each times a factor that is fitted.
@@ -126,15 +119,14 @@ impl Sample {
 
     /// The factors of these features that reproduce the whole sample to within a few bounds.
     fn solve(&self, chosen: &[usize]) -> Option<Vec<f64>> {
-        let row = |(at, &result): (usize, &f64)| Equation {
-            factors: chosen.iter().map(|&feature| self.columns[feature][at]).collect(),
-            result,
+        let row = |(at, &result): (usize, &f64)| -> Vec<f64> {
+            chosen.iter().map(|&feature| self.columns[feature][at]).chain([result]).collect()
         };
-        let rows: Vec<Equation> = self.results.iter().enumerate().map(row).collect();
+        let rows: Vec<Vec<f64>> = self.results.iter().enumerate().map(row).collect();
         let factors = least_squares(&rows)?;
-        let meets = |row: &Equation| {
-            let made: f64 = row.factors.iter().zip(&factors).map(|(x, factor)| x * factor).sum();
-            (made - row.result).abs() <= 2.0
+        let meets = |row: &Vec<f64>| {
+            let made: f64 = row.iter().zip(&factors).map(|(x, factor)| x * factor).sum();
+            (made - row[chosen.len()]).abs() <= 2.0
         };
         rows.iter().all(meets).then_some(factors)
     }

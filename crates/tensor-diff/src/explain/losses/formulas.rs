@@ -2,14 +2,11 @@
 
 use tensor::{Loss, TensorName};
 
-use super::super::Function;
+use super::super::{Function, Hypothesis, hypothesis};
 use super::Step;
 use crate::chain::count;
 use crate::chain::output::loss as right_loss;
 use crate::numeric::{largest, log_sum_exp, sigmoid, softplus};
-
-/// A formula in words, and its value in a step.
-pub(super) type Formula<'a> = (String, Box<dyn Fn(&Step<'_>) -> f64 + 'a>);
 
 /// A function of a step.
 type OfStep = fn(&Step<'_>) -> f64;
@@ -112,58 +109,58 @@ const WRONG_SQUARED_ERROR: [(&str, OfElement); 5] = [
 const OF_PARAMETERS: [Function; 2] = [("the sum of #²", |w| w * w), ("the sum of |#|", f64::abs)];
 
 /// The mean of a function of the samples.
-fn of_rows((text, of): (&str, OfRow)) -> Formula<'static> {
-    let mean = move |step: &Step<'_>| {
-        let classes = step.chain.outputs();
+fn of_rows<'s>(steps: &'s [Step<'s>], (text, of): (&str, OfRow)) -> Hypothesis<'s> {
+    hypothesis(text, move |at| {
+        let (step, classes) = (&steps[at], steps[at].chain.outputs());
         let rows = step.z().chunks_exact(classes).zip(step.y().chunks_exact(classes));
         rows.map(|(z, y)| of(z, y)).sum::<f64>() / count(step.chain.batch())
-    };
-    (text.into(), Box::new(mean))
+    })
 }
 
 /// A function of the elements, summed as the loss is.
-fn of_elements((text, of): (&str, OfElement)) -> Formula<'static> {
-    let mean = move |step: &Step<'_>| {
-        step.z().iter().zip(step.y()).map(|(&z, &y)| of(z, y)).sum::<f64>() / step.divisor()
-    };
-    (text.into(), Box::new(mean))
+fn of_elements<'s>(steps: &'s [Step<'s>], text: &str, of: OfElement) -> Hypothesis<'s> {
+    hypothesis(text, move |at| {
+        let elements = steps[at].z().iter().zip(steps[at].y());
+        elements.map(|(&z, &y)| of(z, y)).sum::<f64>() / steps[at].divisor()
+    })
 }
 
 /// The formula with a step left out or exchanged, or that of another loss.
-pub(super) fn wrong(loss: Loss) -> Vec<Formula<'static>> {
-    let mut all: Vec<Formula<'static>> = match loss {
-        Loss::CrossEntropy => WRONG_CROSS_ENTROPY.map(of_rows).into(),
+pub(super) fn wrong<'s>(steps: &'s [Step<'s>]) -> Vec<Hypothesis<'s>> {
+    let of_elements = |(text, of): (&str, OfElement)| of_elements(steps, text, of);
+    let mut all: Vec<Hypothesis<'s>> = match steps[0].loss() {
+        Loss::CrossEntropy => WRONG_CROSS_ENTROPY.map(|of| of_rows(steps, of)).into(),
         Loss::Bce => WRONG_BCE.map(of_elements).into(),
         Loss::SquaredError => WRONG_SQUARED_ERROR.map(of_elements).into(),
     };
-    all.extend(Loss::ALL.map(|other| -> Formula<'static> {
-        let of = move |step: &Step<'_>| right_loss(other, step.z(), step.y(), step.chain.outputs());
-        (format!("it is another loss: {other}"), Box::new(of))
+    all.extend(Loss::ALL.map(|other| {
+        hypothesis(format!("it is another loss: {other}"), move |at| {
+            right_loss(other, steps[at].z(), steps[at].y(), steps[at].chain.outputs())
+        })
     }));
     all
 }
 
 /// The numbers that a loss may be a sum of; the right value is the first.
-pub(super) fn summands(layers: usize) -> Vec<Formula<'static>> {
-    let mut all: Vec<Formula<'static>> =
-        OF_STEPS.map(|(text, of)| -> Formula<'static> { (text.into(), Box::new(of)) }).into();
-    all.extend(OF_ROWS.map(of_rows));
-    all.extend(OF_ELEMENTS.map(|of| {
-        let (text, of) = of_elements(of);
-        (format!("the mean of {text}, summed as the loss is"), of)
+pub(super) fn summands<'s>(steps: &'s [Step<'s>]) -> Vec<Hypothesis<'s>> {
+    let mut all: Vec<Hypothesis<'s>> =
+        OF_STEPS.map(|(text, of)| hypothesis(text, move |at| of(&steps[at]))).into();
+    all.extend(OF_ROWS.map(|of| of_rows(steps, of)));
+    all.extend(OF_ELEMENTS.map(|(text, of)| {
+        of_elements(steps, &format!("the mean of {text}, summed as the loss is"), of)
     }));
-    let weights: Vec<TensorName> = (1..=layers).map(TensorName::W).collect();
-    let each = (1..=layers).flat_map(|layer| [TensorName::W(layer), TensorName::B(layer)]);
+    let layers = 1..=steps[0].chain.layers();
+    let weights: Vec<TensorName> = layers.clone().map(TensorName::W).collect();
+    let each = layers.flat_map(|layer| [TensorName::W(layer), TensorName::B(layer)]);
     let each = each.map(|name| (name.to_string(), vec![name]));
     for (text, names) in each.chain([("all weights".to_owned(), weights)]) {
-        all.extend(OF_PARAMETERS.map(|(what, of)| -> Formula<'static> {
+        all.extend(OF_PARAMETERS.map(|(what, of)| {
             let names = names.clone();
-            let sum = move |step: &Step<'_>| {
-                let all = names.iter().map(|&name| Some(step.chain.get(name)?.iter()));
-                let all: Option<Vec<_>> = all.collect();
+            hypothesis(what.replace('#', &text), move |at| {
+                let all: Option<Vec<&[f64]>> =
+                    names.iter().map(|&name| steps[at].chain.get(name)).collect();
                 all.map_or(f64::NAN, |all| all.into_iter().flatten().map(|&w| of(w)).sum())
-            };
-            (what.replace('#', &text), Box::new(sum))
+            })
         }));
     }
     all

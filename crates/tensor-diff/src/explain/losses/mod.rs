@@ -12,14 +12,13 @@ use super::numbers::number;
 use super::precision::ways;
 use super::terms::{Subset, ranges};
 use super::weights::of_weights;
-use super::{BY_CHANCE, Pattern, Scene};
+use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::chain::operation::Axis;
 use crate::chain::output::{loss, output};
 use crate::chain::{Chain, count};
 use crate::describe::joined;
-use crate::finding::PatternKind;
 use crate::numeric::log_sum_exp;
-use formulas::{Formula, summands, wrong};
+use formulas::{summands, wrong};
 
 /// The tolerance of a prediction, as a multiple of the bound: a prediction is computed from the dump's own numbers,
 /// and rounds differently.
@@ -50,7 +49,6 @@ struct Step<'a> {
     before: Option<&'a Dump>,
     held: f64,
     expected: f64,
-    relative: f64,
 }
 
 impl Step<'_> {
@@ -84,51 +82,22 @@ impl Step<'_> {
         });
         terms.collect()
     }
-
-    fn fits(&self, value: f64) -> bool {
-        // The tolerance of an infinity would be infinite.
-        value.is_finite()
-            && (value - self.held).abs()
-                <= SLACK * self.relative * value.abs().max(self.expected.abs())
-    }
-
-    /// How likely a number is to fit by chance, if another one is the simplest explanation.
-    fn chance(&self, simplest: f64) -> f64 {
-        let size = self.held.abs().max(self.expected.abs());
-        (2.0 * SLACK * self.relative * size / (self.held - simplest).abs()).min(1.0)
-    }
 }
 
 pub(super) fn formulas(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.name != TensorName::Loss || scene.in_part {
         return None;
     }
-    let mut steps = steps(scene)?;
-    let explained = |steps: &[Step<'_>]| {
-        let search = Search { steps, scene };
-        search
-            .known()
-            .or_else(|| search.factor())
-            .or_else(|| search.counted())
-            .or_else(|| search.with_usual_numbers())
-            .or_else(|| search.parts())
-            .or_else(|| search.read_elsewhere())
-            .or_else(|| search.combined())
-    };
-    let either = |steps: &[Step<'_>]| {
-        explained(steps).or_else(|| explained(&steps[..1]).filter(|_| steps.len() > 1))
-    };
-    let bounds: Vec<f64> = steps.iter().map(|step| step.relative).collect();
-    steps.iter_mut().for_each(|step| step.relative = step.relative.min(USUAL));
-    either(&steps).or_else(|| {
-        steps.iter_mut().zip(bounds).for_each(|(step, bound)| step.relative = bound);
-        either(&steps)
+    let steps = steps(scene)?;
+    let bound = scene.bounds[0] / scene.expected[0].abs().max(f64::MIN_POSITIVE);
+    let bound = bound.min(1e-3) + 1e-7;
+    [bound.min(USUAL), bound].into_iter().find_map(|relative| {
+        [&steps[..], &steps[..1]].into_iter().find_map(|steps| explained(scene, steps, relative))
     })
 }
 
 /// The wrong step and those after it.
 fn steps<'a>(scene: &Scene<'a>) -> Option<Vec<Step<'a>>> {
-    let relative = (scene.bounds[0] / scene.expected[0].abs().max(f64::MIN_POSITIVE)).min(1e-3);
     let mut before = scene.before;
     let mut found = Vec::new();
     for dump in std::iter::once(scene.dump).chain(scene.later).take(MAX_STEPS) {
@@ -139,86 +108,74 @@ fn steps<'a>(scene: &Scene<'a>) -> Option<Vec<Step<'a>>> {
         if !held.is_finite() || !expected.is_finite() {
             break;
         }
-        found.push(Step { chain, before, held, expected, relative: relative + 1e-7 });
+        found.push(Step { chain, before, held, expected });
         before = Some(dump);
     }
     (!found.is_empty()).then_some(found)
 }
 
+/// A formula that reproduces the losses of all these steps, which are the elements of a scene of their own.
+fn explained(scene: &Scene<'_>, steps: &[Step<'_>], relative: f64) -> Option<Pattern> {
+    let each = |of: fn(&Step<'_>) -> f64| steps.iter().map(of).collect::<Vec<f64>>();
+    let (candidate, expected) = (each(|step| step.held), each(|step| step.expected));
+    let (relative, all) = (SLACK * relative, (0..steps.len()).collect::<Vec<usize>>());
+    let scene = &Scene {
+        expected: &expected,
+        candidate: &candidate,
+        bounds: expected.iter().map(|right| relative * right.abs() / super::SLACK).collect(),
+        relative,
+        wrong: all.clone(),
+        probes: all,
+        ..scene.again()
+    };
+    let search = Search { steps, scene };
+    let families = [
+        Search::known,
+        Search::factor,
+        Search::counted,
+        Search::with_usual_numbers,
+        Search::parts,
+        Search::read_elsewhere,
+        Search::combined,
+    ];
+    let found = families.iter().find_map(|family| family(&search))?;
+    let text = match steps.len() {
+        1 => found.text,
+        steps => format!("{}, as the losses of {steps} steps show", found.text),
+    };
+    Some(Pattern { text, explains: 1, ..found })
+}
+
 /// The search for a formula that reproduces the losses of these steps.
-struct Search<'a> {
-    steps: &'a [Step<'a>],
-    scene: &'a Scene<'a>,
+struct Search<'s> {
+    steps: &'s [Step<'s>],
+    scene: &'s Scene<'s>,
 }
 
 impl Search<'_> {
-    /// Whether one of `members` formulas would hardly ever reproduce all losses by chance, if `free` of them were
-    /// used up to find its numbers.
-    fn tells(&self, members: usize, free: usize) -> bool {
-        self.tells_more_than(members, free, 0.0)
-    }
-
-    /// Like [`tells`](Self::tells), of errors that all but equal this number: what every nearly constant formula
-    /// reproduces shows nothing of it.
-    fn tells_more_than(&self, members: usize, free: usize, constant: f64) -> bool {
-        let chance = |step: &Step<'_>| step.chance(step.expected + constant);
-        let mut chances: Vec<f64> = self.steps.iter().map(chance).collect();
-        chances.sort_by(f64::total_cmp);
-        members as f64 * chances.iter().skip(free).product::<f64>() < BY_CHANCE
-            && self.steps.len() > free
-    }
-
-    /// Whether these are the losses.
-    fn fits(&self, made: impl Fn(&Step<'_>) -> f64) -> bool {
-        self.steps.iter().all(|step| step.fits(made(step)))
-    }
-
-    fn explained(&self, text: String) -> Option<Pattern> {
-        let text = match self.steps.len() {
-            1 => text,
-            steps => format!("{text}, as the losses of {steps} steps show"),
-        };
-        Some(Pattern { kind: PatternKind::Explained, text, explains: 1 })
-    }
-
-    /// The first formula of a family that reproduces the losses: by itself or, with `plus`, added to the right value; if
-    /// `scaled`, times a factor that the first loss determines.
-    fn first(
-        &self,
-        family: &[Formula<'_>],
-        [plus, scaled]: [bool; 2],
-        words: impl Fn(&str, f64) -> String,
-    ) -> Option<Pattern> {
-        if !self.tells(family.len(), scaled.into()) {
-            return None;
-        }
-        let base = |step: &Step<'_>| if plus { step.expected } else { 0.0 };
-        family.iter().find_map(|(text, of)| {
-            let first = &self.steps[0];
-            let factor = if scaled { (first.held - base(first)) / of(first) } else { 1.0 };
-            let found = factor.is_finite()
-                && factor.abs() >= 1e-9
-                && self.fits(|step| base(step) + factor * of(step));
-            if found { self.explained(words(text, factor)) } else { None }
-        })
-    }
-
     /// The formula with a step left out or exchanged.
     fn known(&self) -> Option<Pattern> {
-        let family = wrong(self.steps[0].loss());
-        let plain = self.first(&family, [false, false], |text, _| text.into());
-        let times = |text: &str, factor| format!("{text}, {} times", number(self.scene, factor));
-        plain.or_else(|| self.first(&family, [false, true], times))
+        let family = wrong(self.steps);
+        [false, true].into_iter().find_map(|scaled| {
+            self.scene.first_as(
+                &family,
+                scaled,
+                |_| 0.0,
+                |text, factor| match scaled {
+                    true => format!("{text}, {} times", number(self.scene, factor)),
+                    false => text.into(),
+                },
+            )
+        })
     }
 
     /// A factor that is known; any other number may be anything.
     fn factor(&self) -> Option<Pattern> {
-        let right = |step: &Step<'_>| step.expected;
-        let family = plain_factors().into_iter().map(|factor| -> Formula<'_> {
+        let family = plain_factors().into_iter().map(|factor| {
             let text = format!("it is {} times what it should be", number(self.scene, factor));
-            (text, Box::new(move |step| factor * right(step)))
+            hypothesis(text, move |at| factor * self.steps[at].expected)
         });
-        self.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
+        self.scene.first(family)
     }
 
     /// A weight of the classes that a sample has, or of those that it hasn't.
@@ -226,15 +183,14 @@ impl Search<'_> {
         let weights = [2.0, 3.0, 4.0, 5.0, 9.0, 10.0, 0.5, 0.25, 0.1];
         let ways =
             weights.into_iter().flat_map(|k| [(k, "y = 1", [1.0, k]), (k, "y = 0", [k, 1.0])]);
-        let family = ways.map(|(k, text, [zero, one])| -> Formula<'_> {
-            let weighted = move |step: &Step<'_>| {
-                let terms = step.terms(step.z(), step.y());
-                let each = terms.iter().zip(step.y());
-                each.map(|(term, y)| term * (zero + (one - zero) * y)).sum()
-            };
-            (format!("the terms of {text} count {k} times"), Box::new(weighted))
+        let family = ways.map(|(k, text, [zero, one])| {
+            hypothesis(format!("the terms of {text} count {k} times"), move |at| {
+                let (z, y) = (self.steps[at].z(), self.steps[at].y());
+                let terms = self.steps[at].terms(z, y).into_iter().zip(y);
+                terms.map(|(term, y)| term * (zero + (one - zero) * y)).sum()
+            })
         });
-        self.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
+        self.scene.first(family)
     }
 
     /// Smoothed labels, an epsilon that keeps the logarithm finite, or logits with fewer digits, each in the usual
@@ -248,12 +204,12 @@ impl Search<'_> {
             Loss::SquaredError => return None,
         };
         // The sum over samples and classes of a function of p and y.
-        let of_p = |text: String, of: Box<dyn Fn(f64, f64) -> f64>| -> Formula<'_> {
-            let prediction = move |step: &Step<'_>| {
+        let of_p = |text: String, of: Box<dyn Fn(f64, f64) -> f64>| {
+            hypothesis(text, move |at| {
+                let step = &self.steps[at];
                 let p = output(loss, step.z(), step.chain.outputs());
                 p.iter().zip(step.y()).map(|(&p, &y)| of(p, y)).sum::<f64>() / step.divisor()
-            };
-            (text, Box::new(prediction))
+            })
         };
         let entropy = move |p: f64, q: f64, log: &dyn Fn(f64) -> f64| {
             let term = |weight: f64, p: f64| if weight == 0.0 { 0.0 } else { -weight * log(p) };
@@ -283,15 +239,14 @@ impl Search<'_> {
         });
         let last = self.steps[0].chain.layers();
         // Rounded or cut to half and to bfloat16.
-        let shortened = ways().into_iter().take(4).map(|(how, short)| -> Formula<'_> {
-            let prediction = move |step: &Step<'_>| {
-                let z: Vec<f64> = step.z().iter().map(|&z| short(z)).collect();
-                step.terms(&z, step.y()).iter().sum()
-            };
-            (format!("z{last} is {how}"), Box::new(prediction))
+        let shortened = ways().into_iter().take(4).map(|(how, short)| {
+            hypothesis(format!("z{last} is {how}"), move |at| {
+                let z: Vec<f64> = self.steps[at].z().iter().map(|&z| short(z)).collect();
+                self.steps[at].terms(&z, self.steps[at].y()).iter().sum()
+            })
         });
         // A smaller family needs fewer losses to tell its members apart.
-        let families: [Vec<Formula<'_>>; 5] = [
+        let families: [Vec<Hypothesis<'_>>; 5] = [
             smoothed(SMOOTHING[0]).into(),
             kept.collect(),
             SMOOTHING[1..3].iter().copied().flat_map(smoothed).collect(),
@@ -299,10 +254,13 @@ impl Search<'_> {
             shortened.collect(),
         ];
         // Ways that make the same losses are one explanation.
-        families.iter().find_map(|family| {
-            let found = self.first(family, [false; 2], |text, _| text.into())?;
-            let alike = family.iter().filter(|(_, of)| self.fits(of)).map(|(text, _)| text);
-            self.explained(joined(alike.take(3), "or")).or(Some(found))
+        families.iter().filter(|family| self.scene.tells(family.len())).find_map(|family| {
+            let found =
+                |one: &Hypothesis<'_>| self.scene.try_numbers(&*one.predict, || one.text.clone());
+            let mut alike = family.iter().filter_map(found).take(3).peekable();
+            let first = alike.peek()?.clone();
+            let text = joined(alike.map(|one| one.text), "or");
+            Some(Pattern { text, ..first })
         })
     }
 
@@ -328,58 +286,46 @@ impl Search<'_> {
             let ranges = ranges.map(Subset::range).collect();
             let mut families = Subset::families(n).into_iter().chain([ranges]);
             let found = families.find_map(|subsets| self.weighted(&subsets, &all, over));
-            found.or_else(|| if over == "samples" { self.mean_of_some(&all) } else { None })
+            let is_one = over == "samples" && all.len() == 1;
+            found.or_else(|| if is_one { self.mean_of_some(&all[0]) } else { None })
         })
     }
 
     /// The mean over only the first samples, or over the last.
-    fn mean_of_some(&self, all: &[Vec<f64>]) -> Option<Pattern> {
-        let n = all[0].len();
+    fn mean_of_some(&self, samples: &[f64]) -> Option<Pattern> {
+        let n = samples.len();
         let ends = (1..n).flat_map(|cut| [(0, cut), (cut, n)]);
-        let family = ends.map(|(from, to)| -> Formula<'_> {
+        let family = ends.map(|(from, to)| {
             let which = if from == 0 { "first" } else { "last" };
             let text = format!("it is the mean over the {which} {} of the {n} samples", to - from);
-            let sum: f64 = all[0][from..to].iter().sum();
-            (text, Box::new(move |_| sum * count(n) / count(to - from)))
+            let sum: f64 = samples[from..to].iter().sum();
+            hypothesis(text, move |_| sum * count(n) / count(to - from))
         });
-        let alone = Search { steps: &self.steps[..1], scene: self.scene };
-        alone.first(&family.collect::<Vec<_>>(), [false; 2], |text, _| text.into())
+        self.scene.first(family)
     }
 
     /// A subset of the terms with a weight that is usual, or with any weight.
     fn weighted(&self, subsets: &[Subset], all: &[Vec<f64>], over: &str) -> Option<Pattern> {
-        let n = all[0].len();
+        let (n, scene) = (all[0].len(), self.scene);
         let usual = [0.0, 2.0, -1.0, 0.5, 3.0, 4.0, 5.0, 10.0].map(Some);
-        for weight in usual.into_iter().chain([None]) {
-            if !self.tells(subsets.len(), usize::from(weight.is_none())) {
-                continue;
+        let mut weights = usual.into_iter().chain([None]);
+        weights.find_map(|weight| {
+            if !scene.tells_after(subsets.len(), weight.is_none().into()) {
+                return None;
             }
             // Other steps may have more or fewer samples.
-            for (subset, from_end) in subsets.iter().flat_map(|one| [(one, false), (one, true)]) {
+            let mut both = subsets.iter().flat_map(|subset| [(subset, false), (subset, true)]);
+            let found = both.find_map(|(subset, from_end)| {
                 let part = |at: usize| {
                     let length = all[at].len();
                     subset.at_length(n, length, from_end).sum(length, |k| all[at][k])
                 };
-                let first = part(0);
-                let fitted = 1.0 + (self.steps[0].held - self.steps[0].expected) / first;
-                let weight = weight.unwrap_or(fitted);
-                if weight.is_finite()
-                    && first != 0.0
-                    && self
-                        .steps
-                        .iter()
-                        .enumerate()
-                        .all(|(at, step)| step.fits(step.expected + (weight - 1.0) * part(at)))
-                {
-                    return self.explained(of_weights(
-                        self.scene,
-                        &subset.weights(n, weight),
-                        over,
-                    )?);
-                }
-            }
-        }
-        None
+                let without = |at: usize| (scene.expected[at] - part(at), part(at));
+                let words = |weight| of_weights(scene, &subset.weights(n, weight), over);
+                scene.try_made(weight, without, |weight| words(weight).unwrap_or_default())
+            });
+            found.filter(|found| !found.text.is_empty())
+        })
     }
 
     /// Logits or labels that are misread, or another tensor in their place.
@@ -401,49 +347,52 @@ impl Search<'_> {
                 Axis::Column => "the class",
                 _ => "the term",
             };
-            let misread = own.maps().into_iter().map(|map| -> Formula<'_> {
-                let of = move |step: &Step<'_>| {
-                    let values = step.chain.get(name).unwrap_or_default();
+            let misread = own.maps().into_iter().map(|map| {
+                hypothesis(own.words(map, &axes), move |at| {
+                    let step = &self.steps[at];
                     let of_step = Operand { rows: step.chain.batch(), ..own.clone() };
-                    let at = |i: usize| At { row: i / columns, column: i % columns, term: 0 };
-                    let all = 0..of_step.rows * columns;
-                    let read: Vec<f64> = all.map(|i| of_step.read(values, map, at(i))).collect();
-                    with(step, name, &read)
-                };
-                (own.words(map, &axes), Box::new(of))
+                    let values = step.chain.get(name).unwrap_or_default();
+                    let place = |i: usize| At { row: i / columns, column: i % columns, term: 0 };
+                    let all =
+                        (0..of_step.rows * columns).map(|i| of_step.read(values, map, place(i)));
+                    with(step, name, &all.collect::<Vec<f64>>())
+                })
             });
             let others = first.chain.names().into_iter().flat_map(|n| [(n, false), (n, true)]);
             let others =
                 others.filter(|&(other, earlier)| (other != name || earlier) && rows * columns > 1);
-            let others = others.map(|(other, earlier)| -> Formula<'_> {
-                let of = move |step: &Step<'_>| {
+            let others = others.map(|(other, earlier)| {
+                let when = if earlier { " of the step before" } else { "" };
+                hypothesis(format!("{other}{when} is read in place of {name}"), move |at| {
+                    let step = &self.steps[at];
                     let before = || Some(&step.before?.get(other)?.data[..]);
                     let values = if earlier { before() } else { step.chain.get(other) };
                     let values = values.and_then(|v| v.get(..step.chain.batch() * columns));
                     values.map_or(f64::NAN, |values| with(step, name, values))
-                };
-                let when = if earlier { " of the step before" } else { "" };
-                (format!("{other}{when} is read in place of {name}"), Box::new(of))
+                })
             });
-            let [misread, others]: [Vec<Formula<'_>>; 2] = [misread.collect(), others.collect()];
-            let words = |text: &str, _| text.to_owned();
-            let tells = self.tells(misread.len(), 0);
-            let found = self.first(&misread, [false; 2], words);
-            found.or_else(|| self.first(&others, [false; 2], words).filter(|_| tells))
+            let misread: Vec<Hypothesis<'_>> = misread.collect();
+            let tells = self.scene.tells(misread.len());
+            let others = || self.scene.first(others).filter(|_| tells);
+            self.scene.first(misread).or_else(others)
         })
     }
 
     /// A multiple of another number, alone or added to the right value.
     fn combined(&self) -> Option<Pattern> {
-        let summands = summands(self.steps[0].chain.layers());
-        let ways = [[false, false], [false, true], [true, false], [true, true]];
-        let more = self.steps[0].held - self.steps[0].expected;
-        let constant = self.fits(|step| step.expected + more);
+        let (steps, scene) = (self.steps, self.scene);
+        let summands = summands(steps);
+        let more = steps[0].held - steps[0].expected;
+        let constant = scene.try_numbers(|at| steps[at].expected + more, String::new).is_some();
         // Otherwise a penalty, which hardly changes, fits as well as many another number.
-        let told = constant || self.tells_more_than(summands.len(), 1, more);
+        let shifted: Vec<f64> = steps.iter().map(|step| step.expected + more).collect();
+        let told = constant
+            || Scene { expected: &shifted, ..scene.again() }.tells_after(summands.len(), 1);
+        let ways = [[false, false], [false, true], [true, false], [true, true]];
         ways.into_iter().find_map(|[plus, scaled]| {
-            self.first(&summands[usize::from(plus)..], [plus, scaled], |text, factor| {
-                let times = format!("{} times ", number(self.scene, factor));
+            let base = |at: usize| if plus { steps[at].expected } else { 0.0 };
+            scene.first_as(&summands[usize::from(plus)..], scaled, base, |text, factor| {
+                let times = format!("{} times ", number(scene, factor));
                 let times = if factor == 1.0 { "" } else { &times };
                 let what = if plus { "what it should be plus " } else { "" };
                 let unsure = plus && scaled && !told;

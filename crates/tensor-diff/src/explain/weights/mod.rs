@@ -8,7 +8,7 @@ mod words;
 
 use super::formula::Formula;
 use super::numbers::number;
-use super::solve::{Equation, least_squares};
+use super::solve::least_squares;
 use super::terms::weighted_range;
 use super::{Pattern, Scene};
 use crate::describe::place::TILES;
@@ -84,24 +84,27 @@ fn by_groups(
     if equations.all.min(equations.elements.len()) < unknowns + unknowns / 2 + 6 {
         return None;
     }
-    let mut rows: Vec<Equation> = Vec::with_capacity(equations.elements.len());
-    for (&i, terms) in equations.elements.iter().zip(&equations.terms) {
+    // The terms of each group, the bias, and the result.
+    let row = |(&i, terms): (&usize, &Vec<f64>)| {
         let weight = scene.weight(i, scene.expected[i]);
-        let mut factors = vec![0.0; unknowns];
+        let mut row = vec![0.0; unknowns + 1];
         for (k, term) in terms.iter().enumerate() {
-            factors[(grouping.of)(i, k)] += weight * term;
+            row[(grouping.of)(i, k)] += weight * term;
         }
-        if let Some(base) = factors.get_mut(groups) {
-            *base = weight * sum.base_of(i);
+        if unknowns > groups {
+            row[groups] = weight * sum.base_of(i);
         }
-        rows.push(Equation { factors, result: weight * scene.candidate[i] });
-    }
+        row[unknowns] = weight * scene.candidate[i];
+        row
+    };
+    let mut rows: Vec<Vec<f64>> =
+        equations.elements.iter().zip(&equations.terms).map(row).collect();
     // A weight that no element depends on stays 1.
-    let size = |at: usize| rows.iter().map(|row| row.factors[at].abs()).fold(0.0, f64::max);
+    let size = |at: usize| rows.iter().map(|row| row[at].abs()).fold(0.0, f64::max);
     let (traced, lost): (Vec<usize>, Vec<usize>) = (0..unknowns).partition(|&at| size(at) > 1.0);
     for row in &mut rows {
-        row.result -= lost.iter().map(|&at| row.factors[at]).sum::<f64>();
-        row.factors = traced.iter().map(|&at| row.factors[at]).collect();
+        let result = row[unknowns] - lost.iter().map(|&at| row[at]).sum::<f64>();
+        *row = traced.iter().map(|&at| row[at]).chain([result]).collect();
     }
     let found = least_squares(&rows)?;
     let mut weights = vec![1.0; unknowns];

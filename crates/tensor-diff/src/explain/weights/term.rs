@@ -2,7 +2,7 @@
 
 use super::super::formula::Formula;
 use super::super::numbers::number;
-use super::super::solve::{Equation, least_squares};
+use super::super::solve::least_squares;
 use super::super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::describe::place::TILES;
 use crate::numeric::{extremes, unique};
@@ -24,17 +24,14 @@ pub(super) fn made_otherwise(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pat
         return None;
     }
     let others = others(sum);
-    let plain = others.iter().find_map(|Hypothesis { text, predict: total }| {
-        scene.try_numbers(|i| sum.base_of(i) + total(i), || text.clone())
-    });
-    plain
+    let base = |i: usize| sum.base_of(i);
+    scene
+        .first_as(&others, false, base, |text, _| text.into())
         .or_else(|| {
-            let terms = others.iter().filter(|_| scene.tells_after(100, 1)).take(TERMS.len());
-            let mut terms = terms.filter(|_| sum.is_product());
-            terms.find_map(|Hypothesis { text, predict: total }| {
-                let words = |factor| format!("{text}, {} times", number(scene, factor));
-                scene.try_scaled(|i| (sum.base_of(i), total(i)), words)
-            })
+            let scaled = sum.is_product() && scene.tells_after(100, 1);
+            let terms = if scaled { &others[..TERMS.len()] } else { &[] };
+            let words = |text: &str, factor| format!("{text}, {} times", number(scene, factor));
+            scene.first_as(terms, true, base, words)
         })
         .or_else(|| shifted(scene, sum))
 }
@@ -88,10 +85,8 @@ fn shifted(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pattern> {
         }
         let equation = |&(i, sums): &(usize, [f64; 4])| {
             let weight = scene.weight(i, scene.expected[i]);
-            Equation {
-                factors: chosen.iter().map(|&at| weight * sums[at]).collect(),
-                result: weight * (scene.candidate[i] - sum.base_of(i)),
-            }
+            let result = weight * (scene.candidate[i] - sum.base_of(i));
+            chosen.iter().map(|&at| weight * sums[at]).chain([result]).collect::<Vec<f64>>()
         };
         let factors = least_squares(&equations.iter().map(equation).collect::<Vec<_>>())?;
         let made = |i: usize| {
