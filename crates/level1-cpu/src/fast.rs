@@ -1,14 +1,16 @@
-//! The fast version of the training step. It differs from the textbook form in four ways:
+//! The fast version of the training step. It differs from the textbook form in five ways:
 //!
 //! 1. *Packing* (`packed`): the weights stay in the order in which the kernels read them.
 //! 2. *Registers* (`kernels`): each number that is loaded is used many times. Bias, ReLU, ReLU's mask and the
 //!    update are applied in registers. The hidden `z`, `da`, `dw` and `db` are never written to memory.
-//! 3. *Blocks* (`step`): three phases, each cut into items that the threads compute in any order.
-//! 4. *No copy of the input*, if the rows of a batch are contiguous in the dataset.
+//! 3. *Blocks* (`step`): two phases, each cut into items that the threads compute in any order.
+//! 4. *Threads* (`threads`) that stay awake between two phases.
+//! 5. *No copy of the input*: the kernels read the rows of a batch where they are in the dataset.
 
 mod kernels;
 mod packed;
 mod step;
+mod threads;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,12 +24,13 @@ use pulp::Arch;
 use crate::operations::{matrix, matrix_mut};
 use crate::state::{Layer, State};
 use packed::{Packed, WIDTH, panels};
-use step::{Given, Step};
+use step::Step;
+use threads::{Schedule, Team};
 
 /// Steps with fewer multiplications run on one thread: using more would cost more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
 
-/// The packed weights and the buffers of the fast form.
+/// The packed weights, the buffers and the threads of the fast form.
 pub(crate) struct Fast {
     arch: Arch,
     threads: usize,
@@ -36,7 +39,8 @@ pub(crate) struct Fast {
     packed: bool,
     /// Whether a step has left results that are not in the level's buffers yet.
     ahead: bool,
-    step: Option<Step>,
+    schedule: Option<Arc<Schedule<Step>>>,
+    team: Option<Team<Step>>,
 }
 
 impl Fast {
@@ -55,7 +59,8 @@ impl Fast {
             layers: Arc::new(state.layers.iter().enumerate().map(layer).collect()),
             packed: false,
             ahead: false,
-            step: None,
+            schedule: None,
+            team: None,
         }
     }
 
@@ -73,36 +78,50 @@ impl Fast {
             self.layers.iter().zip(&state.layers).for_each(|(packed, layer)| packed.pack(layer));
             self.packed = true;
         }
-        let step = match &mut self.step {
-            Some(step) if step.batch() == state.batch => step,
-            step => {
+        let step = self.schedule.as_ref().filter(|schedule| schedule.work.batch() == state.batch);
+        let schedule = match step {
+            Some(schedule) => Arc::clone(schedule),
+            None => {
+                self.finish();
                 let threads = self.threads;
-                step.insert(Step::new(self.arch, &self.layers, state.loss, state.batch, threads))
+                let step = Step::new(self.arch, &self.layers, state.loss, state.batch, threads);
+                let items = step.items();
+                Arc::clone(self.schedule.insert(Arc::new(Schedule::new(step, &items))))
             }
         };
-        let given = Given { x: state.input.x(), y: &state.y, learning_rate };
         let weights: usize = self.layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
-        step.run(&given, state.batch * weights >= WORTH_SHARING);
+        let team = self.team.get_or_insert_with(|| Team::new(self.threads));
+        // The step owns the batch while it lasts, because its threads may outlive it.
+        schedule.work.begin(state);
+        team.run(&schedule, state.batch * weights >= WORTH_SHARING);
+        schedule.work.end(state, learning_rate);
         self.ahead = true;
+    }
+
+    /// Makes the update of the last step.
+    fn finish(&self) {
+        self.schedule.iter().for_each(|schedule| schedule.work.finish());
     }
 
     /// Brings the level's buffers up to date.
     pub(crate) fn unpack(&mut self, state: &mut State) {
-        if let Some(step) = self.step.as_ref().filter(|_| std::mem::take(&mut self.ahead)) {
-            self.layers
-                .iter()
-                .zip(&mut state.layers)
-                .for_each(|(packed, layer)| packed.unpack(layer));
-            // A batch of another size may have been loaded since.
-            if step.batch() == state.batch {
-                step.unpack(state);
-            }
+        if !std::mem::take(&mut self.ahead) {
+            return;
+        }
+        self.finish();
+        self.layers.iter().zip(&mut state.layers).for_each(|(packed, layer)| packed.unpack(layer));
+        // A batch of another size may have been loaded since.
+        if let Some(schedule) = &self.schedule
+            && schedule.work.batch() == state.batch
+        {
+            schedule.work.unpack(state);
         }
     }
 
     /// Has the weights packed again, because those of the level's buffers have changed.
-    pub(crate) const fn repack(&mut self) {
+    pub(crate) fn repack(&mut self) {
         (self.packed, self.ahead) = (false, false);
+        self.schedule.iter().for_each(|schedule| schedule.work.forget());
     }
 }
 

@@ -6,6 +6,7 @@
 //! fast as the machine allows; a test compares it with the plain one.
 
 mod backward;
+pub mod bound;
 mod fast;
 mod forward;
 pub mod operations;
@@ -57,17 +58,20 @@ impl Level for Level1 {
         self.state.is_loaded("forward")?;
         self.fast.unpack(&mut self.state);
         self.fused = false;
+        self.state.input.gather();
         forward::forward(&mut self.state);
         Ok(())
     }
 
     fn backward(&mut self) -> Result<()> {
         self.state.is_loaded("backward")?;
+        self.state.input.gather();
         backward::backward(&mut self.state);
         Ok(())
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
+        self.fast.unpack(&mut self.state);
         self.fast.repack();
         update::update(&mut self.state, learning_rate);
         Ok(())
@@ -109,6 +113,9 @@ impl Level for Level1 {
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
         self.fast.unpack(&mut self.state);
+        if name == X {
+            self.state.input.gather();
+        }
         let State { layers, input, y, p, batch, .. } = &self.state;
         let last = layers.len();
         let buffer: &[f32] = match name {

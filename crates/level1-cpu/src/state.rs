@@ -56,31 +56,72 @@ pub(crate) struct Layer {
 }
 // ANCHOR_END: state
 
-/// The loaded `x`.
+/// The loaded `x`, `[B, n0]`: rows of the dataset, where they are.
+#[derive(Clone, Default)]
+pub(crate) struct Samples {
+    /// The dataset, once a batch is loaded.
+    set: Option<Dataset>,
+    /// For each sample, the place of its first number in the dataset's `x`.
+    starts: Vec<usize>,
+}
+
+impl Samples {
+    /// The numbers of the dataset, and for each sample the place of its first one.
+    pub(crate) fn rows(&self) -> (&[f32], &[usize]) {
+        (self.set.as_ref().map_or(&[], Dataset::x), &self.starts)
+    }
+
+    /// The rows from this input on.
+    pub(crate) fn rows_from(&self, input: usize) -> impl Iterator<Item = &[f32]> {
+        let (numbers, starts) = self.rows();
+        starts.iter().map(move |start| &numbers[start + input..])
+    }
+
+    /// Becomes a copy of others, in the same memory.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.set.clone_from(&other.set);
+        self.starts.clone_from(&other.starts);
+    }
+}
+
+/// The loaded `x` as the textbook form reads it, in one piece.
 #[derive(Default)]
 pub(crate) struct Input {
-    /// The rows of the dataset, if they are contiguous there: then nothing needs to be copied.
-    in_place: Option<(Dataset, Range<usize>)>,
-    /// The rows, copied from all over the dataset otherwise.
+    pub samples: Samples,
+    /// Where the rows are in the dataset, if they are contiguous there: then nothing needs to be copied.
+    in_place: Option<Range<usize>>,
+    /// The rows, copied from all over the dataset otherwise; empty if they haven't been needed in one piece.
     gathered: Vec<f32>,
 }
 
 impl Input {
-    /// `x`, `[B, n0]`.
+    /// `x`, `[B, n0]`, for which [`gather`](Self::gather) has been called.
     pub(crate) fn x(&self) -> &[f32] {
         match &self.in_place {
-            Some((set, rows)) => &set.x()[rows.start * set.features()..rows.end * set.features()],
+            Some(numbers) => &self.samples.rows().0[numbers.clone()],
             None => &self.gathered,
+        }
+    }
+
+    /// Brings the rows into one piece, unless they are.
+    pub(crate) fn gather(&mut self) {
+        if let (None, true, Some(set)) =
+            (&self.in_place, self.gathered.is_empty(), &self.samples.set)
+        {
+            for &start in &self.samples.starts {
+                self.gathered.extend_from_slice(&set.x()[start..start + set.features()]);
+            }
         }
     }
 
     fn load(&mut self, batch: &Batch<'_>) {
         let set = batch.dataset();
-        self.in_place = batch.contiguous().map(|rows| (set.clone(), rows));
-        if self.in_place.is_none() {
-            self.gathered.resize(batch.len() * set.features(), 0.0);
-            batch.copy_x(&mut self.gathered);
-        }
+        let features = set.features();
+        self.samples.set = Some(set.clone());
+        self.samples.starts.clear();
+        self.samples.starts.extend(batch.indices().map(|row| row * features));
+        self.in_place = batch.contiguous().map(|rows| rows.start * features..rows.end * features);
+        self.gathered.clear();
     }
 }
 

@@ -1,24 +1,24 @@
 //! The phases of a training step, for any layers, loss and batch:
 //!
-//! 1. *Products of the first layer.* It has most of the weights. An item is a chunk of its weights: up to 32 units
-//!    and a range of inputs, for all samples. So a chunk, and the columns of `x` that it needs, stay in the cache of
-//!    one core from step to step and from this phase to the last one.
-//! 2. *All of the rest but the updates.* An item is a block of samples, which passes through the upper layers, the
-//!    loss and the backward pass without waiting for the others.
-//! 3. *Updates.* An item is again a chunk of weights, of any layer.
+//! 1. *Weights.* An item is a chunk of weights of any layer. First it is updated with the gradients of the *previous*
+//!    step, and then, in the first layer, multiplied by the present batch. So a step reads and writes each of these
+//!    weights once, and a chunk, and the columns of `x` that it needs, stay in the cache of one core.
+//! 2. *Samples.* An item is a block of samples, which passes through the upper layers, the loss and the backward pass
+//!    without waiting for the others.
 //!
-//! The order of each sum depends on the network, the batch and the number of threads, not on who computes it.
+//! The update of the last step is made when the weights are next needed. The order of each sum depends on the
+//! network, the batch and the number of threads, not on who computes it.
 
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
+use pulp::Arch;
 use tensor::Loss;
 
-use super::kernels::{Finish, Segment, add_parts, product};
+use super::kernels::{AddParts, Finish, Pass, Product, Segment};
 use super::packed::{Chunk, Packed, Row, Rows, WIDTH, panels};
+use super::threads::{Items, Work};
 use crate::operations::{sigmoid, softmax};
-use crate::state::State;
+use crate::state::{Samples, State};
 
 /// All that the threads share.
 pub(super) struct Step {
@@ -28,18 +28,24 @@ pub(super) struct Step {
     batch: usize,
     /// Samples in a block, except for the last one.
     samples: usize,
+    /// The starts of a block's rows of 32 numbers.
+    packed_starts: Vec<usize>,
+    given: RwLock<Given>,
     /// For each chunk of the first layer, its part of `z`, `[B, 32]`.
     parts: Vec<RwLock<Rows>>,
     blocks: Vec<RwLock<Block>>,
 }
 
-/// The batch and the learning rate of a step.
-pub(super) struct Given<'a> {
-    /// `[B, n0]`
-    pub x: &'a [f32],
+/// What differs from step to step.
+#[derive(Default)]
+struct Given {
+    x: Samples,
     /// `[B, C]`
-    pub y: &'a [f32],
-    pub learning_rate: f32,
+    y: Vec<f32>,
+    /// The batch of the previous step, with which the update is still to be made.
+    previous: Samples,
+    /// The learning rate of that update; none if it has been made.
+    pending: Option<f32>,
 }
 
 /// The activations and gradients of some samples. For each layer, and each of its panels, the samples' rows of 32
@@ -53,30 +59,34 @@ struct Block {
     p: Vec<f32>,
 }
 
-/// One item, to be computed with the processor's widest vectors.
-struct Item<'a> {
-    step: &'a Step,
-    given: &'a Given<'a>,
-    phase: usize,
-    item: usize,
-}
-
-impl WithSimd for Item<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        match self.phase {
-            0 => self.step.first_layer(simd, self.given, self.item),
-            1 => self.step.block(simd, self.given, self.item),
-            _ => self.step.update(simd, self.given, self.item),
-        }
-    }
-}
-
 /// Locks for reading. Phases take turns with writing and reading, so this never waits.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().expect("no item panicked")
+}
+
+/// Locks for writing, also without waiting.
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().expect("no item panicked")
+}
+
+impl Work for Step {
+    // ANCHOR: phases
+    fn item(&self, phase: usize, item: usize) {
+        if phase > 0 {
+            return self.block(item);
+        }
+        let given = read(&self.given);
+        if self.pass(item, &given).is_some() {
+            return;
+        }
+        if let Some(learning_rate) = given.pending {
+            self.update(item, &given.previous, learning_rate);
+        }
+        if item < self.parts.len() {
+            self.first_layer(item, &given.x);
+        }
+    }
+    // ANCHOR_END: phases
 }
 
 impl Step {
@@ -107,64 +117,106 @@ impl Step {
             loss,
             batch,
             samples,
+            packed_starts: (0..samples.max(WIDTH)).map(|row| row * WIDTH).collect(),
+            given: RwLock::default(),
             parts: layers[0].chunks.iter().map(|_| RwLock::new(Rows::new(batch))).collect(),
             blocks: (0..batch).step_by(samples).map(block).collect(),
         }
     }
 
-    // ANCHOR: phases
-    /// Computes the step, on all threads or on the caller's only.
-    pub(super) fn run(&self, given: &Given<'_>, shared: bool) {
-        let chunks = self.layers.iter().map(|layer| layer.chunks.len()).sum();
-        let phases = [self.parts.len(), self.blocks.len(), chunks];
-        let item = |phase, item| self.arch.dispatch(Item { step: self, given, phase, item });
-        if !shared {
-            for (phase, items) in phases.into_iter().enumerate() {
-                (0..items).for_each(|i| item(phase, i));
-            }
-            return;
-        }
-        // Entering the thread pool once for the whole step, rather than for each phase, keeps its threads awake
-        // in between.
-        rayon::scope(|_| {
-            for (phase, items) in phases.into_iter().enumerate() {
-                (0..items).into_par_iter().with_max_len(1).for_each(|i| item(phase, i));
-            }
-        });
+    /// The items of each phase.
+    pub(super) fn items(&self) -> [Items; 2] {
+        let upper = self.layers.iter().skip(1).map(|layer| layer.chunks.len()).sum();
+        let weights = Items { divided: self.parts.len(), shared: upper };
+        [weights, Items { divided: self.blocks.len(), shared: 0 }]
     }
-    // ANCHOR_END: phases
 
     /// The samples of a batch that this is for.
     pub(super) const fn batch(&self) -> usize {
         self.batch
     }
 
-    /// Phase 1: `x · wᵀ` for a chunk of `w`.
-    #[inline(always)]
-    fn first_layer<S: Simd>(&self, simd: S, given: &Given<'_>, item: usize) {
+    /// Takes the batch for the next step. [`end`](Self::end) gives it back.
+    pub(super) fn begin(&self, state: &mut State) {
+        let given = &mut *write(&self.given);
+        given.x.copy_from(&state.input.samples);
+        given.y = std::mem::take(&mut state.y);
+    }
+
+    /// Ends a step, whose update has this learning rate.
+    pub(super) fn end(&self, state: &mut State, learning_rate: f32) {
+        let given = &mut *write(&self.given);
+        state.y = std::mem::take(&mut given.y);
+        std::mem::swap(&mut given.x, &mut given.previous);
+        given.pending = Some(learning_rate);
+    }
+
+    /// Makes the pending update.
+    pub(super) fn finish(&self) {
+        let given = &mut *write(&self.given);
+        if let Some(learning_rate) = given.pending.take() {
+            let chunks = self.layers.iter().map(|layer| layer.chunks.len()).sum();
+            (0..chunks).for_each(|item| self.update(item, &given.previous, learning_rate));
+        }
+    }
+
+    /// Drops the pending update, because the weights are replaced.
+    pub(super) fn forget(&self) {
+        write(&self.given).pending = None;
+    }
+
+    /// Updates a chunk of the first layer and multiplies it by the batch. `None` if one pass can't do both.
+    fn pass(&self, item: usize, given: &Given) -> Option<()> {
+        let learning_rate = given.pending?;
+        let [block] = &self.blocks[..] else { return None };
+        let mut part = self.parts.get(item).map(write)?;
+        let (block, chunk) = (read(block), &mut *write(&self.layers[0].chunks[item]));
+        let dz = block.dz[0][item / self.layers[0].slices].rows();
+        let rows =
+            |x| Some(Samples::rows_from(x, chunk.input).collect::<Vec<_>>().try_into().ok()?);
+        let pass = Pass {
+            previous: rows(&given.previous)?,
+            x: rows(&given.x)?,
+            dz: dz.try_into().ok()?,
+            learning_rate,
+            w: chunk.w.rows_mut(),
+            z: part.rows_mut().try_into().ok()?,
+        };
+        if !self.arch.dispatch(pass) {
+            return None;
+        }
+        update_bias(chunk, dz.iter(), learning_rate);
+        Some(())
+    }
+
+    /// `x · wᵀ` for a chunk of the first layer's `w`.
+    fn first_layer(&self, item: usize, x: &Samples) {
         let chunk = read(&self.layers[0].chunks[item]);
-        let mut part = self.parts[item].write().expect("no item panicked");
-        let left = &given.x[chunk.input..];
-        let segment = Segment { left, stride: self.layers[0].inputs, panel: chunk.w.rows() };
-        product::<S, false>(simd, &[segment], Finish::Store, part.rows_mut());
+        let mut part = write(&self.parts[item]);
+        let (numbers, starts) = x.rows();
+        let left = &numbers[chunk.input..];
+        let segment = Segment { left, starts, panel: chunk.w.rows(), far: true };
+        let (segments, finish) = (&[segment], Finish::Store);
+        self.arch.dispatch(Product::<false> { segments, finish, out: part.rows_mut() });
     }
 
     /// Phase 2: the rest of the forward pass and the backward pass up to the first layer's `dz`, for a block of
     /// samples. It begins by adding up that layer's `z`, of which phase 1 computed a part for each chunk of `w`.
-    #[inline(always)]
-    fn block<S: Simd>(&self, simd: S, given: &Given<'_>, item: usize) {
-        let block = &mut *self.blocks[item].write().expect("no item panicked");
+    fn block(&self, item: usize) {
+        let block = &mut *write(&self.blocks[item]);
         let Block { a, dz, z, p } = block;
         let (first, last) = (item * self.samples, self.layers.len() - 1);
         let classes = self.layers[last].outputs;
+        let starts = &self.packed_starts[..];
 
         let layer = &self.layers[0];
         let parts: Vec<_> = self.parts.iter().map(read).collect();
-        for (panel, parts) in parts.chunks_exact(layer.slices).enumerate() {
-            let bias = read(&layer.chunks[panel * layer.slices]).bias;
-            for (s, out) in a[0][panel].rows_mut().iter_mut().enumerate() {
-                add_parts(parts.iter().map(|part| &part.rows()[first + s]), &bias, last > 0, out);
-            }
+        for (parts, (chunks, a)) in
+            parts.chunks(layer.slices).zip(layer.chunks.chunks(layer.slices).zip(&mut a[0]))
+        {
+            let parts: Vec<_> = parts.iter().map(|part| &part.rows()[first..]).collect();
+            let (bias, hidden) = (&read(&chunks[0]).bias, last > 0);
+            self.arch.dispatch(AddParts { parts: &parts, bias, hidden, out: a.rows_mut() });
         }
         drop(parts);
 
@@ -173,18 +225,18 @@ impl Step {
             for (chunk, a) in layer.chunks.iter().zip(&mut rest[0]) {
                 let chunk = read(chunk);
                 let a_prev = before[l - 1].iter().map(Rows::flat);
-                let groups = chunk.w.rows().chunks(WIDTH);
                 let segments: Vec<_> = a_prev
-                    .zip(groups)
-                    .map(|(left, panel)| Segment { left, stride: WIDTH, panel })
+                    .zip(chunk.w.rows().chunks(WIDTH))
+                    .map(|(left, panel)| Segment { left, starts, panel, far: false })
                     .collect();
                 let (bias, hidden) = (&chunk.bias, l < last);
                 let finish = if hidden { Finish::BiasRelu(bias) } else { Finish::Bias(bias) };
-                product::<S, false>(simd, &segments, finish, a.rows_mut());
+                let out = a.rows_mut();
+                self.arch.dispatch(Product::<false> { segments: &segments, finish, out });
             }
         }
 
-        self.output(&given.y[first * classes..], &a[last], z, p, &mut dz[last]);
+        self.output(&read(&self.given).y[first * classes..], &a[last], z, p, &mut dz[last]);
 
         for (l, layer) in self.layers.iter().enumerate().skip(1).rev() {
             let chunks: Vec<_> = layer.chunks.iter().map(read).collect();
@@ -195,10 +247,11 @@ impl Step {
                     .zip(&rest[0])
                     .map(|(chunk, dz)| {
                         let panel = &chunk.flipped.rows()[i * WIDTH..][..chunk.units];
-                        Segment { left: dz.flat(), stride: WIDTH, panel }
+                        Segment { left: dz.flat(), starts, panel, far: false }
                     })
                     .collect();
-                product::<S, false>(simd, &segments, Finish::Mask(a.rows()), dz.rows_mut());
+                let (finish, out) = (Finish::Mask(a.rows()), dz.rows_mut());
+                self.arch.dispatch(Product::<false> { segments: &segments, finish, out });
             }
         }
     }
@@ -222,9 +275,8 @@ impl Step {
         }
     }
 
-    /// Phase 3: `w −= learning_rate · dzᵀ · a_prev` for a chunk of `w`, and the same for the bias.
-    #[inline(always)]
-    fn update<S: Simd>(&self, simd: S, given: &Given<'_>, mut item: usize) {
+    /// `w −= learning_rate · dzᵀ · a_prev` for a chunk of `w` of any layer, and the same for the bias.
+    fn update(&self, mut item: usize, x: &Samples, learning_rate: f32) {
         let mut l = 0;
         while item >= self.layers[l].chunks.len() {
             item -= self.layers[l].chunks.len();
@@ -232,41 +284,34 @@ impl Step {
         }
         let layer = &self.layers[l];
         let panel = item / layer.slices;
-        let finish = Finish::Subtract(given.learning_rate);
-        let mut chunk = layer.chunks[item].write().expect("no item panicked");
+        let finish = Finish::Subtract(learning_rate);
+        let mut chunk = write(&layer.chunks[item]);
         let blocks: Vec<_> = self.blocks.iter().map(read).collect();
-        let mut segments = Vec::with_capacity(blocks.len());
+        let dz = || blocks.iter().map(|block| block.dz[l][panel].rows());
         let Chunk { w, input, .. } = &mut *chunk;
         if l == 0 {
-            for (i, block) in blocks.iter().enumerate() {
-                let left = &given.x[i * self.samples * layer.inputs + *input..];
-                let panel = block.dz[0][panel].rows();
-                segments.push(Segment { left, stride: layer.inputs, panel });
-            }
-            product::<S, true>(simd, &segments, finish, w.rows_mut());
+            let (numbers, starts) = x.rows();
+            let left = &numbers[*input..];
+            let segments: Vec<_> = dz()
+                .zip(starts.chunks(self.samples))
+                .map(|(panel, starts)| Segment { left, starts, panel, far: false })
+                .collect();
+            self.arch.dispatch(Product::<true> { segments: &segments, finish, out: w.rows_mut() });
         } else {
             for (i, w) in w.rows_mut().chunks_mut(WIDTH).enumerate() {
-                segments.clear();
-                for block in &blocks {
-                    let left = block.a[l - 1][i].flat();
-                    let panel = block.dz[l][panel].rows();
-                    segments.push(Segment { left, stride: WIDTH, panel });
-                }
-                product::<S, true>(simd, &segments, finish, w);
+                let segments: Vec<_> = blocks
+                    .iter()
+                    .zip(dz())
+                    .map(|(block, panel)| {
+                        let (left, starts) = (block.a[l - 1][i].flat(), &self.packed_starts[..]);
+                        Segment { left, starts, panel, far: false }
+                    })
+                    .collect();
+                self.arch.dispatch(Product::<true> { segments: &segments, finish, out: w });
             }
             chunk.flip();
         }
-        if chunk.input == 0 {
-            let mut sum: Row = [0.0; WIDTH];
-            for row in blocks.iter().flat_map(|block| block.dz[l][panel].rows()) {
-                for (sum, dz) in sum.iter_mut().zip(row) {
-                    *sum += dz;
-                }
-            }
-            for (b, sum) in chunk.bias.iter_mut().zip(sum) {
-                *b -= given.learning_rate * sum;
-            }
-        }
+        update_bias(&mut chunk, dz().flatten(), learning_rate);
     }
 
     /// Copies what the step has left into the level's buffers.
@@ -285,6 +330,22 @@ impl Step {
                 }
             }
         }
+    }
+}
+
+/// `b −= learning_rate · Σ dz`, in the chunk that has the biases.
+fn update_bias<'a>(chunk: &mut Chunk, dz: impl Iterator<Item = &'a Row>, learning_rate: f32) {
+    if chunk.input > 0 {
+        return;
+    }
+    let mut sum: Row = [0.0; WIDTH];
+    for row in dz {
+        for (sum, dz) in sum.iter_mut().zip(row) {
+            *sum += dz;
+        }
+    }
+    for (b, sum) in chunk.bias.iter_mut().zip(sum) {
+        *b -= learning_rate * sum;
     }
 }
 

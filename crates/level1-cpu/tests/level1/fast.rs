@@ -108,6 +108,56 @@ fn the_same_number_of_threads_gives_the_same_bits() {
     }
 }
 
+/// The fast form defers a step's update to the next step. Reading a tensor in between must not make a difference, nor
+/// may batches of several sizes, in order or shuffled.
+#[test]
+fn a_deferred_update_is_the_same_update() {
+    let preset = Preset::find("three-layer").unwrap();
+    let inputs = Inputs::fixture(&Preset { batch_size: 37, ..preset.clone() });
+    let len = inputs.set.len();
+    let orders = [
+        data::Epoch::in_order(len, 16, false),
+        data::Epoch::shuffled(len, 16, false, 1, 0),
+        data::Epoch::shuffled(len, 3, false, 1, 1),
+    ];
+    let train = |read: bool| {
+        let mut level = Level1::new(&preset.network, Form::Fast);
+        level.set_parameters(&inputs.parameters).unwrap();
+        for batch in orders.iter().flat_map(|order| order.all(&inputs.set)) {
+            level.load(&batch, None).unwrap();
+            level.step(0.1).unwrap();
+            if read {
+                level.tensor(TensorName::W(1)).unwrap();
+            }
+        }
+        [TensorName::W(1), TensorName::B(2), TensorName::W(3), TensorName::Dz(1)]
+            .map(|name| level.tensor(name).unwrap().unwrap().into_data())
+    };
+    assert_eq!(train(false), train(true));
+}
+
+/// Rows from all over the dataset give the same bits as a dataset that has them in the batch's order.
+#[test]
+fn shuffled_rows_are_read_in_place() {
+    let preset = Preset::find("three-layer").unwrap();
+    let inputs = Inputs::fixture(&Preset { batch_size: 37, ..preset.clone() });
+    let shuffled = data::Epoch::shuffled(37, 37, false, 1, 0);
+    let batch = shuffled.batch(&inputs.set, 0);
+    let mut x = vec![0.0; 37 * 784];
+    batch.copy_x(&mut x);
+    let copy = data::Dataset::from_rows(x, batch.labels().collect(), 784, 10).unwrap();
+    let in_order = data::Epoch::in_order(37, 37, false);
+    let [shuffled, in_order] = [batch, in_order.batch(&copy, 0)].map(|batch| {
+        let mut level = Level1::new(&preset.network, Form::Fast);
+        level.set_parameters(&inputs.parameters).unwrap();
+        level.load(&batch, None).unwrap();
+        level.step(0.1).unwrap();
+        [TensorName::X, TensorName::W(1), TensorName::Dz(1)]
+            .map(|name| level.tensor(name).unwrap().unwrap().into_data())
+    });
+    assert_eq!(shuffled, in_order);
+}
+
 /// NaN must show where the textbook form shows it: neither ReLU nor padding may hide or spread it.
 #[test]
 fn nan_is_preserved() {

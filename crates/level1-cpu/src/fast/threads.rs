@@ -1,0 +1,224 @@
+//! Threads that stay awake between the phases of a step.
+//!
+//! A step is a list of phases, and a phase a list of items that don't depend on each other. A thread claims an
+//! item with one compare-exchange. A phase ends when all of its *items* are finished, not when all threads have
+//! arrived: a thread that the operating system has interrupted only delays the item that it holds.
+//!
+//! A thread that waits spins for a moment, because the wait is mostly shorter than going to sleep and waking up.
+//! Then it leaves its core to others.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long a thread spins before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// A longer wait in one round means that a worker was interrupted.
+const INTERRUPTION: Duration = Duration::from_millis(1);
+
+/// After an interruption, the caller works alone for this many times as long as it has waited, which costs less than
+/// waiting again and again on a busy machine. The result is the same, since it doesn't depend on who computes it.
+const ALONE: u32 = 8;
+
+/// Work that is done again and again, in phases.
+pub(super) trait Work: Send + Sync + 'static {
+    /// Computes an item of a phase.
+    fn item(&self, phase: usize, item: usize);
+}
+
+/// The number of items of a phase.
+#[derive(Clone, Copy)]
+pub(super) struct Items {
+    /// Items that are divided among the threads, so that each finds in its cache what it left there: the first ones.
+    pub divided: usize,
+    /// Items for whoever comes first. They are claimed before the others, which then even out the threads' shares.
+    pub shared: usize,
+}
+
+/// Work and its progress. A round is one pass through all phases; they count from 1.
+pub(super) struct Schedule<W> {
+    pub work: W,
+    rounds: AtomicUsize,
+    phases: Vec<Phase>,
+}
+
+struct Phase {
+    items: Items,
+    /// For each item, the last round in which a thread has claimed it.
+    claimed: Vec<AtomicUsize>,
+    /// The items finished so far, in all rounds.
+    finished: AtomicUsize,
+}
+
+/// Counts an item as finished, even if it panics: then its lock is poisoned, and the next to lock it panics, too.
+struct Finished<'a>(&'a AtomicUsize);
+
+impl Drop for Finished<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
+}
+
+impl Phase {
+    fn new(items: Items) -> Self {
+        let claimed = (0..items.divided + items.shared).map(|_| AtomicUsize::new(0)).collect();
+        Self { items, claimed, finished: AtomicUsize::new(0) }
+    }
+
+    /// The items in the order in which a thread tries to claim them.
+    fn order(&self, thread: usize, threads: usize) -> impl Iterator<Item = usize> {
+        let Items { divided, shared } = self.items;
+        let (own, end) = (thread * divided / threads, (thread + 1) * divided / threads);
+        (divided..divided + shared)
+            .chain(own..end)
+            .chain((end..divided).rev())
+            .chain((0..own).rev())
+    }
+}
+
+impl<W: Work> Schedule<W> {
+    /// Work whose phases have these items.
+    pub(super) fn new(work: W, items: &[Items]) -> Self {
+        let phases = items.iter().copied().map(Phase::new).collect();
+        Self { work, rounds: AtomicUsize::new(0), phases }
+    }
+
+    /// Takes part in a round as one of several threads. When the round is over, returns how long this thread has
+    /// waited for others.
+    fn take_part(&self, round: usize, thread: usize, threads: usize) -> Duration {
+        let mut waited = Duration::ZERO;
+        for (number, phase) in self.phases.iter().enumerate() {
+            for item in phase.order(thread, threads) {
+                // No order with other memory is needed here: a phase begins after it has seen `finished` of the
+                // one before.
+                let claim = phase.claimed[item].compare_exchange(
+                    round - 1,
+                    round,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                );
+                if claim.is_ok() {
+                    let _finished = Finished(&phase.finished);
+                    self.work.item(number, item);
+                }
+            }
+            let over = || phase.finished.load(Ordering::Acquire) >= round * phase.claimed.len();
+            // Longer than a moment means that the thread with the last item doesn't run. It may need this core.
+            waited += wait(over, || thread::sleep(SPIN));
+        }
+        waited
+    }
+}
+
+/// Spins until something holds, and calls `rest` whenever that has taken a while. Returns how long it took.
+fn wait(holds: impl Fn() -> bool, rest: impl Fn()) -> Duration {
+    let mut begin = None;
+    while !holds() {
+        let begin = *begin.get_or_insert_with(Instant::now);
+        if begin.elapsed() > SPIN {
+            rest();
+        } else {
+            (0..8).for_each(|_| spin_loop());
+        }
+    }
+    begin.map_or(Duration::ZERO, |begin| begin.elapsed())
+}
+
+/// The threads of a level. The one that calls [`run`](Self::run) is the first of them.
+pub(super) struct Team<W> {
+    shared: Arc<Shared<W>>,
+    workers: Vec<JoinHandle<()>>,
+    /// Until when the caller works alone.
+    alone: Option<Instant>,
+}
+
+/// A schedule, and the round of it to take part in.
+type Order<W> = Option<(Arc<Schedule<W>>, usize)>;
+
+struct Shared<W> {
+    /// The last order; none before the first one and at the end.
+    order: Mutex<Order<W>>,
+    /// The number of orders so far.
+    orders: AtomicUsize,
+    /// For each worker, whether it is about to sleep.
+    asleep: Vec<AtomicBool>,
+}
+
+impl<W: Work> Team<W> {
+    /// This many threads, one of which is the caller's.
+    pub(super) fn new(threads: usize) -> Self {
+        let shared = Arc::new(Shared {
+            order: Mutex::new(None),
+            orders: AtomicUsize::new(0),
+            asleep: (1..threads).map(|_| AtomicBool::new(false)).collect(),
+        });
+        let worker = |number: usize| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.serve(number, threads))
+        };
+        let workers = (0..threads - 1).map(worker).collect();
+        Self { shared, workers, alone: None }
+    }
+
+    /// Does the work once, on all threads or, if that doesn't pay, only on the caller's.
+    pub(super) fn run(&mut self, schedule: &Arc<Schedule<W>>, shared: bool) {
+        let round = schedule.rounds.fetch_add(1, Ordering::Relaxed) + 1;
+        if !shared || self.workers.is_empty() || self.alone.is_some_and(|end| Instant::now() < end)
+        {
+            schedule.take_part(round, 0, 1);
+            return;
+        }
+        self.order(Some((Arc::clone(schedule), round)));
+        let waited = schedule.take_part(round, 0, self.workers.len() + 1);
+        // Other programs use the cores, and one of them interrupted a worker that held an item.
+        self.alone = (waited > INTERRUPTION).then(|| Instant::now() + ALONE * waited);
+    }
+}
+
+impl<W> Team<W> {
+    /// Gives the workers an order, and wakes those that sleep.
+    fn order(&self, order: Order<W>) {
+        *self.shared.order.lock().expect("nothing panics while it is held") = order;
+        self.shared.orders.fetch_add(1, Ordering::SeqCst);
+        for (worker, asleep) in self.workers.iter().zip(&self.shared.asleep) {
+            if asleep.load(Ordering::SeqCst) {
+                worker.thread().unpark();
+            }
+        }
+    }
+}
+
+impl<W: Work> Shared<W> {
+    /// A worker's life: takes part in what is ordered, until there is no more.
+    fn serve(&self, number: usize, threads: usize) {
+        let mut seen = 0;
+        loop {
+            let new = || self.orders.load(Ordering::SeqCst) != seen;
+            wait(new, || {
+                // If the order comes after the second look, so does `unpark`, and `park` returns at once.
+                self.asleep[number].store(true, Ordering::SeqCst);
+                if !new() {
+                    thread::park();
+                }
+                self.asleep[number].store(false, Ordering::SeqCst);
+            });
+            seen = self.orders.load(Ordering::SeqCst);
+            let order = self.order.lock().expect("nothing panics while it is held").clone();
+            let Some((schedule, round)) = order else { return };
+            schedule.take_part(round, number + 1, threads);
+        }
+    }
+}
+
+impl<W> Drop for Team<W> {
+    fn drop(&mut self) {
+        self.order(None);
+        for worker in self.workers.drain(..) {
+            // If it has panicked, its item's lock is poisoned, and the step has panicked, too.
+            let _ = worker.join();
+        }
+    }
+}
