@@ -74,13 +74,13 @@ impl<const COLUMNS: bool> Product<'_, COLUMNS> {
             for part in 0..WIDTH / (V * S::F32_LANES) {
                 let mut sums = [[simd.splat_f32s(0.0); V]; R];
                 for segment in segments {
-                    if COLUMNS {
-                        add_columns(simd, segment, first, part, &mut sums);
+                    sums = if COLUMNS {
+                        add_columns(simd, segment, first, part, sums)
                     } else {
-                        add_rows(simd, segment, first, out.len() - 1, part, &mut sums);
-                    }
+                        add_rows(simd, segment, first, out.len() - 1, part, sums)
+                    };
                 }
-                store(simd, &sums, finish, first, part, out);
+                store(simd, sums, finish, first, part, out);
             }
         }
     }
@@ -95,34 +95,24 @@ fn add_rows<S: Simd, const R: usize, const V: usize>(
     first: usize,
     last: usize,
     part: usize,
-    sums: &mut [[S::f32s; V]; R],
-) {
+    mut sums: [[S::f32s; V]; R],
+) -> [[S::f32s; V]; R] {
     let Segment { left, starts, panel, far } = *segment;
     let (mut rows, mut next) = ([&left[..0]; R], [0; R]);
     for r in 0..R {
         rows[r] = &left[starts[(first + r).min(last)]..][..panel.len()];
         next[r] = starts[(first + R + r).min(last)];
     }
-    let (whole, rest) = panel.as_chunks::<STEPS>();
-    for (block, panel) in whole.iter().enumerate() {
-        let at = block * STEPS;
+    for (k, row) in panel.iter().enumerate() {
         // A cache line has 16 numbers.
-        if far && block % 2 == 0 {
+        if far && k.is_multiple_of(16) {
             for next in next {
-                prefetch(left, next + at);
+                prefetch(left, next + k);
             }
         }
-        let mut steps = [&[0.0; STEPS]; R];
-        for r in 0..R {
-            steps[r] = rows[r][at..].first_chunk().expect("rows are as long as the panel");
-        }
-        for k in 0..STEPS {
-            multiply_add(simd, |r| steps[r][k], &panel[k], part, sums);
-        }
+        sums = multiply_add(simd, |r| rows[r][k], row, part, sums);
     }
-    for (k, row) in rest.iter().enumerate() {
-        multiply_add(simd, |r| rows[r][whole.len() * STEPS + k], row, part, sums);
-    }
+    sums
 }
 
 /// `sums[r] += left(r) · row`, for a part of the row.
@@ -132,8 +122,8 @@ fn multiply_add<S: Simd, const R: usize, const V: usize>(
     left: impl Fn(usize) -> f32,
     row: &Row,
     part: usize,
-    sums: &mut [[S::f32s; V]; R],
-) {
+    mut sums: [[S::f32s; V]; R],
+) -> [[S::f32s; V]; R] {
     let w = load::<S, V>(row, part);
     for r in 0..R {
         let a = simd.splat_f32s(left(r));
@@ -141,6 +131,7 @@ fn multiply_add<S: Simd, const R: usize, const V: usize>(
             sums[r][v] = simd.mul_add_e_f32s(a, w[v], sums[r][v]);
         }
     }
+    sums
 }
 // ANCHOR_END: rows
 
@@ -152,8 +143,8 @@ fn add_columns<S: Simd, const R: usize, const V: usize>(
     segment: &Segment<'_>,
     first: usize,
     part: usize,
-    sums: &mut [[S::f32s; V]; R],
-) {
+    mut sums: [[S::f32s; V]; R],
+) -> [[S::f32s; V]; R] {
     let Segment { left, starts, panel, .. } = *segment;
     let left = &left[first..];
     for (row, start) in panel.iter().zip(starts) {
@@ -163,8 +154,9 @@ fn add_columns<S: Simd, const R: usize, const V: usize>(
             padded[..column.len()].copy_from_slice(column);
             &padded
         });
-        multiply_add(simd, |r| column[r], row, part, sums);
+        sums = multiply_add(simd, |r| column[r], row, part, sums);
     }
+    sums
 }
 
 /// The update of a chunk of the first layer's weights and its product with the next batch, in one pass: each weight
@@ -238,7 +230,7 @@ fn steps(rows: &[&[f32]; SAMPLES], block: usize) -> [[f32; STEPS]; SAMPLES] {
 #[inline(always)]
 fn store<S: Simd, const R: usize, const V: usize>(
     simd: S,
-    sums: &[[S::f32s; V]; R],
+    sums: [[S::f32s; V]; R],
     finish: Finish<'_>,
     first: usize,
     part: usize,
@@ -278,7 +270,9 @@ fn relu<S: Simd>(simd: S, z: S::f32s) -> S::f32s {
 fn load<S: Simd, const V: usize>(row: &Row, part: usize) -> [S::f32s; V] {
     let vectors = &S::as_simd_f32s(row).0[part * V..][..V];
     let mut loaded = [vectors[0]; V];
-    loaded.copy_from_slice(vectors);
+    for v in 1..V {
+        loaded[v] = vectors[v];
+    }
     loaded
 }
 
