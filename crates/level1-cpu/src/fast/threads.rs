@@ -5,7 +5,7 @@
 //! arrived: a thread that the operating system has interrupted only delays the item that it holds.
 //!
 //! A thread that waits spins for a moment, because the wait is mostly shorter than going to sleep and waking up.
-//! Then it leaves its core to others.
+//! Then it leaves its core to others. While working alone is faster, because others need the cores, the caller does.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,13 +15,6 @@ use std::time::{Duration, Instant};
 
 /// How long a thread spins before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
-
-/// A longer wait in one round means that a worker was interrupted.
-const INTERRUPTION: Duration = Duration::from_millis(1);
-
-/// After an interruption, the caller works alone for this many times as long as it has waited, which costs less than
-/// waiting again and again on a busy machine. The result is the same, since it doesn't depend on who computes it.
-const ALONE: u32 = 8;
 
 /// Work that is done again and again, in phases.
 pub(super) trait Work: Send + Sync + 'static {
@@ -86,10 +79,8 @@ impl<W: Work> Schedule<W> {
         Self { work, rounds: AtomicUsize::new(0), phases }
     }
 
-    /// Takes part in a round as one of several threads. When the round is over, returns how long this thread has
-    /// waited for others.
-    fn take_part(&self, round: usize, thread: usize, threads: usize) -> Duration {
-        let mut waited = Duration::ZERO;
+    /// Takes part in a round as one of several threads, until the round is over.
+    fn take_part(&self, round: usize, thread: usize, threads: usize) {
         for (number, phase) in self.phases.iter().enumerate() {
             for item in phase.order(thread, threads) {
                 // No order with other memory is needed here: a phase begins after it has seen `finished` of the
@@ -107,32 +98,85 @@ impl<W: Work> Schedule<W> {
             }
             let over = || phase.finished.load(Ordering::Acquire) >= round * phase.claimed.len();
             // Longer than a moment means that the thread with the last item doesn't run. It may need this core.
-            waited += wait(over, || thread::sleep(SPIN));
+            wait(over, || thread::sleep(SPIN));
         }
-        waited
     }
 }
 
-/// Spins until something holds, and calls `rest` whenever that has taken a while. Returns how long it took.
-fn wait(holds: impl Fn() -> bool, rest: impl Fn()) -> Duration {
+/// Spins until something holds, and calls `rest` whenever that has taken a while.
+fn wait(holds: impl Fn() -> bool, rest: impl Fn()) {
     let mut begin = None;
     while !holds() {
-        let begin = *begin.get_or_insert_with(Instant::now);
-        if begin.elapsed() > SPIN {
+        if begin.get_or_insert_with(Instant::now).elapsed() > SPIN {
             rest();
         } else {
             (0..8).for_each(|_| spin_loop());
         }
     }
-    begin.map_or(Duration::ZERO, |begin| begin.elapsed())
+}
+
+/// The choice between working together and alone: on a busy machine, threads that wait for each other can be slower
+/// than one. The slower way is tried now and then. The results are the same, since they don't depend on who computes
+/// them.
+struct Pace {
+    /// The way that is measured.
+    alone: bool,
+    /// Whether it is only tried.
+    trial: bool,
+    /// The seconds and rounds so far.
+    seconds: f64,
+    rounds: u32,
+    /// The seconds of a round, when last measured.
+    together: f64,
+    by_itself: f64,
+    /// The seconds of work until the next trial.
+    until_trial: f64,
+}
+
+impl Pace {
+    /// The seconds of a measurement, at least.
+    const MEASUREMENT: f64 = 0.02;
+    /// The seconds of a trial, at least.
+    const TRIAL: f64 = 0.004;
+    /// The time between trials, as a multiple of the last one's.
+    const PAUSE: f64 = 50.0;
+
+    const fn new() -> Self {
+        Self {
+            alone: false,
+            trial: false,
+            seconds: 0.0,
+            rounds: 0,
+            together: f64::INFINITY,
+            by_itself: f64::INFINITY,
+            until_trial: 0.0,
+        }
+    }
+
+    /// Counts a round, and chooses the way of the next one.
+    fn count(&mut self, time: Duration) {
+        self.seconds += time.as_secs_f64();
+        self.rounds += 1;
+        if self.seconds < if self.trial { Self::TRIAL } else { Self::MEASUREMENT } {
+            return;
+        }
+        let round = self.seconds / f64::from(self.rounds);
+        *if self.alone { &mut self.by_itself } else { &mut self.together } = round;
+        self.until_trial -= self.seconds;
+        if self.trial {
+            self.until_trial = Self::PAUSE * self.seconds;
+        }
+        self.trial = self.until_trial <= 0.0;
+        self.alone = (self.by_itself < self.together) != self.trial;
+        (self.seconds, self.rounds) = (0.0, 0);
+    }
 }
 
 /// The threads of a level. The one that calls [`run`](Self::run) is the first of them.
 pub(super) struct Team<W> {
     shared: Arc<Shared<W>>,
     workers: Vec<JoinHandle<()>>,
-    /// Until when the caller works alone.
-    alone: Option<Instant>,
+    pace: Pace,
 }
 
 /// A schedule, and the round of it to take part in.
@@ -160,21 +204,23 @@ impl<W: Work> Team<W> {
             thread::spawn(move || shared.serve(number, threads))
         };
         let workers = (0..threads - 1).map(worker).collect();
-        Self { shared, workers, alone: None }
+        Self { shared, workers, pace: Pace::new() }
     }
 
     /// Does the work once, on all threads or, if that doesn't pay, only on the caller's.
     pub(super) fn run(&mut self, schedule: &Arc<Schedule<W>>, shared: bool) {
         let round = schedule.rounds.fetch_add(1, Ordering::Relaxed) + 1;
-        if !shared || self.workers.is_empty() || self.alone.is_some_and(|end| Instant::now() < end)
-        {
-            schedule.take_part(round, 0, 1);
-            return;
+        if !shared || self.workers.is_empty() {
+            return schedule.take_part(round, 0, 1);
         }
-        self.order(Some((Arc::clone(schedule), round)));
-        let waited = schedule.take_part(round, 0, self.workers.len() + 1);
-        // Other programs use the cores, and one of them interrupted a worker that held an item.
-        self.alone = (waited > INTERRUPTION).then(|| Instant::now() + ALONE * waited);
+        let begin = Instant::now();
+        if self.pace.alone {
+            schedule.take_part(round, 0, 1);
+        } else {
+            self.order(Some((Arc::clone(schedule), round)));
+            schedule.take_part(round, 0, self.workers.len() + 1);
+        }
+        self.pace.count(begin.elapsed());
     }
 }
 
