@@ -71,6 +71,13 @@ impl<const COLUMNS: bool> Product<'_, COLUMNS> {
     fn blocks<S: Simd, const R: usize, const V: usize>(self, simd: S) {
         let Self { segments, finish, out } = self;
         for first in (0..out.len()).step_by(R) {
+            if let Finish::Subtract(_) = finish {
+                // The weights come from a cache further away than the factors.
+                for row in out.iter().skip(first + R).take(R) {
+                    prefetch(row, 0);
+                    prefetch(row, WIDTH / 2);
+                }
+            }
             for part in 0..WIDTH / (V * S::F32_LANES) {
                 let mut sums = [[simd.splat_f32s(0.0); V]; R];
                 for segment in segments {
