@@ -25,7 +25,7 @@ fn cores() -> Option<usize> {
 /// # Safety
 /// `path` ends in a zero, or is null.
 unsafe fn redirected(path: *const c_char) -> *const c_char {
-    // SAFETY: by this function's own contract.
+    // SAFETY: `path` is null or ends in a zero, as this function requires.
     if path.is_null() || unsafe { CStr::from_ptr(path) } != c"/proc/cpuinfo" {
         return path;
     }
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn openat(
     flags: c_int,
     mode: libc::mode_t,
 ) -> c_int {
-    // SAFETY: the caller's arguments, with another path that ends in a zero.
+    // SAFETY: the arguments are the caller's, except for the path, which ends in a zero too.
     unsafe { libc::syscall(libc::SYS_openat, folder, redirected(path), flags, mode) as c_int }
 }
 

@@ -18,7 +18,8 @@ const PARAMETERS: [Parameter; 4] = [
 ];
 
 // ANCHOR: measure
-/// The gradient of the loss in one parameter, measured: each element goes a step up and a step down.
+/// The gradient of the loss in one parameter by central differences: each element is increased and
+/// decreased by a small step.
 fn measure(network: &Network, parameter: Parameter) -> Vec<f64> {
     let h = 1e-5;
     let mut network = network.clone();
@@ -71,7 +72,7 @@ fn start(network: &Network, forward: &Forward) -> Matrix {
     forward.p.zip(&network.y, |p, y| (p - y) / network.x.rows as f64)
 }
 
-/// The backward pass from `dz2` on, with another `w2` or another mask.
+/// The part of the backward pass that follows `dz2`, with a given `w2` and a given mask.
 fn rest(
     network: &Network,
     forward: &Forward,

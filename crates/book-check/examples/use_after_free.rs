@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let loaded = emulator.load(source).map_err(|diagnostics| format!("{diagnostics:?}"))?;
     let saxpy = loaded.kernel("saxpy").ok_or("the file has a kernel saxpy")?;
 
-    // n and a, 4 bytes each, then the two addresses.
+    // The kernel's arguments: n and a with 4 bytes each, then the addresses of
+    // the two buffers.
     let mut parameters = Vec::new();
     parameters.extend(8_u32.to_le_bytes());
     parameters.extend(2_f32.to_le_bytes());

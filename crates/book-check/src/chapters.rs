@@ -5,12 +5,12 @@ use crate::page::Page;
 
 /// Parts whose pages are exercises or references.
 const PARTS_WITHOUT: [&str; 2] = ["Puzzles", "Appendix"];
-/// Pages that list the pages of their chapter, and leave the work to these.
+/// Pages that list the pages of their chapter; the exercises are on the listed pages.
 const OVERVIEWS: [&str; 5] =
     ["backpropagation.md", "level1.md", "gpu.md", "gpu/sanitizer.md", "autograd.md"];
 
-/// Pages of `SUMMARY.md` without a picture (a figure, an image, a drawing in text, or a part that runs), and pages without
-/// work (exercises, work to do, or a part that runs), except overviews.
+/// Reports each page of `SUMMARY.md` that has no picture, and each page, except overviews, that has no work. Pictures
+/// are figures, images and drawings in text; exercises and tasks are work; an interactive part counts as both.
 #[must_use]
 pub fn check(pages: &[Page]) -> Vec<Problem> {
     let find = |name: &str| pages.iter().find(|page| page.name == format!("book/src/{name}"));

@@ -1,4 +1,4 @@
-//! Outputs with columns, which scroll on a narrow page instead of wrapping.
+//! Marks outputs that have columns, so that they scroll on a narrow page instead of wrapping.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ const OUTPUT: &str = "<code class=\"language-console\">";
 const WITH_COLUMNS: &str = "<code class=\"language-console columns\">";
 const STYLE: &str = "<style>@media(max-width:800px){.content pre \
     code.language-console.columns{white-space:pre}}</style>";
-/// Maximum length of a line of words in a block that scrolls; longer ones are easier to read wrapped.
+/// Maximum length of a line of prose in a block that scrolls. Longer lines are easier to read wrapped.
 const MAX_SCROLLED: usize = 160;
 
 /// Marks the outputs that have columns, on all pages of a built book.
@@ -35,7 +35,7 @@ fn mark_columns(html: &str) -> String {
     out
 }
 
-/// Whether a session's output has a table, and no long lines of text, which a reader would have to scroll sideways.
+/// Whether a session's output has a table, but no long lines of text: these would have to be scrolled sideways.
 fn has_columns(output: &str) -> bool {
     let printed = || output.lines().filter(|line| !line.starts_with("$ "));
     let table = |line: &&str| line.trim().split("  ").filter(|cell| !cell.is_empty()).count() > 2;

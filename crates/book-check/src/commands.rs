@@ -1,4 +1,5 @@
-//! Check that a session, `.ci/run` or a script runs every command on a page, or that a list has the reason why not.
+//! Check that every command on a page is run by a session, by `.ci/run` or by a script, or that a list gives the reason
+//! why nothing runs it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,12 +8,12 @@ use crate::output::Session;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files, read};
 
-/// The list of commands that no session, script or CI job runs, each with the reason.
+/// The file that lists the commands that no session, script or CI job runs, each with the reason.
 const LIST: &str = "book/commands.txt";
 
-/// Checks each command that a page shows in a block of `sh`: a session has to show its result, `.ci/run` or a
-/// script has to run it, or `book/commands.txt` has to list it with the reason why none of them does. A line of
-/// that list that no page shows is a problem too.
+/// Checks each command that a page shows in a block of `sh`. A session has to show its result, `.ci/run` or a script
+/// has to run it, or `book/commands.txt` has to give the reason why nothing runs it. A command in `book/commands.txt`
+/// that is on no page is a problem too.
 ///
 /// # Errors
 /// If a file of the repository can't be read.

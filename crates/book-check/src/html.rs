@@ -43,7 +43,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
         let place = name_in(folder, path);
         let mut problem = |what: String| problems.push(Problem::new(&place, what));
         broken_text(html, &mut problem);
-        // The page for a wrong address is served at any path, so its links start at the root.
+        // The page for a wrong address is served at any path, so its links are relative to the site's root.
         if path.ends_with("404.html") {
             continue;
         }
@@ -108,7 +108,7 @@ fn broken_text(html: &str, problem: &mut impl FnMut(String)) {
             break;
         }
     }
-    // Markdown may have taken a part of the formula for emphasis.
+    // Markdown may have mistaken a part of the formula for emphasis.
     for note in html.split("<annotation").skip(1) {
         let content = note.split_once('>').map_or("", |(_, rest)| rest);
         let content = content.split("</annotation>").next().unwrap_or_default();
@@ -143,7 +143,7 @@ fn targets(html: &str) -> Vec<(&str, &str, &str)> {
         .collect()
 }
 
-/// A comment, or a start tag: its name and its attributes.
+/// Matches a comment, or the name and the attributes of a start tag.
 static TAG: LazyLock<Regex> = LazyLock::new(|| {
     let tag = r#"(?s)<!--.*?-->|<([A-Za-z0-9-]+)((?:\s+[^\s=>/]+(?:="[^"]*")?)*)\s*/?>"#;
     Regex::new(tag).expect("a pattern")

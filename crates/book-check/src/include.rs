@@ -46,8 +46,8 @@ pub fn includes(page: &Page) -> (Vec<Include>, Vec<Problem>) {
     (includes, problems)
 }
 
-/// The anchor that a line marks: whether it begins there (or ends), and its name. Only a line with nothing but a comment
-/// can mark one.
+/// The anchor comment in a line: whether it begins the anchor (rather than ends it), and the anchor's name. `None` if
+/// the line has anything but a comment.
 fn marker(line: &str) -> Option<(bool, &str)> {
     let comment = line.trim_start();
     let comment = ["//", "#", "--"].iter().find_map(|sign| comment.strip_prefix(sign))?.trim();
@@ -95,8 +95,8 @@ pub fn anchors(name: &str, source: &str) -> (Vec<String>, Vec<Problem>) {
     (names, problems)
 }
 
-/// Checks that each include of the book shows exactly one region that is not empty, that a page shows each anchor of the
-/// code, and that no page has code that is not an include.
+/// Checks that each include of the book shows exactly one region , which is not empty; that each anchor of the code is
+/// shown on a page; and that pages have no code other than includes.
 ///
 /// # Errors
 /// If a file of the repository can't be read.
@@ -150,8 +150,8 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
     Ok(problems)
 }
 
-/// Blocks of code or output that were typed into the page. A page may only spell out drawings (`text`) and commands
-/// (`sh`, see [`commands`](crate::commands)).
+/// Blocks of code or output that were typed into the page. Only drawings (`text`) and commands (`sh`, see
+/// [`commands`](crate::commands)) may be typed.
 fn code_that_is_no_include(page: &Page) -> Vec<Problem> {
     let mut problems = Vec::new();
     for piece in page.pieces() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::{Problem, read};
 
-/// The table, in `book/outputs`.
+/// The name of the table's file in `book/outputs`.
 pub const TABLE: &str = "levels.md";
 /// For each level, its name, and the session of the book that shows its training run.
 const TRAINED: [(&str, &str); 4] = [
@@ -15,7 +15,7 @@ const TRAINED: [(&str, &str); 4] = [
     ("level 4", "level4-train.mnist.slow.txt"),
 ];
 
-/// The table with the figures that the book's outputs have now.
+/// The table, with the times and accuracies in the book's present outputs.
 ///
 /// # Errors
 /// If a session can't be read or lacks a figure.

@@ -34,7 +34,7 @@ pub mod terms;
 pub struct Problem {
     /// The file, and the line if it is known: `book/src/setup.md:12`.
     pub place: String,
-    /// Description of the problem, and of the fix.
+    /// Description of the problem, and how to fix it.
     pub what: String,
 }
 
@@ -81,7 +81,7 @@ pub fn read(path: &Path) -> Result<String, Problem> {
         .map_err(|error| Problem::new(path.display(), format!("can't be read: {error}")))
 }
 
-/// Writes a text file, whole or not at all.
+/// Writes a text file atomically: after an error, the file has its old content.
 ///
 /// # Errors
 /// If the file can't be written: a problem that names the file.
@@ -90,11 +90,11 @@ pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Problem> {
         .map_err(|error| Problem::new(path.display(), format!("can't be written: {error}")))
 }
 
-/// Edits the pages of a built book: `edit` gets the path of each in `book/html`, and its text, and returns the new text,
-/// or `None` to leave it unchanged.
+/// Edits the pages of a built book: `edit` gets the path of a page in `book/html` and its text. It returns the new
+/// text, or `None` to leave the page unchanged.
 ///
 /// # Errors
-/// If a page can't be read or written; the error of `edit`.
+/// If a page can't be read or written, or `edit` fails.
 fn edit_pages(
     repository: &Path,
     mut edit: impl FnMut(&Path, &str) -> Result<Option<String>, Problem>,
@@ -114,7 +114,7 @@ pub fn name_in(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 
-/// Text for an attribute in double quotes of HTML.
+/// Escapes a text for an HTML attribute in double quotes.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,7 +1,7 @@
 //! Parts of the book's sessions that may differ between machines: the list [`MACHINE_DEPENDENT`].
 //!
-//! An output that shows anything else of the machine (its paths, its user, its language) is wrong, and the program that
-//! prints it has to be fixed: a list that tolerates everything proves nothing.
+//! If an output shows another property of the machine (its paths, its user, its language), the program that prints it
+//! has to be fixed, not this list extended: a list that tolerates everything proves nothing.
 
 /// A part of a session's output that depends on the machine.
 #[derive(Clone, Copy, Debug)]
@@ -13,14 +13,14 @@ pub struct MachineDependentPart {
 
 #[derive(Clone, Copy, Debug)]
 enum Tolerance {
-    /// A part of a line, which is removed: the rest has to be equal.
+    /// Removes the part from a line. What remains of both lines has to be equal.
     Removed(fn(&str) -> String),
-    /// A function that decides whether two numbers count as equal. Its arguments are these numbers, and the word
-    /// after the first in its line, such as a unit.
+    /// Decides whether two numbers count as equal. The arguments are the numbers, and the word that follows the first
+    /// number in its line, such as a unit.
     Number(fn(&str, &str, &str) -> bool),
 }
 
-/// The only parts that may differ.
+/// All parts that may differ between machines.
 pub const MACHINE_DEPENDENT: &[MachineDependentPart] = &[
     MachineDependentPart {
         what: "the name of the processor: in brackets after `emulated` or `Emulated GPU`, or in a \
@@ -80,8 +80,8 @@ pub(crate) fn is_same_line(a: &str, b: &str) -> bool {
         })
 }
 
-/// The words of a line. Spaces are ignored, because alignment shifts with the width of a number. Punctuation next to a
-/// number is a separate word.
+/// The words of a line. Spaces are ignored, because numbers of different widths are padded differently. Punctuation
+/// next to a number is a separate word.
 fn words(line: &str) -> Vec<&str> {
     let cling = |c: char| "()[]{}|,;:=%×~".contains(c);
     line.split_whitespace()
@@ -112,8 +112,8 @@ fn without_processor(line: &str) -> String {
     kept + rest
 }
 
-/// Position of the bracket that closes the one opened before this text, or the end of the text. Names of processors
-/// contain brackets, as in `Intel(R) Xeon(R)`.
+/// Position of the closing bracket that matches a bracket opened before this text, or the end of the text. Brackets are
+/// counted, because names of processors contain some: `Intel(R) Xeon(R)`.
 fn closing_bracket(text: &str) -> usize {
     let mut open = 1;
     for (at, c) in text.char_indices() {

@@ -63,7 +63,7 @@ fn run() -> ExitCode {
     ExitCode::from(u8::from(!problems.is_empty()))
 }
 
-/// The quick part of this crate's tests, for use while writing.
+/// Runs the quick checks among this crate's tests, for use while writing.
 fn pages() -> Result<Vec<Problem>, Problem> {
     let (root, pages) = (repository(), Page::all(&repository())?);
     let mut problems = include::check(&root, &pages)?;
@@ -86,19 +86,19 @@ fn finish(site: Option<&str>) -> Result<Vec<Problem>, Problem> {
     Ok(Vec::new())
 }
 
-/// Writes the table of the levels from their outputs.
+/// Regenerates the table of the levels from the outputs of their training runs.
 fn write_levels() -> Result<(), Problem> {
     let path = repository().join("book/outputs").join(levels::TABLE);
     write(&path, levels::table(&repository())?)
 }
 
-/// Writes the number of findings on each page of the book to the baseline, so that later runs accept no more.
+/// Writes the number of findings on each page of the book to the baseline, which is the maximum that later runs accept.
 fn write_baseline() -> Result<(), Problem> {
     let findings = style::findings(&repository(), &[])?;
     write(&repository().join(style::BASELINE), style::baseline(&findings))
 }
 
-/// Reruns the sessions with these names, or all, and updates those that print something else now.
+/// Reruns the sessions with these names, or all, and rewrites those whose output has changed.
 fn outputs(names: &[&str]) -> Result<Vec<Problem>, Problem> {
     output::build(&repository()).map_err(|error| Problem::new("cargo build", error.to_string()))?;
     let chosen = |name: &str| names.is_empty() || names.iter().any(|start| name.starts_with(start));

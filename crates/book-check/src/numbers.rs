@@ -1,4 +1,4 @@
-//! Check that the numbers which prose quotes from a session are in it, so that they can't drift.
+//! Check that numbers in prose next to a session's output occur in that output, so that they can't become outdated.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,12 +8,13 @@ use regex_lite::Regex;
 use crate::page::Page;
 use crate::{Problem, read};
 
-/// The list of numbers that are in no session of their page, each with the reason.
+/// The file that lists numbers which no session of their page contains, each with the reason.
 const LIST: &str = "book/numbers.txt";
 
 /// Checks the paragraphs before and after each included output: a number of three or more digits, or with a decimal
-/// point, has to occur in a file that the page includes, or in `book/numbers.txt`: `page number # reason`. Formulas, code
-/// and links are left out. A line of that list that excuses nothing is a problem too.
+/// point, has to occur in a file that the page includes, or in `book/numbers.txt`: as a line `page number # reason`.
+/// Formulas, code and links are not checked. A line of `book/numbers.txt` whose number doesn't need an exception is a
+/// problem too.
 ///
 /// # Errors
 /// If the list can't be read.
@@ -49,7 +50,7 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
     Ok(problems)
 }
 
-/// The numbers next to outputs that no included file has, each once, with their lines.
+/// The numbers next to outputs that occur in no included file, without duplicates, each with its line.
 fn strange_numbers(page: &Page) -> Vec<(usize, String)> {
     let include = Regex::new(r"\{\{#include ([^}:]+)").expect("the expression is valid");
     let folder = page.path.parent().unwrap_or(&page.path);
@@ -86,7 +87,7 @@ fn strange_numbers(page: &Page) -> Vec<(usize, String)> {
     found
 }
 
-/// The numbers of a text, as they are written. The digits of a name such as `H100` are none.
+/// The numbers in a text, as they are written. Digits inside a name, such as `H100`, don't count.
 fn numbers(text: &str) -> Vec<String> {
     let number = Regex::new(r"\b[0-9][0-9,]*(\.[0-9]+)?").expect("the expression is valid");
     let all = number.find_iter(text);

@@ -1,7 +1,7 @@
 //! The sessions in `book/outputs`: commands and their outputs, which the pages show.
 //!
 //! Each file there is a session at a terminal: lines `$ command`, each followed by its output. Rerunning the commands
-//! regenerates the file. The end of its name lists the prerequisites, see [`Prerequisite`].
+//! regenerates the file. Suffixes of the file's name list the prerequisites; see [`Prerequisite`].
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -29,7 +29,7 @@ pub enum Prerequisite {
 pub struct Session {
     /// The file.
     pub path: PathBuf,
-    /// Its name without `.txt`.
+    /// The file's name without `.txt`.
     pub name: String,
     /// Its contents.
     pub text: String,
@@ -53,8 +53,8 @@ impl Session {
         Ok(sessions)
     }
 
-    /// The prerequisites that the end of the name lists, as in `NAME.mnist.torch`. Without any, Rust and little time are
-    /// enough.
+    /// The prerequisites that suffixes of the name list, as in `NAME.mnist.torch`. If there are none, the session only
+    /// needs Rust, and is quick.
     #[must_use]
     pub fn needs(&self) -> Vec<Prerequisite> {
         self.name
@@ -68,7 +68,7 @@ impl Session {
             .collect()
     }
 
-    /// The commands, in order.
+    /// The session's commands, in order.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         self.text.lines().filter_map(|line| line.strip_prefix("$ "))
     }
@@ -86,7 +86,7 @@ impl Session {
         self.run_with(repository, &[])
     }
 
-    /// [`run`](Self::run) with these variables set.
+    /// Like [`run`](Self::run), with these environment variables set.
     ///
     /// # Errors
     /// If no shell can be started.
@@ -139,7 +139,7 @@ pub fn mnist() -> Option<OsString> {
     std::env::var_os("MNIST_DIR").filter(|folder| !folder.is_empty())
 }
 
-/// Whether a variable of this name changes what the programs print.
+/// Whether an environment variable of this name changes the programs' output.
 fn is_setting(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     ["EMULATED_GPU_", "FOUR_LEVELS_", "CUDA_", "CLICOLOR", "FORCE_COLOR", "RUST_BACKTRACE"]
@@ -155,9 +155,9 @@ pub fn build(repository: &Path) -> io::Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--workspace", "--bins", "--examples"]);
-    // Cargo sets `CARGO_PKG_…` and `CARGO_MANIFEST_…` for a test. Build scripts that read these variables (ring's
-    // does) would rerun, and nearly every crate would be recompiled: now, and again after the test, when the
-    // variables are gone.
+    // Cargo sets `CARGO_PKG_…` and `CARGO_MANIFEST_…` for a test. Build scripts that read these variables (ring's does)
+    // would rerun, and nearly every crate would be recompiled: in this build, and again in the first build without
+    // these variables.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -199,7 +199,7 @@ fn executable(command: &str) -> Option<String> {
     Some(format!("{variables}'{program}' {arguments}"))
 }
 
-/// Describes the first line in which two runs of a session differ by more than machines do
+/// Describes the first line in which two runs of a session differ in more than the parts that may depend on the machine
 /// ([`crate::machine::MACHINE_DEPENDENT`]); `None` if they agree.
 #[must_use]
 pub fn difference(shown: &str, printed: &str) -> Option<String> {

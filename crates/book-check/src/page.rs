@@ -12,7 +12,7 @@ use crate::{Problem, files, name_in, read};
 pub struct Page {
     /// The file.
     pub path: PathBuf,
-    /// Its path from the root of the repository, for messages.
+    /// The path relative to the root of the repository, for messages.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -21,9 +21,9 @@ pub struct Page {
 /// A block of code, a piece of inline code, a link or a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The line where it begins, counted from 1.
+    /// The line where the piece begins, counted from 1.
     pub line: usize,
-    /// Whether it is a block, inline code, a link or a picture.
+    /// Whether the piece is a block, inline code, a link or a picture.
     pub kind: PieceKind,
     /// The code, or the target of the link or picture.
     pub text: String,
@@ -32,7 +32,7 @@ pub struct Piece {
 /// The kinds of pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PieceKind {
-    /// A code block with the language after its fence.
+    /// A code block, with the language that its opening fence states.
     Block(String),
     /// Code within a line.
     Code,

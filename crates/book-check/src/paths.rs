@@ -5,18 +5,18 @@ use std::path::Path;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files};
 
-/// Words that look like paths and are none, and the files that the reader makes.
+/// Words that look like paths but aren't, and paths of files that the reader creates.
 const NO_PATHS: [&str; 5] = ["samples/s", "items/s", "GFLOP/s", "crates/own-level", "own.py"];
 
-/// Extensions that identify a name without a slash as a file.
+/// Extensions by which a word without a slash is recognised as a file name.
 const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
 
 /// Checks that each path in backticks of a page exists in the repository.
 ///
-/// A path is a text of letters, digits and `_ - . / * { } ,` that has a slash or one of `EXTENSIONS`. It may be relative
-/// to the root or to the page's folder; one that begins with `src/` or `tests/` may be in any crate, and a bare file name
-/// anywhere. `*` matches one name, and `{a,b}` each of its alternatives. Files that commands write (`target/…` and
-/// `book/html`) may be absent.
+/// A path is a word of letters, digits and `_ - . / * { } ,` that has a slash or one of `EXTENSIONS`. It may be
+/// relative to the root or to the page's folder; one that begins with `src/` or `tests/` may be in any crate, and a
+/// bare file name anywhere. `*` matches one name, and `{a,b}` each of its alternatives. Files that commands write
+/// (`target/…` and `book/html`) may be absent.
 #[must_use]
 pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
     let mut problems = Vec::new();

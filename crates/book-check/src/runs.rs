@@ -17,19 +17,19 @@ use crate::{Problem, files, read, write};
 
 /// The list of launch commands for kernels that no session launches.
 const LAUNCHES: &str = "book/page/launches.txt";
-/// The folder of the built book that they are copied into.
+/// The folder of the built book for the interactive parts.
 const FOLDER: &str = "page";
-/// The languages of blocks that are kernels.
+/// The languages of code blocks that hold kernels.
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
-/// The label that opens the table of contents, with the role of a button.
+/// mdBook's label that opens the table of contents, with the ARIA role of a button added.
 const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
-/// The bar at the top of a page, with its role.
+/// mdBook's bar at the top of a page, with its ARIA role added.
 const BAR: &str = "<div id=\"mdbook-menu-bar\" role=\"banner\" ";
-/// The beginning of a page: a link, for readers with a keyboard, past the table of contents and the bar.
+/// The beginning of a page, with a link for keyboard users that skips the table of contents and the bar.
 const SKIP: &str = "<body>\n<a class=\"fl-skip\" href=\"#mdbook-content\">skip to the text</a>";
-/// The folders of the puzzles, with their frames and solutions.
+/// The folder that has a folder for each puzzle, with its frames and solutions.
 const PUZZLES: &str = "crates/puzzles/src/list/";
-/// The beginning of a command of the emulator.
+/// The beginning of each command that runs the emulator.
 const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
 
 /// The kernels that a reader can run on the pages, by their paths in the repository.
@@ -37,7 +37,7 @@ const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
 pub struct Kernels {
     /// The text of each kernel file.
     pub texts: BTreeMap<String, String>,
-    /// The commands, such as `run book/kernels/saxpy.ptx --block 4`, in the order of the outputs.
+    /// For each kernel file, its commands, such as `run book/kernels/saxpy.ptx --block 4`, in the order of the outputs.
     pub commands: BTreeMap<String, Vec<String>>,
 }
 
@@ -49,14 +49,14 @@ fn file_of(command: &str) -> Option<&str> {
         .find(|word| Path::new(word).extension().is_some_and(|end| end == "ptx" || end == "cu"))
 }
 
-/// Finds the kernels that the outputs of the book run, and those of the list of launches.
+/// Collects the kernels in the commands of the book's outputs and in the list of launch commands.
 ///
 /// # Errors
 /// If a file of the repository can't be read, or a line of the list names no file.
 pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
     let mut found = Kernels::default();
     let mut add = |command: &str, listed: Option<usize>| -> Result<(), Problem> {
-        // A filter after the pipe only selects lines of the output.
+        // The command before the pipe is enough: what follows the pipe only filters the output.
         let command = command.split(" | ").next().unwrap_or_default().trim();
         let file = file_of(command).filter(|file| repository.join(file).is_file());
         let Some(file) = file else {
@@ -64,7 +64,7 @@ pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
             let what = "a line has to be a command of ptx-emulator that names a .ptx or .cu file of this repository";
             return Err(Problem::new(format!("{LAUNCHES}:{line}"), what));
         };
-        // A file that the session itself wrote is not committed.
+        // The session itself writes this file, so it is not in the repository.
         if file.starts_with("target/") {
             return Ok(());
         }
@@ -79,7 +79,7 @@ pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
     };
     for session in Session::all(repository)? {
         let commands = session.commands().filter_map(|line| line.strip_prefix(EMULATOR));
-        // The page of puzzles explains a wrong attempt, so its command is not needed.
+        // A wrong attempt at a puzzle is explained on the page of puzzles, so the reader needs no command for it.
         for command in commands.filter(|command| !command.starts_with("puzzle ")) {
             add(command, None)?;
         }
@@ -93,8 +93,8 @@ pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
     Ok(found)
 }
 
-/// Copies the interactive parts next to the pages of the built book in `html`, and has the pages load them. `module` is
-/// the emulator as WebAssembly; `editor` is the built editor, which is optional.
+/// Copies the interactive parts next to the pages of the built book in `html`, and adds the tags that load them to the
+/// pages. `module` is the emulator as WebAssembly; `editor` is the built editor, which is optional.
 ///
 /// # Errors
 /// If the book is not built, or a file can't be read or written.
@@ -111,7 +111,7 @@ pub fn install(
     let source = repository.join("book/page");
     for path in files(&source, &["js", "css"]) {
         let own = path.parent() == Some(&source);
-        // The pages load the built form of these two.
+        // The two excluded files are sources that the pages load in built form.
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if own && !["codemirror-entry.js", "languages.js"].contains(&name) {
             write(&folder.join(name), &read(&path)?)?;
@@ -119,7 +119,8 @@ pub fn install(
     }
     let bytes = std::fs::read(module)
         .map_err(|error| Problem::new(module.display(), format!("can't be read: {error}")))?;
-    // A page from a server loads the module itself, one from a folder may only load scripts.
+    // Pages from a server load `module.wasm`. Pages opened from a folder may only load scripts, so they get the module
+    // as a script.
     write(&folder.join("module.wasm"), &bytes)?;
     let text = format!("\"use strict\";\nfourLevels.module = \"{}\";\n", STANDARD.encode(&bytes));
     write(&folder.join("module.js"), &text)?;
@@ -167,7 +168,7 @@ fn list_script(kernels: &Kernels) -> String {
     format!("\"use strict\";\nglobalThis.fourLevelsKernels = {};\n", literal(json!(names)))
 }
 
-/// Adds the scripts to every page, and to each block of a kernel the name of its file.
+/// Adds the scripts to every page, and to each kernel's block the name of the kernel's file.
 fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Problem> {
     let source = repository.join("book/src");
     let mut blocks: BTreeMap<PathBuf, Vec<Option<String>>> = BTreeMap::new();
@@ -179,7 +180,8 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
         let depth = path.strip_prefix(html).map_or(0, |inner| inner.components().count() - 1);
         let up = "../".repeat(depth);
         let page = read(&path)?;
-        // 404.html is served at any path, so it can't have relative links. Pages without `<main>` are frames.
+        // 404.html is served at any path, so it can't have relative links. Pages without `<main>` are shown inside
+        // other pages.
         if path.ends_with("404.html") || !page.contains("<main>") || page.contains("page/start.js")
         {
             continue;
@@ -224,8 +226,8 @@ fn included_files(repository: &Path, page: &Page) -> Vec<Option<String>> {
     blocks.map(|piece| file(&piece.text)).collect()
 }
 
-/// The page with `data-file` at its blocks of runnable kernels, and `data-puzzle` and `data-text` at the frames and
-/// solutions of puzzles: the puzzle's name, and the name of the text.
+/// Adds attributes to a page's code blocks: `data-file` to runnable kernels, and to frames and solutions of puzzles
+/// `data-puzzle` (the puzzle's name) and `data-text` (the name of the text).
 fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
     let starts = LANGUAGES.map(|language| format!("<code class=\"language-{language}"));
     let mut marked = String::with_capacity(page.len());
@@ -251,7 +253,7 @@ fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
 
 /// A JavaScript literal, which is also safe inside a `<script>` element.
 fn literal(value: Value) -> String {
-    // JavaScript includes JSON; only U+2028 and U+2029 need to be escaped in older versions of it.
+    // JSON is valid JavaScript, except that older versions don't allow U+2028 and U+2029 in strings.
     let json = value.to_string().replace('<', "\\u003c");
     json.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }

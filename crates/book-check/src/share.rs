@@ -30,7 +30,7 @@ pub fn describe(repository: &Path, site: Option<&str>) -> Result<(), Problem> {
     let source = repository.join("book/src");
     for page in Page::all(repository)?.iter().filter(|page| !page.path.ends_with("SUMMARY.md")) {
         let place = page.path.strip_prefix(&source).unwrap_or(&page.path).with_extension("html");
-        // The pages of puzzles begin with the file of the task.
+        // A puzzle's page begins by including the file that states the task.
         let written = match page.text.strip_prefix("{{#include ").and_then(|t| t.split_once("}}")) {
             Some((first, rest)) => read(&page.path.with_file_name(first))? + rest,
             None => page.text.clone(),

@@ -12,7 +12,7 @@ use crate::{Problem, files, name_in, read};
 
 /// The folder of the book's pages. Only they may have findings, up to the number in the baseline.
 const BOOK: &str = "book/src/";
-/// The number of findings on each page of the book.
+/// The file with the accepted number of findings on each page of the book.
 pub const BASELINE: &str = "crates/book-check/style/baseline.txt";
 const ALLOWED: &str = "crates/book-check/style/allowed.txt";
 const CONSTRUCTIONS: &str = include_str!("../style/constructions.txt");
@@ -21,7 +21,7 @@ const EXTENSIONS: [&str; 18] = [
     "rs", "md", "py", "sh", "mjs", "js", "cu", "cuh", "ptx", "toml", "yml", "css", "html", "jinja",
     "h", "c", "cpp", "yaml",
 ];
-/// Outputs, whose wording the programs decide.
+/// Folders of generated texts, which aren't checked because programs determine their wording.
 const OUTPUTS: [&str; 2] = ["book/outputs/", "book/html/"];
 const WITHOUT_EXTENSION: [&str; 4] =
     [".ci/run", ".ci/steps", ".ci/tools", "crates/emulated-gpu/emulate"];
@@ -29,7 +29,7 @@ const WITHOUT_EXTENSION: [&str; 4] =
 /// The findings in each file.
 pub type Findings = BTreeMap<String, Vec<Problem>>;
 
-/// A construction: a row of the table.
+/// A forbidden construction: a row of the table.
 struct Construction {
     name: &'static str,
     pattern: Regex,
@@ -66,8 +66,8 @@ fn constructions() -> Result<Vec<Construction>, Problem> {
 }
 
 impl Construction {
-    /// Whether a line contains this construction outside its exceptions, which match the pattern `unless`. `next` is
-    /// the next line of the same paragraph, or empty: an exception, such as a question, may end there.
+    /// Whether a line contains this construction and is no exception, as described by the pattern `unless`. An
+    /// exception, such as a question, may extend into `next`, the next line of the same paragraph (or empty).
     fn is_in(&self, line: &str, next: &str) -> bool {
         let mut text = if next.is_empty() { line.to_owned() } else { format!("{line} {next}") };
         if !self.pattern.is_match(&text) {
@@ -81,7 +81,7 @@ impl Construction {
     }
 }
 
-/// The prose of a file: numbers of lines, and the text that a person reads there.
+/// The lines of a file that contain prose: each line's number, and its prose.
 fn prose(name: &str, text: &str) -> Vec<(usize, String)> {
     let end = name.rsplit('.').next().unwrap_or_default();
     let is_page = ["md", "html"].contains(&end);
@@ -111,7 +111,7 @@ fn prose(name: &str, text: &str) -> Vec<(usize, String)> {
             add(trailing);
             let literals = literal.captures_iter(code).filter(|found| found[1].contains(' '));
             let count = literals.map(|found| add(&found[1])).count();
-            // A string that goes on from the line before.
+            // A string literal that began on an earlier line.
             let mut words = line.split(' ');
             let is_prose = words.next().is_some_and(|first| !first.ends_with(':'))
                 && words.any(|word| !word.ends_with(','))
@@ -141,7 +141,8 @@ fn sources(repository: &Path) -> Result<Vec<(String, String)>, Problem> {
         .collect()
 }
 
-/// The lines of a list, without its comments. For each: its number, and the texts before and after `separator`.
+/// The entries of a list file, without comments. For each entry: its line number, and the texts before and after
+/// `separator`.
 fn list<'t>(
     name: &str,
     text: &'t str,
@@ -208,17 +209,18 @@ pub fn findings(repository: &Path, within: &[&str]) -> Result<Findings, Problem>
     Ok(findings)
 }
 
-/// The baseline for these findings: their number on each page of the book.
+/// The text of the baseline file for these findings: the number of findings on each page of the book.
 #[must_use]
 pub fn baseline(findings: &Findings) -> String {
     let pages = findings.iter().filter(|(name, _)| name.starts_with(BOOK));
     pages.map(|(name, found)| format!("{name}: {}\n", found.len())).collect()
 }
 
-/// Every finding in a file that has more of them than the baseline allows (outside of the book: none), and every page
-/// that has fewer, so that the baseline can be lowered.
+/// Reports all findings in each file that has more of them than the baseline allows (outside of the book: none). Also
+/// reports each page that has fewer findings, so that the baseline can be lowered.
 ///
 /// # Errors
+///
 /// If a file can't be read, or a list is malformed.
 pub fn check(repository: &Path) -> Result<Vec<Problem>, Problem> {
     compare(&read(&repository.join(BASELINE))?, findings(repository, &[])?)

@@ -8,13 +8,14 @@ use crate::output::Session;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, documents, files, read};
 
-/// The folders of packages, by their names.
+/// The folder of each package, by the package's name.
 type Packages = BTreeMap<String, PathBuf>;
 
 /// The crate that `scripts/own-level.sh` makes for the reader.
 const OWN: &str = "own-level";
 
-/// Options of cargo that name a part of a package, and its folder.
+/// Cargo's options that name a target (an example, a test, a benchmark), and the folder in which a package has such
+/// targets.
 const NAMED: [(&str, &str); 3] =
     [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
 
@@ -63,7 +64,7 @@ fn packages(repository: &Path) -> Result<Packages, Problem> {
     Ok(packages)
 }
 
-/// Description of the missing package or part that a command names.
+/// Describes the package or target that a command names but that doesn't exist; `None` if everything exists.
 fn missing(command: &str, packages: &Packages) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "--").collect();
     let after = |word: &str| words[words.iter().position(|is| *is == word)? + 1..].first();

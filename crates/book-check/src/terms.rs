@@ -1,5 +1,5 @@
-//! Links to the glossary: on each page of the built book, the first use of a term links to its entry and shows the
-//! meaning as a tooltip.
+//! Links to the glossary: the first use of a term on each page of the built book links to the term's entry, and shows
+//! its meaning as a tooltip.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,12 +26,12 @@ pub fn terms(glossary: &str) -> Vec<Term> {
         .collect()
 }
 
-/// Elements whose text gets no links: code, titles, links, drawings, and elements that scripts fill.
+/// HTML elements whose text gets no links: code, titles, links, drawings, and elements that scripts fill.
 const UNTOUCHED: [&str; 16] = [
     "a", "abbr", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "math", "pre", "script",
     "style", "svg", "textarea",
 ];
-/// Terms that only have their meaning on pages about GPUs.
+/// Terms that have the glossary's meaning only on pages about GPUs.
 const GPU_TERMS: [&str; 8] =
     ["block", "capture", "event", "generic", "mask", "module", "thread", "tile"];
 /// The pages about GPUs.
@@ -94,7 +94,7 @@ fn add_ids<'a>(html: &str, terms: &'a [Term]) -> Result<String, &'a str> {
 fn add_links(html: &str, mut terms: Vec<&Term>, to_root: &str) -> String {
     let Some((before, rest)) = html.split_once("<main>") else { return html.to_owned() };
     let Some((main, after)) = rest.split_once("</main>") else { return html.to_owned() };
-    // The longest first, so that "bank conflict" isn't taken for "bank".
+    // Longer terms first, so that "bank conflict" isn't matched as "bank".
     terms.sort_by_key(|term| std::cmp::Reverse(term.word.len()));
     let mut used = BTreeSet::new();
     let mut inside: Vec<&str> = Vec::new();
@@ -145,7 +145,8 @@ fn link_words<'a>(
             Some((term, length))
         });
         match found {
-            // Later uses of the word get no link, and neither do shorter terms inside it.
+            // The term is removed from the list, because later uses get no link. The whole term is skipped, so shorter
+            // terms inside it get no link either.
             Some((term, length)) => {
                 let word = &text[at..at + length];
                 if used.insert(&term.word) {
@@ -169,8 +170,8 @@ fn link_words<'a>(
     }
 }
 
-/// Length in bytes of this word, or its plural, at the beginning of the text; `None` if it isn't there. The first letter
-/// may be a capital, and a space may be a line break.
+/// Length in bytes of this word, or its plural, at the beginning of the text; `None` if the text begins otherwise. The
+/// first letter may be a capital, and a space may be a line break.
 fn same_word(text: &str, word: &str) -> Option<usize> {
     let mut rest = text.char_indices();
     for (index, expected) in word.chars().enumerate() {

@@ -1,5 +1,5 @@
-//! Tests that the emulated GPU depends on nothing outside its folder, and that the rest of the workspace only uses its
-//! libraries. Of the libraries that are loaded at run time, the rest may only use the path.
+//! Tests that the emulated GPU depends on nothing outside its folder, and that other crates of the workspace use only
+//! its libraries. Of a library that is loaded at run time, they may use only the path.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 /// Libraries of the emulated GPU that the levels may use.
 const LIBRARIES: [&str; 5] = ["ptx-emulator", "cuda-c", "tensor-core", "host", "skipped"];
-/// Helpers for tests: allowed as a dev-dependency, and in crates that are only for tests.
+/// Helpers for tests: which may be a dev-dependency, or a dependency of a crate that is only for tests.
 const TEST_SUPPORT: &str = "emulated-gpu-test-support";
 const ONLY_FOR_TESTS: [&str; 2] = ["fuzz-targets", "test-support"];
-/// Items that the levels may use of a crate whose shared library they load.
+/// The only items that the levels may use from a crate whose shared library they load.
 const ALLOWED_ITEMS: [&str; 2] = ["library_path", "NotFound"];
 /// Packages and folders of the levels and of the book, which the emulated GPU must not depend on.
 const OUTSIDE: [&str; 11] = [
@@ -47,7 +47,8 @@ fn packages(manifest: &Path) -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// Dependencies within this repository: folder and name of the package, the dependency, and its folder.
+/// Dependencies within this repository. For each: the package's folder and name, the dependency, and the dependency's
+/// folder.
 fn edges(manifest: &Path) -> Vec<(PathBuf, String, Value, PathBuf)> {
     let edges_of = |package: Value| {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
@@ -126,7 +127,7 @@ fn sources_of_the_emulated_gpu_name_no_file_outside() {
         let text = read(&file).unwrap_or_else(|problem| panic!("{problem}"));
         for (number, line) in text.lines().enumerate() {
             if line.trim_start().starts_with("//") || line.trim_start().starts_with('#') {
-                // A `#[path = "…"]` is one of the lines with a path.
+                // `#[path = "…"]` is looked for too, because it names a source file.
                 if !line.contains("#[path") {
                     continue;
                 }
@@ -145,8 +146,8 @@ fn sources_of_the_emulated_gpu_name_no_file_outside() {
     }
 }
 
-/// Whether a line of Rust has a path that leads out of the folder. Includes are relative to the file, other
-/// paths to the package.
+/// Whether a line of Rust contains a path that leads out of the folder `root`. Paths in includes are relative to the
+/// file, all others to the package.
 fn leads_outside(root: &Path, file: &Path, line: &str) -> bool {
     if file.extension().is_none_or(|extension| extension != "rs") {
         return false;

@@ -35,7 +35,8 @@ fn every_command_shown_is_run_somewhere() {
     assert_none(commands::check(&repository(), &pages()).unwrap());
 }
 
-/// mdBook highlights most of these, and `book/colours.js` PTX. A block without a language would silently get no colours.
+/// mdBook highlights most of these languages, and `book/colours.js` highlights PTX. A block without a language would
+/// silently get no colours.
 #[test]
 fn every_block_of_code_names_a_known_language() {
     let known = ["console", "cpp", "ptx", "python", "rust", "sh", "text"];
@@ -101,7 +102,7 @@ fn every_page_has_a_picture_and_work() {
     assert_none(chapters::check(&pages()));
 }
 
-/// Each line of code on the cheat sheet is one of the level that heads its column.
+/// Each line of code on the cheat sheet occurs in the source of the level that heads its column.
 #[test]
 fn the_cheat_sheet_shows_lines_of_the_code() {
     const COLUMNS: [(&[&str], &[&str]); 3] = [
@@ -144,8 +145,8 @@ fn has_a_speed(text: &str) -> bool {
     })
 }
 
-/// The third promise of the introduction: an output begins with its command, the introduction names the machine of all
-/// outputs, a table of speeds names its own machine, and a page itself states no speed.
+/// The introduction's third promise: every output begins with its command; the introduction names the machine that made
+/// all outputs; a table of speeds names its own machine; and no page states a speed in its own text.
 #[test]
 fn every_speed_comes_with_its_command_and_its_machine() {
     assert!(has_a_speed("in 0.06 s: 1032154 samples/s") && has_a_speed("2.98 Gitem/s"));
@@ -197,7 +198,7 @@ const TIME: &str = "only scripts/book-outputs.sh measures";
 const MNIST: &str = "MNIST_DIR does not name a folder with MNIST";
 const TORCH: &str = "python3 has no NumPy or no PyTorch";
 
-/// Variables that imitate another machine: seven processors with another name, another user.
+/// Environment variables that imitate another machine: seven processors, with another name, and another user.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 fn another_machine(folder: &Path) -> Vec<(&'static str, OsString)> {
     // The loader splits LD_PRELOAD at spaces and colons.
@@ -222,7 +223,7 @@ fn another_machine(folder: &Path) -> Vec<(&'static str, OsString)> {
         ("USER", "somebody".into()),
         ("LANG", "de_DE.UTF-8".into()),
     ];
-    // Unless the programs see that machine, the test proves nothing.
+    // Checks that the programs see the imitated machine: otherwise the test would prove nothing.
     let seen = Command::new(programs.join("level2-cuda-naive"))
         .args(["bench", "--data", "digits", "--samples", "100", "--batch-size", "10"])
         .args(["--steps", "1", "--runs", "1", "--device", "emulated"])
@@ -330,7 +331,7 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
         let report = if why == TIME { skipped::note } else { skipped::skip };
         report(format!("{why}: {}", names.join(", ")));
     }
-    // Some sessions draw pictures that pages show.
+    // Some sessions draw pictures, which have to match those on the pages.
     for (drawn, shown) in [
         ("plots/training", "digits"),
         ("plots/curve", "curve"),
@@ -398,7 +399,7 @@ fn every_page_begins_with_its_title() {
     );
 }
 
-/// Readers look words up in alphabetical order, and pages link to each entry by its word.
+/// Readers search alphabetically, and pages link to an entry by its word, so the word must be unique.
 #[test]
 fn the_glossary_is_sorted_and_has_each_word_once() {
     let page = read(&repository().join("book/src/glossary.md")).unwrap();

@@ -10,12 +10,12 @@ use book_check::{Problem, read, repository};
 
 use crate::assert_none;
 
-/// Width of a page on a screen of 390 pixels.
+/// Width of a page's text, in pixels, on a screen that is 390 pixels wide.
 const PAGE_WIDTH: f64 = 350.0;
 /// Minimum size of a label, in pixels.
 const MIN_LABEL: f64 = 9.0;
 
-/// The numbers that follow a word, such as the sizes after `font-size="` or `font-size: `.
+/// The numbers that directly follow each occurrence of a word, such as the sizes after `font-size="`.
 fn numbers<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = f64> + 't {
     text.split(word).skip(1).filter_map(|rest| {
         let rest = rest.trim_start_matches([':', '=', '"', ' ']);
@@ -24,8 +24,8 @@ fn numbers<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = f64> + 't {
     })
 }
 
-/// Size of a picture's smallest label on a phone, if its figure has this minimum width. `None` if the picture doesn't
-/// state the size of its labels.
+/// Size in pixels of a picture's smallest label on a phone, if the picture is shrunk to the minimum width `least`.
+/// `None` if the picture doesn't state the size of its labels.
 fn smallest_label(svg: &str, least: f64) -> Option<f64> {
     let root = &svg[svg.find("<svg")?..];
     let root = &root[..root.find('>')?];

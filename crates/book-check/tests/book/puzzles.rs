@@ -30,7 +30,7 @@ fn every_puzzle_has_a_complete_page() {
                 problems.push(format!("the page of {name} does not show {part}"));
             }
         }
-        // In the order of the list, under its title.
+        // The entry in `SUMMARY.md` has the puzzle's title, and follows the previous puzzle's entry.
         let entry = format!("- [{}](puzzles/{name}.md)", puzzle.title());
         match summary.find(&entry) {
             Some(at) if at > before => before = at,
@@ -62,7 +62,7 @@ fn the_overview_states_the_right_counts() {
     }
 }
 
-/// The exercises of a chapter are its paragraph "Work". Each puzzle is named in one of them.
+/// The paragraph "Work" of a chapter lists its exercises. Each puzzle is named in one of these paragraphs.
 #[test]
 fn every_puzzle_is_an_exercise_of_a_chapter() {
     let folder = repository().join("book/src");
@@ -91,7 +91,7 @@ fn every_part_has_work_to_do() {
     assert!(parts.peek().is_some());
     for part in parts {
         let (title, list) = part.split_once('\n').unwrap();
-        // This part consists of exercises.
+        // This part consists of exercises, so it needs no separate list of them.
         if title == "Puzzles" {
             continue;
         }
