@@ -1,4 +1,4 @@
-//! A server of files for one reader on the same machine.
+//! A web server for the files of a folder, for one reader on the same machine.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ const THREADS: usize = 16;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of a request's first line and headers together, in bytes.
 const MAX_REQUEST: u64 = 1 << 14;
-/// Content types by extension. Browsers run WebAssembly and scripts only with theirs.
+/// Content types by extension. Browsers run WebAssembly and scripts only if they have the right content type.
 const CONTENT_TYPES: [(&str, &str); 8] = [
     ("html", "text/html; charset=utf-8"),
     ("css", "text/css"),
@@ -44,7 +44,7 @@ fn answer(mut stream: TcpStream, folder: &Path) -> io::Result<()> {
     stream.set_write_timeout(Some(TIMEOUT))?;
     let mut lines = BufReader::new(stream.try_clone()?.take(MAX_REQUEST)).lines();
     let request = lines.next().transpose()?.unwrap_or_default();
-    // The headers are read and ignored, or closing the connection would reset it.
+    // The headers are read although they are ignored: closing a connection with unread data would reset it.
     for line in lines {
         if line?.is_empty() {
             break;
@@ -65,8 +65,8 @@ fn answer(mut stream: TcpStream, folder: &Path) -> io::Result<()> {
     stream.write_all(&content)
 }
 
-/// The file that a request such as `GET /level1/fast.html?x HTTP/1.1` names, relative to the folder. `None` if it is not
-/// a GET, or leaves the folder.
+/// The file that a request such as `GET /level1/fast.html?x HTTP/1.1` names, relative to the folder. `None` if the
+/// request is not a GET, or the path leads out of the folder.
 fn file_of(request: &str) -> Option<PathBuf> {
     let target = request.strip_prefix("GET /")?.split([' ', '?']).next()?;
     let name = if target.is_empty() || target.ends_with('/') {

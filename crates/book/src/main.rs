@@ -10,7 +10,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clap::Parser;
 
-/// mdBook and the renderer of formulas, with their versions and the options of `cargo install`.
+/// The tools that build the book (mdBook, and the renderer of formulas): name, version, and options for `cargo
+/// install`.
 const TOOLS: [(&str, &str, &[&str]); 2] = [
     ("mdbook", "0.5.4", &["--no-default-features", "--features", "search"]),
     ("mdbook-katex", "0.10.0", &[]),
