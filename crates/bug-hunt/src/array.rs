@@ -13,13 +13,13 @@ impl Array {
         Self { rows: 1, columns: 1, data: vec![value] }
     }
 
-    /// `[rows, columns]` with the element that `at` returns for each row and column.
+    /// The matrix `[rows, columns]` whose element in row `i` and column `j` is `at(i, j)`.
     fn from_fn(rows: usize, columns: usize, at: impl Fn(usize, usize) -> f32) -> Self {
         let data = (0..rows * columns).map(|i| at(i / columns, i % columns)).collect();
         Self { rows, columns, data }
     }
 
-    /// The element in this row and column. An axis of length 1 is repeated.
+    /// The element in this row and column. An axis of length 1 is broadcast: its only index serves for all.
     fn at(&self, row: usize, column: usize) -> f32 {
         let row = if self.rows == 1 { 0 } else { row };
         let column = if self.columns == 1 { 0 } else { column };
@@ -38,7 +38,7 @@ impl Array {
         Self::from_fn(self.columns, self.rows, |i, j| self.at(j, i))
     }
 
-    /// `f` of each pair of elements.
+    /// Applies `f` to each pair of elements.
     ///
     /// # Errors
     /// If the shapes can't be broadcast.
@@ -66,7 +66,7 @@ impl Array {
         Ok(Self::from_fn(self.rows, other.columns, sum))
     }
 
-    /// `f` of each column (axis 0, a result of one row) or of each row (axis 1, of one column).
+    /// Applies `f` to each column (axis 0; the result has one row) or to each row (axis 1; the result has one column).
     pub(crate) fn reduce(&self, axis: usize, f: impl Fn(Vec<f32>) -> f32) -> Self {
         if axis == 0 {
             let column = |j| (0..self.rows).map(|i| self.at(i, j)).collect();

@@ -1,4 +1,4 @@
-//! The twelve bugs, in rising difficulty.
+//! The twelve bugs for readers to find, from easy to hard.
 
 /// A bug for the reader to find.
 pub struct Bug {

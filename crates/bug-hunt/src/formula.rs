@@ -13,13 +13,13 @@ use crate::array::Array;
 const FUNCTIONS: &str =
     "relu, softmax, cross_entropy, exp, log, abs, where, sum, mean, max, before";
 
-/// Looks up a tensor or constant by name: of this step, or of the step before.
+/// Looks up a tensor or constant of this step or of the previous step by its name.
 pub(crate) type Lookup<'a> = dyn Fn(&str, When) -> Option<Array> + 'a;
 
-/// The maximum number of operands within each other, so that no formula overflows the stack.
+/// The maximum nesting depth of a formula, which keeps the recursive reader from overflowing the stack.
 const MAX_DEPTH: usize = 100;
 
-/// The step that a name belongs to.
+/// The step from which a name's value is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum When {
     Now,
@@ -40,11 +40,11 @@ pub(crate) fn evaluate(text: &str, lookup: &Lookup<'_>) -> Result<Array, String>
     }
 }
 
-/// Evaluates a formula while reading it.
+/// A recursive-descent parser that evaluates a formula while reading it.
 struct Reader<'a> {
     rest: &'a str,
     lookup: &'a Lookup<'a>,
-    /// The number of unfinished factors.
+    /// The number of nested factors that are being read.
     depth: usize,
 }
 

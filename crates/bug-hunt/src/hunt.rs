@@ -114,12 +114,12 @@ pub fn describe(
     Ok(text)
 }
 
-/// The index of the first step that differs, and the step.
+/// The first step in which the two runs differ, with its index.
 fn first_faulty(found: &RunComparison) -> Option<(usize, &Step)> {
     found.steps.iter().enumerate().find(|(_, step)| step.first_fault().is_some())
 }
 
-/// The elements with the largest errors, in their order in memory. NaN is farthest.
+/// The indices of the elements with the largest errors, in ascending order. An error of NaN is the largest.
 fn farthest(right: &DumpedTensor, wrong: &DumpedTensor) -> Vec<usize> {
     let error = |&index: &usize| (right.data[index] - wrong.data[index]).abs();
     let mut all: Vec<usize> = (0..right.data.len()).collect();
@@ -129,7 +129,7 @@ fn farthest(right: &DumpedTensor, wrong: &DumpedTensor) -> Vec<usize> {
     all
 }
 
-/// The indices of an element along each axis.
+/// The index along each axis of the element at this flat index.
 fn place(index: usize, shape: &[usize]) -> Vec<usize> {
     match shape {
         [_, columns] => vec![index / columns, index % columns],
@@ -187,7 +187,7 @@ fn agrees(one: &[Dump], other: &[Dump]) -> Result<bool, String> {
             (*a, *b) = (0.0, 0.0);
         }
     }
-    // Only the differences count: both runs may have the same bug.
+    // Only differences between the two runs count, not whether each is right: both may have the same bug.
     let compared = compare_runs(&one, &other, 1.0)?;
     let mut rows = compared.steps.iter().filter_map(|step| step.comparison.as_ref());
     Ok(rows.all(|found| found.rows.iter().all(|row| !row.verdict.is_mismatch())))

@@ -46,8 +46,8 @@ impl Line {
     }
 }
 
-/// Runs the steps of a reference from its batches and initial parameters, with `planted` in place of
-/// the lines that make the same tensors.
+/// Runs the steps of a reference from its batches and initial parameters, with each line of `planted` in place of the
+/// line that computes the same tensor.
 ///
 /// # Errors
 /// If the reference is not of a two-layer network with cross-entropy, or a planted formula is wrong.
@@ -86,7 +86,8 @@ fn step(given: &Dump, before: Option<&Dump>, planted: &[Line]) -> Result<Dump, S
             (name, When::Before) => {
                 let name = name.parse().ok()?;
                 let mut left = array(&Tensor::zeros(network.shape(name, batch)?));
-                // A buffer that a smaller batch reuses, or a larger one extends.
+                // The contents of the buffer before this step: the previous step's elements. The batch may be smaller
+                // (fewer of them are left) or larger (the rest are zeros).
                 if let Some(last) = before.and_then(|last| find(last, name)) {
                     left.data.iter_mut().zip(last.data).for_each(|(now, last)| *now = last);
                 }

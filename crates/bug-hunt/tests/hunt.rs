@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs the program in the repository's root; the dumps go to a folder for these tests.
+/// Runs the program in the repository's root; dumps are written to a folder of these tests.
 fn bug_hunt(arguments: &[&str]) -> Output {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     Command::new(env!("CARGO_BIN_EXE_bug-hunt"))
@@ -46,8 +46,8 @@ fn the_step_without_a_bug_agrees_with_pytorch() {
     }
 }
 
-/// Each bug shows itself first in the tensor of its wrong line, its solution is right, and that of the
-/// next bug is not.
+/// For each bug: the first wrong tensor is that of the wrong line, the bug's own solution is accepted, and the next
+/// bug's solution is not.
 #[test]
 fn each_bug_has_one_solution() {
     for bug in 1..=12 {
@@ -69,7 +69,7 @@ fn each_bug_has_one_solution() {
     }
 }
 
-/// A solution in other words is right, too.
+/// A formula that is written differently but computes the same is accepted too.
 #[test]
 fn another_form_of_a_solution_is_right() {
     for (bug, guess) in [
