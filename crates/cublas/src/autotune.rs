@@ -18,9 +18,9 @@ use crate::column_major::Operand;
 use crate::cublaslt::PlannedMatmul;
 use crate::library::{Routine, rejected};
 
-/// The most candidates that the heuristic is asked for.
+/// The maximum number of candidates that are requested from the heuristic.
 pub(crate) const MAX_CANDIDATES: usize = 8;
-/// Timed runs of a candidate, after one that isn't timed.
+/// The number of timed runs of a candidate. An untimed run precedes them.
 const RUNS: usize = 20;
 
 /// How candidates are measured.
@@ -30,7 +30,7 @@ pub(crate) struct Autotune {
     multiprocessors: usize,
 }
 
-/// A candidate, as the library describes it.
+/// The library's description of a candidate.
 struct Candidate {
     algorithm: cublasLtMatmulAlgo_t,
     /// Rows and columns of the result that a block computes, if known.
@@ -85,7 +85,7 @@ impl Autotune {
     }
 }
 
-/// Times all candidates, with temporary operands and the epilogue's own buffers, which a step fills again
+/// Times all candidates. The operands are temporary. The epilogue's buffers are the real ones: a step overwrites them
 /// before it reads them.
 fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Cost>> {
     let (call, pointers) = (planned.problem.call, planned.problem.pointers);
@@ -150,21 +150,22 @@ impl Candidate {
         Ok(Self { algorithm: answer.algo, tile, parts })
     }
 
-    /// The blocks, and the multiply-adds of the busiest multiprocessor, for a result of `m` by `n` and sums
-    /// of `k`; `None` if the tile is unknown. All threads of a block multiply; those
-    /// beyond the matrix's edge multiply zeros.
+    /// The number of blocks, and the number of multiply-adds of the busiest multiprocessor, for a result `[m, n]` whose
+    /// elements are sums of `k` terms; `None` if the tile is unknown. All threads of a block multiply; those beyond the
+    /// matrix's edge multiply zeros.
     fn count(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Option<(usize, usize)> {
         let (rows, columns) = self.tile?;
         let blocks = m.div_ceil(rows) * n.div_ceil(columns) * self.parts;
         let rounds = blocks.div_ceil(multiprocessors);
-        // The multiprocessors share the additions of split sums.
+        // If sums are split, the multiprocessors share the work of adding the partial sums.
         let additions = if self.parts > 1 { m * n * self.parts } else { 0 };
         let products = rounds * rows * columns * k.div_ceil(self.parts);
         Some((blocks, products + additions.div_ceil(multiprocessors)))
     }
 }
 
-/// The index of the best candidate; of equals the first, which the heuristic ranked higher.
+/// The index of the candidate with the lowest cost. Among equal ones it is the first, because the heuristic ranked it
+/// higher.
 fn best(costs: &[Cost]) -> usize {
     let order = |&index: &usize| costs[index].order;
     (0..costs.len()).min_by(|a, b| order(a).total_cmp(&order(b))).unwrap_or(0)

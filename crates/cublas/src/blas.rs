@@ -1,4 +1,4 @@
-//! The matrix products of a library on buffers of the device: planned for a shape, and run at every step.
+//! Matrix products on device buffers by cuBLAS or cuBLASLt: planned for a shape, and run at every step.
 #![allow(unsafe_code, reason = "NVIDIA's libraries take addresses")]
 
 use std::rc::Rc;
@@ -10,11 +10,11 @@ use crate::column_major::{Matmul, ProductShape, column_major};
 use crate::epilogue::{Epilogue, Mask};
 use crate::library::{EpiloguePointers, Library, Problem, Routine, rejected};
 
-/// The alignment in bytes of every allocation of the driver (CUDA C++ Programming Guide, "Size and Alignment
-/// Requirement").
+/// The alignment, in bytes, that the driver guarantees for every allocation (CUDA C++ Programming Guide, "Size and
+/// Alignment Requirement").
 pub const ALLOCATED: u32 = 256;
 
-/// A library, and the stream that it computes in.
+/// A BLAS library, and the stream that it computes in.
 pub struct Blas {
     /// The library.
     pub library: Box<dyn Library>,
@@ -30,7 +30,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// The description that the library got.
+    /// The description of the product that was passed to the library.
     #[must_use]
     pub const fn problem(&self) -> &Problem {
         &self.problem
@@ -38,13 +38,12 @@ impl Product {
 }
 
 impl Blas {
-    /// Plans a product with an epilogue; without it if the library has no algorithm for both.
+    /// Plans a product with an epilogue, or without the epilogue if the library has no algorithm for both together.
     /// `alignments` are those of `a` and `b` in bytes. `bias` and `mask` are the epilogue's buffers; the product
     /// ignores those that its epilogue doesn't use.
     ///
     /// # Errors
-    /// [`GpuError::Library`](gpu::GpuError::Library) if the library rejects the product, or has no algorithm for
-    /// it.
+    /// [`GpuError::Library`](gpu::GpuError::Library) if the library rejects the product, or has no algorithm for it.
     pub fn plan(
         &self,
         matmul: Matmul,
@@ -62,7 +61,8 @@ impl Blas {
             beta: 0.0,
             pointers: self.pointers(epilogue, bias, mask),
             mask_ld: mask.map_or(0, |mask| mask.ld),
-            // The library's first operand is our b. The result always has its own allocation.
+            // The order is swapped, because the library's first operand is our b. The result always has its own
+            // allocation.
             alignments: [alignments[1], alignments[0], ALLOCATED],
         };
         for problem in [problem(epilogue), problem(Epilogue::None)] {
@@ -115,7 +115,7 @@ impl Blas {
             arguments.push(("bias", bias.len(), size([units])));
         }
         if let Some(mask) = mask.filter(|_| epilogue.uses_mask()) {
-            // Counted in elements of 32 bits, as all arguments.
+            // The mask's size in 32-bit elements, the unit of all sizes here.
             let words = size([m, mask.ld]).get() / 32;
             arguments.push(("mask", mask.bits.len() / 4, size([words])));
         }

@@ -43,34 +43,34 @@ pub enum Matmul {
 /// `m`, `n` and `k` of a product of row-major matrices.
 pub type ProductShape = [usize; 3];
 
-/// An operand, as it is described to the library.
+/// The description of an operand for the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Whether the library transposes it.
+    /// Whether the library transposes the operand.
     pub transposed: bool,
-    /// Its rows in the library's view, before transposing.
+    /// The operand's rows in the library's view, before transposing.
     pub rows: usize,
-    /// Its columns in the library's view, before transposing.
+    /// The operand's columns in the library's view, before transposing.
     pub columns: usize,
     /// Elements from the beginning of a column to the beginning of the next.
     pub ld: usize,
 }
 
-/// A product, as it is described to the library.
+/// The description of a product for the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnMajor {
-    /// Its first operand, which is our `b`.
+    /// The library's first operand, which is our `b`.
     pub first: Operand,
-    /// Its second operand, which is our `a`.
+    /// The library's second operand, which is our `a`.
     pub second: Operand,
-    /// Its result, which is our `cᵀ`. Its `transposed` is always false.
+    /// The library's result, which is our `cᵀ`. `transposed` is always false.
     pub result: Operand,
     /// The number of terms in each sum of the product.
     pub k: usize,
 }
 
 // ANCHOR: column-major
-/// The product for a column-major library.
+/// Describes a product of row-major matrices to a column-major library.
 #[must_use]
 pub const fn column_major(matmul: Matmul, [m, n, k]: ProductShape) -> ColumnMajor {
     let (first, second) = match matmul {

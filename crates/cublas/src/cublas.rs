@@ -69,7 +69,7 @@ impl Library for Cublas {
     }
 }
 
-/// A planned product. cuBLAS has no plans, so each call passes the whole description.
+/// A planned product. cuBLAS itself has no plans, so each call passes the whole description.
 struct Sgemm {
     handle: Rc<Handle>,
     problem: Problem,
@@ -112,7 +112,7 @@ impl Routine for Sgemm {
     }
 }
 
-/// cuBLAS's constant for whether an operand is transposed.
+/// cuBLAS's constant for an operand that is, or isn't, transposed.
 pub(crate) const fn operation(operand: &Operand) -> cublasOperation_t {
     match operand.transposed {
         true => cublasOperation_t::CUBLAS_OP_T,

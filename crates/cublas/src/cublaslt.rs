@@ -1,7 +1,7 @@
 //! cuBLASLt: products with epilogues, planned once and run often.
 //!
-//! cudarc's safe layer always computes in TF32, and plans again at every call, so this module calls the layer
-//! below. A plan keeps the descriptor, the layouts of the three matrices, and the algorithm: the first
+//! cudarc's safe layer always computes in TF32, and plans again at every call, so this module calls the layer below it
+//! (`cublaslt::result`). A plan keeps the descriptor, the layouts of the three matrices, and the algorithm: the first
 //! that the library's heuristic returns for them, or the best one of its candidates (`autotune`).
 #![allow(unsafe_code, reason = "cuBLASLt is a C library")]
 
@@ -30,7 +30,7 @@ use crate::cublas::operation;
 use crate::epilogue::Epilogue;
 use crate::library::{EpiloguePointers, Library, Owned, Problem, Routine, rejected, workspace};
 
-/// The type of every matrix here.
+/// The element type of all matrices in this module.
 const MATRIX_TYPE: cudaDataType = cudaDataType::CUDA_R_32F;
 
 /// cuBLASLt, for one stream.
@@ -46,8 +46,8 @@ pub struct CublasLt {
 pub(crate) struct Shared {
     handle: Lt<cublasLtHandle_t>,
     pub(crate) stream: Arc<CudaStream>,
-    /// Memory that algorithms may compute in. One is enough: products in one stream run one after
-    /// the other.
+    /// Scratch memory for the algorithms. All products can share it, because products in one stream run one after the
+    /// other.
     workspace: CudaSlice<u8>,
 }
 
@@ -56,16 +56,17 @@ pub(crate) struct PlannedMatmul {
     pub(crate) shared: Rc<Shared>,
     pub(crate) problem: Problem,
     descriptor: Lt<cublasLtMatmulDesc_t>,
-    /// The column-major shapes of the first operand, the second, and the result.
+    /// The layouts (column-major shapes) of the first operand, the second operand, and the result.
     layouts: [Lt<cublasLtMatrixLayout_t>; 3],
     pub(crate) algorithm: cublasLtMatmulAlgo_t,
 }
 
-/// An object of this library.
+/// An object of cuBLASLt that is destroyed on drop.
 type Lt<T> = Owned<T, CublasError>;
 
 impl<T: Copy> Lt<T> {
-    /// Sets an attribute whose type in C has the size of `V`; `set` is the library's function for that.
+    /// Sets an attribute. `set` is the library's function for this kind of attribute, and `V` has the size of the
+    /// attribute's type in C.
     fn set<A, V>(
         &self,
         set: unsafe fn(T, A, *const c_void, usize) -> Result<(), CublasError>,
@@ -108,7 +109,7 @@ impl CublasLt {
         }
     }
 
-    /// Describes a product to the library, for an algorithm that is still to be chosen.
+    /// Describes a product to the library, without choosing an algorithm yet.
     fn describe(&self, problem: &Problem) -> Result<PlannedMatmul> {
         let Problem { call, epilogue, pointers, mask_ld, .. } = *problem;
         let failed = |call| rejected(call, problem);

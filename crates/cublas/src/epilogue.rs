@@ -10,7 +10,7 @@ use gpu::memory::buffer;
 
 use crate::column_major::Matmul;
 
-/// An epilogue. The discriminant is cuBLASLt's code for it.
+/// An epilogue. The discriminant is its code in cuBLASLt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Epilogue {
@@ -27,17 +27,17 @@ pub enum Epilogue {
 }
 
 impl Epilogue {
-    /// Whether it reads or writes a vector with an element for each unit: `b` or `db`.
+    /// Whether the epilogue reads or writes a vector with one element per unit: `b` or `db`.
     pub(crate) const fn uses_bias(self) -> bool {
         !matches!(self, Self::None)
     }
 
-    /// Whether it reads or writes a mask.
+    /// Whether the epilogue reads or writes a mask.
     pub(crate) const fn uses_mask(self) -> bool {
         matches!(self, Self::ReluAuxBias | Self::DreluBgrad)
     }
 
-    /// The name of a product with this epilogue, as plans and profiles show it.
+    /// The name of a product with this epilogue, as it appears in plans and profiles.
     #[must_use]
     pub const fn operation(self, matmul: Matmul) -> &'static str {
         match (matmul, self) {
@@ -52,7 +52,7 @@ impl Epilogue {
     }
 }
 
-/// A bit for each element of `a`, `[B, n]`: all that the backward pass needs to know of `z`. Each
+/// A mask with one bit for each element of `a`, `[B, n]`: the backward pass needs no other information about `z`. Each
 /// sample's bits begin at a multiple of [`MASK_PADDING`].
 pub struct Mask {
     pub(crate) bits: CudaSlice<u8>,

@@ -31,7 +31,7 @@ pub trait Routine {
     unsafe fn run(&self, addresses: [u64; 3], pointers: EpiloguePointers) -> Result<()>;
 }
 
-/// The description of a product, as a library gets it.
+/// The description of a product that is passed to a library.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem {
     /// The product of row-major matrices.
@@ -40,9 +40,10 @@ pub struct Problem {
     pub shape: ProductShape,
     /// The operation that the library applies to the product.
     pub epilogue: Epilogue,
-    /// The description of that product as one of column-major matrices.
+    /// The description of the same product in terms of column-major matrices.
     pub call: ColumnMajor,
-    /// The factor of the result's old contents, which the library adds; with 0 it doesn't read them.
+    /// The factor by which the library multiplies the result's old contents before adding them; if it is 0, the library
+    /// doesn't read them.
     pub beta: f32,
     /// The addresses of the epilogue's buffers when the product is planned.
     pub pointers: EpiloguePointers,
@@ -52,7 +53,7 @@ pub struct Problem {
     pub alignments: [u32; 3],
 }
 
-/// `matmul_a_bt+BIAS of [8, 30] and [10, 30]`
+/// Prints, for example, `matmul_a_bt+BIAS of [8, 30] and [10, 30]`.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([m, n, k], name) = (self.shape, self.epilogue.operation(self.matmul));
@@ -73,7 +74,8 @@ pub struct EpiloguePointers {
     pub aux: u64,
 }
 
-/// Converts the status that a library's function returned for a product: `map_err(rejected(call, product))`.
+/// Returns a conversion from a library function's status to an error that names the call and the product, for
+/// `map_err(rejected(call, product))`.
 pub(crate) fn rejected<S: fmt::Display>(
     call: &str,
     product: &impl fmt::Display,
@@ -86,12 +88,13 @@ pub(crate) fn rejected<S: fmt::Display>(
     }
 }
 
-/// One of a library's objects, and the function that destroys it.
+/// An object of a library, with the function that destroys it.
 pub(crate) struct Owned<T: Copy, E>(pub(crate) T, pub(crate) unsafe fn(T) -> Result<(), E>);
 
 impl<T: Copy, E> Drop for Owned<T, E> {
     fn drop(&mut self) {
-        // SAFETY: the library made the object, and it is dropped once. A failure can't be handled here.
+        // SAFETY: the library made the object, and it is dropped once. Failures are ignored, because `drop` can't
+        // report them.
         let _ = unsafe { (self.1)(self.0) };
     }
 }
