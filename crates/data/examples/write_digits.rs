@@ -61,7 +61,7 @@ fn write(folder: &Path, counts: Counts) -> io::Result<()> {
 }
 
 fn write_set(folder: &Path, set: &str, images: &Images) -> io::Result<()> {
-    // An IDX header: the type of the elements and the number of axes, then the axes' lengths.
+    // An IDX header: the magic number (element type and number of axes), then the axes' lengths.
     let header = |magic: u32, lengths: &[usize]| -> io::Result<Vec<u8>> {
         let mut bytes = magic.to_be_bytes().to_vec();
         for &length in lengths {

@@ -7,7 +7,7 @@ use crate::{Dataset, Generator, Purpose};
 /// One pass over a dataset, cut into batches.
 #[derive(Clone, Debug)]
 pub struct Epoch {
-    /// The order of the samples; `None` for that of the data set.
+    /// The order of the samples; `None` if they keep the data set's order.
     order: Option<Vec<u32>>,
     len: usize,
     batch_size: usize,
@@ -72,7 +72,7 @@ impl Epoch {
     }
 }
 
-/// `B` samples of a data set, in a certain order.
+/// A batch: `B` samples of a data set, in a certain order.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     dataset: &'a Dataset,
@@ -101,7 +101,7 @@ impl<'a> Batch<'a> {
         self.len() == 0
     }
 
-    /// The samples at these positions in the batch, as a batch.
+    /// A smaller batch of the samples at these positions in this batch.
     ///
     /// # Panics
     /// If the range isn't within the batch.
@@ -123,7 +123,7 @@ impl<'a> Batch<'a> {
         self.dataset
     }
 
-    /// The rows of the data set that the samples are.
+    /// The samples' row numbers in the data set.
     pub fn indices(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
         let rows = self.rows;
         (0..self.len()).map(move |i| match rows {
@@ -132,7 +132,7 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The rows of the data set if they are consecutive. Then the samples are
+    /// The samples' range of rows in the data set, if the rows are consecutive. Then the samples are
     /// `dataset().x()[range.start * n0..range.end * n0]`, and need not be copied.
     #[must_use]
     pub fn contiguous(&self) -> Option<Range<usize>> {
@@ -162,7 +162,7 @@ impl<'a> Batch<'a> {
     }
 
     // ANCHOR: one_hot
-    /// Writes the targets, `[B, C]`, row-major: 1 at the class of the sample, 0 elsewhere.
+    /// Writes the targets, `[B, C]`, row-major: one-hot rows with 1 at the class of the sample.
     ///
     /// # Panics
     /// If `y` doesn't have `B·C` elements.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{CLASSES, DataError, Images, Normalisation, PIXELS};
 
-/// `N` samples of `n0` features each, and their classes. Clones share the memory.
+/// A data set: `N` samples of `n0` features each, and their classes. Clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Dataset(Arc<Samples>);
 
@@ -19,7 +19,7 @@ struct Samples {
 }
 
 impl Dataset {
-    /// The images as rows of 784 normalised pixels, of 10 classes.
+    /// Converts images to a data set: rows of 784 normalised pixels, in 10 classes.
     #[must_use]
     pub fn new(images: &Images, normalisation: Normalisation) -> Self {
         let table = normalisation.table();
@@ -28,11 +28,11 @@ impl Dataset {
         Self(Arc::new(Samples { x, labels, features: PIXELS, classes: CLASSES }))
     }
 
-    /// Samples given as numbers: `x` is `[N, features]`, row-major, `labels` is `[N]`.
+    /// Makes a data set from numbers: `x` is `[N, features]`, row-major, `labels` is `[N]`.
     ///
     /// # Errors
-    /// If `features` is 0, `classes` is not from 1 to 256, `x` doesn't have `features` numbers for each label,
-    /// a number is NaN or infinite, or a label is not below `classes`.
+    /// If `features` is 0, `classes` is not from 1 to 256, `x` doesn't have `features` numbers for each label, an
+    /// element is NaN or infinite, or a label is not below `classes`.
     pub fn from_rows(
         x: Vec<f32>,
         labels: Vec<u8>,
@@ -109,7 +109,7 @@ impl Dataset {
     /// A hash of the shape, the samples and the classes. It is the same on every machine.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        // FNV-1a, over 64-bit numbers instead of bytes.
+        // The FNV-1a hash, over 64-bit words instead of bytes.
         let step = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x0000_0100_0000_01b3);
         let shape = [self.len(), self.features(), self.classes()].map(|size| size as u64);
         let x = self.x().iter().map(|value| u64::from(value.to_bits()));

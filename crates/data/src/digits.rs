@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 use crate::{CLASSES, Counts, Generator, Images, PIXELS, Purpose};
 
-/// The seed of all built-in digits. There is only one set of them, as there is only one MNIST.
+/// The seed of all built-in digits. It is fixed: like MNIST, the built-in digits are one data set.
 const SEED: u64 = 28;
-/// The index of the first test image. The index of an image selects its random numbers, so a test image is
-/// never a training image, regardless of their numbers.
+/// The index of the first test image. The index of an image selects its random numbers, so a test image never equals a
+/// training image, however many of each are drawn.
 const FIRST_TEST_IMAGE: u64 = 1 << 32;
 
-/// Draws the first training images and test images, at most [`Counts::ALL`].
+/// Draws the first `counts` training images and test images, at most [`Counts::ALL`].
 #[must_use]
 pub fn built_in(counts: Counts) -> (Images, Images) {
     let all = Counts::ALL;

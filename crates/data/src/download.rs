@@ -14,15 +14,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::idx;
 use crate::mnist::{File, FileContent};
 
-/// The addresses of MNIST's gzipped files, without the file names.
+/// Base URLs of servers with MNIST's gzipped files.
 pub(crate) const MIRRORS: [&str; 2] = [
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 ];
 
-/// The most bytes to download. The largest of the gzipped files has 10 MB.
+/// The maximum number of bytes to download. The largest of the gzipped files has 10 MB.
 const MAX_BYTES: u64 = 1 << 26;
-/// How long one file may take, in seconds.
+/// The maximum time to download one file, in seconds.
 const MAX_SECONDS: &str = "600";
 /// The beginning of `curl`'s messages about a malformed proxy, which may contain a password.
 const BAD_PROXY: &str = "Unsupported proxy";
@@ -31,7 +31,7 @@ const BAD_PROXY: &str = "Unsupported proxy";
 pub(crate) struct Downloader {
     /// The mirrors that have not failed yet. The first one is used.
     mirrors: Vec<String>,
-    /// The remaining time to wait for mirrors that do not answer, for all of them together.
+    /// The time that is left for waiting for mirrors that do not answer: one budget for all files and mirrors.
     patience: Duration,
     proxy: Option<String>,
     /// The hosts that failed, and the reason. Consecutive mirrors with the same reason are one entry.
@@ -39,22 +39,21 @@ pub(crate) struct Downloader {
 }
 
 impl Downloader {
-    /// A downloader that uses the mirrors in this order, and waits at most `patience` in total, over all
-    /// files and mirrors, for answers that do not come. A `proxy` replaces the one that the environment names; an
-    /// empty one is none.
+    /// A downloader that tries the mirrors in this order. Over all files and mirrors, it waits at most `patience` for
+    /// answers that do not come. A `proxy` overrides the proxy in the environment; an empty text means no proxy.
     pub(crate) fn new(mirrors: &[&str], patience: Duration, proxy: Option<&str>) -> Self {
         let mirrors = mirrors.iter().map(|&mirror| mirror.to_owned()).collect();
         Self { mirrors, patience, proxy: proxy.map(str::to_owned), failures: Vec::new() }
     }
 
-    /// Downloads a file, checks its digest, and then writes it to the folder. A mirror that
-    /// fails in any way is not used again.
+    /// Downloads a file, checks its digest, and then writes it to the folder. A mirror that fails in any way is not
+    /// used again.
     ///
     /// # Errors
-    /// If all mirrors have failed, with the reason for each; if the file can't be written.
+    /// If all mirrors have failed (the error has the reason for each), or the file can't be written.
     pub(crate) fn fetch(&mut self, file: &File, folder: &Path) -> Result<FileContent, String> {
         while let Some(mirror) = self.mirrors.first() {
-            // Each mirror gets an equal share of the time, so that one that hangs leaves time for the others.
+            // Each mirror gets an equal share of the time, so that a mirror that hangs leaves time for the others.
             let share = self.patience / u32::try_from(self.mirrors.len()).unwrap_or(u32::MAX);
             let url = format!("{mirror}{}.gz", file.name);
             let started = Instant::now();
@@ -83,7 +82,7 @@ fn store(
     packed: &[u8],
     content: FileContent,
 ) -> Result<FileContent, String> {
-    // The server may have decompressed the file.
+    // The server may have sent the file decompressed; then the name gets no `.gz`.
     let suffix = if idx::is_gzipped(packed) { ".gz" } else { "" };
     let path = folder.join(format!("{}{suffix}", file.name));
     write_atomically::<std::io::Error>(&path, |writer| writer.write_all(packed))
@@ -91,7 +90,7 @@ fn store(
     Ok(FileContent { path, ..content })
 }
 
-/// The file as downloaded, and decompressed. The decompressed file has the published digest.
+/// Downloads a file. Returns the bytes as downloaded, and the decompressed file, which has the published digest.
 fn fetch_checked(
     url: &str,
     file: &File,
@@ -109,10 +108,10 @@ fn fetch_checked(
     }
 }
 
-/// The bytes at an address. A bar on the terminal shows the progress.
+/// Downloads the bytes at an address. A bar on the terminal shows the progress.
 ///
 /// # Errors
-/// The reason that `curl` gives, which includes a server that sends nothing for `patience`.
+/// If `curl` fails, or the server sends nothing for `patience`. The error is `curl`'s message.
 fn download(
     url: &str,
     file: &File,
@@ -122,7 +121,7 @@ fn download(
     let protocol = if url.starts_with("https:") { "=https" } else { "=http" };
     let seconds = patience.as_secs().max(1).to_string();
     let mut curl = Command::new("curl")
-        // Without the user's configuration, which may write the file elsewhere.
+        // `--disable` ignores the user's configuration file, which could write the download elsewhere.
         .args(["--disable", "--fail", "--location", "--silent", "--show-error"])
         .args(["--proto", protocol, "--connect-timeout", &seconds, "--max-time", MAX_SECONDS])
         .args(["--speed-limit", "1", "--speed-time", &seconds])
@@ -140,7 +139,7 @@ fn download(
     );
     bar.set_message(format!("downloading {}", file.name));
     let mut bytes = Vec::new();
-    // Both ends of the pipe are closed afterwards, so that `curl` ends if the limit was reached.
+    // Reads from a pipe that is closed after this statement, so that `curl` ends if the limit was reached.
     let read =
         curl.stdout.take().map(|out| bar.wrap_read(out.take(MAX_BYTES)).read_to_end(&mut bytes));
     bar.finish_and_clear();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why images can't be used. The message names the failure, its place, and a remedy.
+/// The reason why images can't be loaded. The message names the failure, where it happened, and a remedy.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// A file can't be opened, read or decompressed.
@@ -13,10 +13,10 @@ pub enum DataError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The error of the operating system or the decompressor.
+        /// The underlying error, from the operating system or the decompressor.
         source: io::Error,
     },
-    /// The images are missing, damaged, or not MNIST's.
+    /// The images are missing or damaged, or are not those of MNIST.
     #[error("{0}")]
     Unusable(String),
     /// Not enough memory.
@@ -24,7 +24,7 @@ pub enum DataError {
     Memory {
         /// The number of requested images.
         images: u64,
-        /// The bytes needed and available.
+        /// The number of bytes that are needed, and the number available.
         shortage: host::memory::Shortage,
     },
 }

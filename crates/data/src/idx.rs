@@ -13,15 +13,15 @@ use flate2::read::MultiGzDecoder;
 use host::Foreign;
 use host::file;
 
-/// Unsigned bytes on three axes: image, row, column.
+/// The magic number of a file of images: unsigned bytes, on the three axes image, row and column.
 const IMAGES_MAGIC: u32 = 0x0000_0803;
-/// Unsigned bytes on one axis.
+/// The magic number of a file of labels: unsigned bytes, on one axis.
 const LABELS_MAGIC: u32 = 0x0000_0801;
-/// The most bytes that are read. MNIST's largest file has 47 MB.
+/// The maximum number of bytes that are read. MNIST's largest file has 47 MB.
 const MAX_BYTES: u64 = 1 << 28;
 
-/// Reads a file, and decompresses it if its content is gzipped, whatever its name. Reading ends early if the
-/// content can't be an IDX file, or continues after its end.
+/// Reads a file, and decompresses it if its content is gzipped, whatever its name. Reading ends early if the first
+/// bytes can't begin an IDX file, or there are more bytes than the IDX header states.
 ///
 /// # Errors
 /// If the file can't be read, its gzip is corrupt or cut off, or it has more bytes than any file of MNIST.
@@ -42,7 +42,7 @@ pub(crate) fn is_gzipped(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// Whether these first bytes are enough to reject a file.
+/// Whether the first bytes of a file already suffice to reject it, so that reading can stop.
 fn is_enough(bytes: &[u8]) -> bool {
     let images = || header(bytes, "images", IMAGES_MAGIC).map(images_length);
     let expected = header(bytes, "labels", LABELS_MAGIC).map(labels_length).or_else(|_| images());
@@ -60,10 +60,10 @@ fn labels_length([count]: [u32; 1]) -> u64 {
     8 + u64::from(count)
 }
 
-/// The pixels in an IDX file of 28 x 28 images, `[N, 28·28]`, from the file's bytes.
+/// The pixels `[N, 28·28]` in the bytes of an IDX file of 28 x 28 images.
 ///
 /// # Errors
-/// The reason why the bytes are not exactly such a file.
+/// If the bytes are not exactly such a file. The error is the reason.
 pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let lengths @ [_, rows, columns] = header(&bytes, "images", IMAGES_MAGIC)?;
     if (rows as usize, columns as usize) != (HEIGHT, WIDTH) {
@@ -74,7 +74,7 @@ pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The labels in an IDX file, `[N]`, each from 0 to 9, from the file's bytes.
+/// The labels `[N]`, each from 0 to 9, in the bytes of an IDX file.
 ///
 /// # Errors
 /// As [`images`].
@@ -195,7 +195,7 @@ mod tests {
             )
         };
         assert_eq!(image(&[IMAGES_MAGIC, 2, 28, 28], 784), truncated(16 + 2 * 784, 16 + 784));
-        // No allocation follows a header that promises terabytes.
+        // A header that states a length of terabytes must not cause an allocation.
         let promised = 16 + u64::from(u32::MAX) * 784;
         assert_eq!(image(&[IMAGES_MAGIC, u32::MAX, 28, 28], 784), truncated(promised, 16 + 784));
         assert_eq!(image(&[IMAGES_MAGIC, 1, 28, 28], 785), trailing(800));
@@ -208,7 +208,8 @@ mod tests {
         assert_eq!(label(0, &[1]), Err(trailing(8)));
     }
 
-    /// An endless device, other formats, and files with more bytes than their headers promise, also gzipped.
+    /// Implausible files are: an endless device, other formats, and plain or gzipped files with more bytes than their
+    /// headers state.
     #[test]
     fn implausible_files_are_not_read_to_their_end() {
         let zeros = vec![0; 1 << 22];

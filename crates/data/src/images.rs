@@ -31,7 +31,7 @@ pub struct Images {
 }
 
 impl Images {
-    /// Images from `[N, 28·28]` pixels and `[N]` labels below 10. Callers check both.
+    /// Images from `[N, 28·28]` pixels and `[N]` labels below 10. Callers have checked both.
     pub(crate) fn new(pixels: Vec<u8>, labels: Vec<u8>) -> Self {
         assert_eq!(pixels.len(), labels.len() * PIXELS, "each image has a label");
         debug_assert!(labels.iter().all(|&label| usize::from(label) < CLASSES));

@@ -1,9 +1,8 @@
 //! Training data: images of handwritten digits, batches of them, and the random numbers that shuffle them.
 //!
-//! [`load`] returns the images: MNIST's four files, from this machine or downloaded, or digits that
-//! this crate draws itself. [`Dataset`] contains them normalised, one row for each image, and [`Epoch`]
-//! cuts it into [`Batch`]es. [`Generator`] is the only source of random numbers in the
-//! workspace, and returns the same numbers on every platform.
+//! [`load`] returns the images: MNIST's four files, from this machine or downloaded, or digits that this crate draws
+//! itself. [`Dataset`] contains the normalised images, one per row. [`Epoch`] divides a data set into [`Batch`]es.
+//! [`Generator`] is the only source of random numbers in the workspace, and returns the same numbers on every platform.
 
 #[cfg(feature = "files")]
 mod batch;

@@ -13,7 +13,7 @@ use crate::{Counts, DataError, Digits, Images, Origin, idx};
 pub(crate) struct File {
     /// The name, without `.gz`.
     pub(crate) name: &'static str,
-    /// Another spelling of the name, which old copies have.
+    /// Another spelling of the name, found in old copies of MNIST.
     pub(crate) dotted: &'static str,
     /// The SHA-256 of the decompressed file.
     pub(crate) digest: &'static str,
@@ -21,10 +21,10 @@ pub(crate) struct File {
     pub(crate) packed_bytes: u64,
 }
 
-/// The end of the error messages about the user's folder: how to do without one.
+/// The end of error messages about the user's folder: how to load MNIST without a folder.
 const DOWNLOAD: &str = "leave out --data-dir and MNIST_DIR to download them";
 
-/// Training images and labels, test images and labels.
+/// The four files: training images and labels, test images and labels.
 pub(crate) const FILES: [File; 4] = [
     File {
         name: "train-images-idx3-ubyte",
@@ -58,7 +58,7 @@ pub(crate) struct FileContent {
     pub(crate) path: PathBuf,
     /// Its decompressed bytes.
     pub(crate) bytes: Vec<u8>,
-    /// Their SHA-256 in hexadecimal.
+    /// The SHA-256 of the decompressed bytes, in hexadecimal.
     pub(crate) digest: String,
 }
 
@@ -122,8 +122,8 @@ pub(crate) fn exists(path: &Path) -> Result<bool, DataError> {
 /// Reads the digits in the user's folder. There is no fallback if that fails.
 ///
 /// # Errors
-/// If the folder or a file is missing, or a file can't be read or decompressed, is malformed, or is not the
-/// published one.
+/// If the folder or a file is missing, or a file can't be read or decompressed, is malformed, or differs from the
+/// published file.
 pub(crate) fn read_folder(
     folder: &Path,
     files: &[File; 4],
@@ -146,7 +146,7 @@ pub(crate) fn read_folder(
         }
         Err(source) => return Err(DataError::Read { path: folder.to_owned(), source }),
     }
-    // Find all four before reading any, because reading takes a while.
+    // Finds all four files before reading any, because reading takes a while.
     let mut paths = Vec::new();
     for file in files {
         paths.push(file.find(folder)?.ok_or_else(|| {
@@ -166,10 +166,10 @@ pub(crate) fn read_folder(
     digits(folder, files, contents, counts)
 }
 
-/// The digits in the contents of the four files, which are in the order of `files`.
+/// Decodes the contents of the four files, which are in the order of `files`.
 ///
 /// # Errors
-/// If a file is malformed or not the published one, or images and labels differ in number.
+/// If a file is malformed or differs from the published file, or images and labels differ in number.
 pub(crate) fn digits(
     folder: &Path,
     files: &[File; 4],
@@ -188,8 +188,8 @@ pub(crate) fn digits(
     })
 }
 
-/// The digits in a pair of files. A malformed file is reported before a wrong digest, because that error is
-/// more specific.
+/// Decodes a file of images and its file of labels. A malformed file is reported before a wrong digest, because that
+/// error is more specific.
 fn images_and_labels(
     (images, images_file): (FileContent, &File),
     (labels, labels_file): (FileContent, &File),

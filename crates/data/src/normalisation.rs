@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn pixels_are_normalised_as_in_pytorch() {
-        // torch.tensor([0, 1, 127, 255]).float().div(255).sub(0.1307).div(0.3081), as bits.
+        // The bits of PyTorch's torch.tensor([0, 1, 127, 255]).float().div(255).sub(0.1307).div(0.3081).
         let bits = |pixel| Normalisation::MeanStd.apply(pixel).to_bits();
         let pytorch = [0xbed9_3271, 0xbed2_ae20, 0x3f98_9c64, 0x4034_933d];
         assert_eq!([0, 1, 127, 255].map(bits), pytorch);

@@ -1,4 +1,4 @@
-//! Digits with their origin.
+//! Training and test digits, with the source that they came from.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,9 +10,9 @@ use crate::Images;
 pub struct Digits {
     /// The training images.
     pub train: Images,
-    /// The test images, which are not training images.
+    /// The test images, none of which is a training image.
     pub test: Images,
-    /// The origin of both.
+    /// The origin of both sets.
     pub origin: Origin,
 }
 
@@ -21,7 +21,7 @@ pub struct Digits {
 pub enum Origin {
     /// MNIST's files in this folder.
     Mnist(PathBuf),
-    /// Drawn by this program.
+    /// The built-in digits, drawn by this program.
     Synthetic,
 }
 

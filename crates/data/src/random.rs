@@ -59,8 +59,8 @@ impl Generator {
     /// If `n` is 0.
     pub fn below(&mut self, n: u32) -> u32 {
         assert!(n > 0, "no integer is below 0");
-        // The high half of a 64-bit product is the result. A low half below 2^32 mod n marks a surplus draw, which
-        // is repeated, because it would make some results more likely than others.
+        // The high half of a 64-bit product is the result. If the low half is below 2^32 mod n, the draw is repeated:
+        // accepting it would make some results more likely than others.
         let mut product = u64::from(self.next_u32()) * u64::from(n);
         if low(product) < n {
             let surplus = n.wrapping_neg() % n;
@@ -71,7 +71,7 @@ impl Generator {
         (product >> 32) as u32
     }
 
-    /// A random number in `[0, 1)`, a multiple of 2⁻²⁴: every one of them is an exact `f32`.
+    /// A random number in `[0, 1)`, a multiple of 2⁻²⁴. Every such multiple is exactly representable in `f32`.
     pub fn unit(&mut self) -> f32 {
         let bits = (self.next_u32() >> 8) as f32;
         bits * (1.0 / 16_777_216.0)
@@ -146,10 +146,10 @@ mod tests {
         for _ in 0..100_000 {
             counts[generator.below(10) as usize] += 1;
         }
-        // Five standard deviations of a binomial with p = 0.1 are 475.
+        // 475 is five standard deviations of this binomial distribution (p = 0.1).
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 475), "{counts:?}");
 
-        // For n = 3/4 of 2^32, a plain remainder would make the lower third more likely.
+        // For n = 3/4 of 2^32, a plain remainder would make results in the lowest third more likely.
         let n = 3 << 30;
         let lower = (0..100_000).filter(|_| generator.below(n) < 1 << 30).count();
         assert!(lower.abs_diff(33_333) < 750, "{lower}");

@@ -26,15 +26,15 @@ pub enum Source {
 
 written_by_name!(Source, "source of images", Auto: "auto", Mnist: "mnist", Digits: "digits");
 
-/// Loads the images from `folder` if it is given, otherwise from the user's cache, otherwise from the
-/// network (into that cache). The last fallback of [`Source::Auto`] is to draw them. A download or a fallback
-/// is reported through `notice`, in one line, at most once.
+/// Loads the images from `folder` if it is given, otherwise from the user's cache, otherwise from the network (storing
+/// them in the cache). If all of these fail, [`Source::Auto`] falls back to drawing the digits. A download or a
+/// fallback is reported through `notice`, in one line, at most once.
 ///
-/// `counts` limits the images, which are 60,000 for training and 10,000 for testing, to the first ones.
+/// `counts` limits how many of the 60,000 training images and 10,000 test images are loaded.
 ///
 /// # Errors
-/// If the folder is given but is not MNIST, for both sources that use it; with
-/// [`Source::Mnist`] also if MNIST is not in the cache and can't be downloaded.
+/// If the folder is given but is not MNIST, for both sources that use it; with [`Source::Mnist`] also if MNIST is not
+/// in the cache and can't be downloaded.
 pub fn load(
     source: Source,
     folder: Option<&Path>,
@@ -68,7 +68,7 @@ pub(crate) struct MnistPlaces<'a> {
     pub(crate) files: &'a [File; 4],
 }
 
-/// [`load`] from any places.
+/// Like [`load`], but with explicit places, so that tests can replace them.
 pub(crate) fn load_from(
     source: Source,
     places: &MnistPlaces<'_>,
@@ -98,7 +98,7 @@ pub(crate) fn load_from(
     }
 }
 
-/// Checks that the images fit into memory, as bytes and as `f32`.
+/// Checks that the images fit into memory, both as bytes and as `f32`.
 fn check_memory(counts: Counts) -> Result<(), DataError> {
     let Counts { train, test } = Counts::ALL;
     let images = (counts.train.min(train) + counts.test.min(test)) as u64;
@@ -115,7 +115,7 @@ fn built_in(counts: Counts) -> Digits {
 /// Loads MNIST from the user's cache. Files that are missing there, or damaged, are downloaded.
 ///
 /// # Errors
-/// A clause that states what is wrong with MNIST in the cache, and why it can't be downloaded.
+/// If MNIST is not in the cache and can't be downloaded. The error is a clause with both reasons.
 fn cached_or_downloaded(
     places: &MnistPlaces<'_>,
     counts: Counts,
@@ -148,8 +148,8 @@ fn cached_or_downloaded(
     }
 }
 
-/// The cache, the contents of the four files, and whether a file was downloaded. Damaged files are added to the
-/// list `damaged`.
+/// Downloads the files that the cache lacks. Returns the cache's path, the contents of the four files, and whether a
+/// file was downloaded. Adds damaged files in the cache to `damaged`.
 fn fetch_missing(
     places: &MnistPlaces<'_>,
     damaged: &mut Vec<String>,
@@ -163,7 +163,7 @@ fn fetch_missing(
             contents.push(content);
             continue;
         }
-        // Before the download, so that nothing is downloaded if the folder can't be created.
+        // The folder is created before the download, so that nothing is downloaded if creating it fails.
         fs::create_dir_all(&cache)
             .map_err(|error| format!("can't create {}: {error}", host::shown(&cache)))?;
         let downloader = downloader
@@ -173,7 +173,7 @@ fn fetch_missing(
     Ok((cache, contents, downloader.is_some()))
 }
 
-/// A file from the cache, if it has the published digest. A file with another digest is added to `damaged`.
+/// Reads a file from the cache, if it has the published digest. A file with another digest is added to `damaged`.
 fn cached(file: &File, cache: &Path, damaged: &mut Vec<String>) -> Option<FileContent> {
     let mut damages = Vec::new();
     for path in file.paths(cache) {

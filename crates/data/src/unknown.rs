@@ -1,12 +1,12 @@
-//! Names of options' values: how they are written, read, and reported if unknown.
+//! Names of options' values: printing, parsing, and the error for an unknown name.
 
 use thiserror::Error;
 
-/// A text that is none of the names of an option's values.
+/// The error for a text that is not the name of any value of an option.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{given:?} is not a {what}: choose one of {known}")]
 pub struct UnknownName {
-    /// The meaning of the values, such as "normalisation".
+    /// What the values choose, such as "normalisation".
     pub what: &'static str,
     /// The text.
     pub given: String,

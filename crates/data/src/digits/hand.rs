@@ -1,4 +1,4 @@
-//! The hand: random variations of a digit's strokes.
+//! Random variations of a digit's strokes, as a hand would draw them.
 
 use super::pen::{Dot, Paper, Point};
 use super::shapes::{DIGITS, Style};
@@ -64,7 +64,7 @@ pub(super) fn write(digit: u8, random: &mut Generator, image: &mut [u8]) {
     let style = choose(&DIGITS[usize::from(digit)], random);
     let mut strokes: Vec<Vec<Dot>> =
         style.strokes.iter().map(|path| curve(&trembling(path, &hand, random))).collect();
-    // Mostly a uniform distribution, with a few very broad pens.
+    // The pen's radius is almost uniformly distributed, except for a few very broad pens.
     let radius = 0.7 + 0.85 * random.unit() + 0.5 * random.unit() * random.unit();
     fit(&mut strokes, radius, random);
     lift(&mut strokes, random);
@@ -94,7 +94,7 @@ fn choose<'a>(styles: &'a [Style], random: &mut Generator) -> &'a Style {
 fn trembling(path: &[(f32, f32)], hand: &Hand, random: &mut Generator) -> Vec<Dot> {
     let mut dots: Vec<Dot> = Vec::with_capacity(path.len());
     for (i, &(x, y)) in path.iter().enumerate() {
-        // The two points of a corner stay together.
+        // A corner is a duplicated point. Its second copy gets the same distortion as the first.
         if i > 0 && path[i - 1] == (x, y) {
             dots.push(dots[i - 1]);
             continue;

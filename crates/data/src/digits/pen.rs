@@ -1,4 +1,4 @@
-//! The pen: draws strokes as ink on pixels.
+//! A pen that draws strokes as ink on pixels.
 
 use crate::{HEIGHT, PIXELS, WIDTH};
 
@@ -47,7 +47,7 @@ impl Paper {
         let reach = broadest + 0.5 * self.softness;
         let columns = span(from.at.x.min(to.at.x) - reach, from.at.x.max(to.at.x) + reach, WIDTH);
         let rows = span(from.at.y.min(to.at.y) - reach, from.at.y.max(to.at.y) + reach, HEIGHT);
-        // One division for all pixels; a line without length is a dot.
+        // The reciprocal, so that there is only one division for all pixels. A line of length 0 is a dot.
         let scale = if length_squared > 0.0 { 1.0 / length_squared } else { 0.0 };
         let fade = 1.0 / self.softness;
         for row in rows {
@@ -79,8 +79,8 @@ fn centre(index: usize) -> f32 {
     index as f32 + 0.5
 }
 
-/// The rows or columns of the paper between two positions. The conversion to an integer saturates, so positions
-/// outside of the paper are cut off.
+/// The indices of the rows or columns of pixels between two positions. The conversion to an integer saturates, so
+/// positions outside of the paper are cut off.
 fn span(from: f32, to: f32, length: usize) -> std::ops::Range<usize> {
     let end = (to as usize + 1).min(length);
     (from as usize).min(end)..end
@@ -99,7 +99,7 @@ mod tests {
         let mut paper = Paper::new(1.0);
         paper.line(dot(5.0, 14.0, 2.0), dot(20.0, 14.0, 2.0));
         let total: f32 = paper.ink().iter().sum();
-        // A rectangle of 15 x 4 and two half discs.
+        // The expected area: a rectangle of 15 x 4 and two half discs of radius 2.
         let area = 60.0 + std::f32::consts::PI * 4.0;
         assert!((total - area).abs() < 0.03 * area, "{total}, not {area}");
         assert_eq!(paper.ink()[13 * WIDTH + 10], 1.0);

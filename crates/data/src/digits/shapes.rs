@@ -9,11 +9,11 @@ use std::sync::LazyLock;
 /// The points that one stroke of the pen goes through.
 pub(super) type Stroke = Vec<(f32, f32)>;
 
-/// A way to write a digit.
+/// One of the ways in which a digit is written.
 pub(super) struct Style {
-    /// Its frequency relative to the other styles of the digit.
+    /// The style's frequency relative to the other styles of the digit.
     pub(super) weight: u32,
-    /// Its strokes, in the order of writing.
+    /// The style's strokes, in the order of writing.
     pub(super) strokes: Vec<Stroke>,
 }
 

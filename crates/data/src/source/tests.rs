@@ -74,7 +74,7 @@ impl Collection {
         load_quietly(source, &self.places(cache, &mirrors))
     }
 
-    /// The gzipped file of an address.
+    /// The gzipped file that is served at an address.
     fn served(&self, address: &str) -> Vec<u8> {
         let name = address.strip_prefix('/').unwrap().strip_suffix(".gz").unwrap();
         let i = self.files.iter().position(|file| file.name == name).unwrap();
@@ -105,11 +105,11 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Every file, gzipped and not, is cut off at every byte: the error names it.
+/// Cuts off every file, gzipped and plain, at every byte. The error names the file.
 #[test]
 fn a_file_that_is_cut_off_at_any_byte_is_refused() {
     let mut collection = Collection::new();
-    // Only two images, so that the test is fast.
+    // Keeps only two images, so that the test is fast.
     collection.contents[0] = collection.contents[0][..16 + 2 * 784].to_vec();
     collection.contents[0][7] = 2;
     collection.contents[1] = collection.contents[1][..10].to_vec();
@@ -193,7 +193,7 @@ fn errors_in_the_users_folder_are_reported_without_a_fallback() {
     let error = |source| {
         let places = MnistPlaces {
             folder: Some(folder.path()),
-            // Neither the cache nor the network is a fallback.
+            // Although a cache and a mirror are configured, neither is used as a fallback.
             ..collection.places(Path::new("unused"), &["http://127.0.0.1:1/"])
         };
         let (digits, notices) = load_quietly(source, &places);
@@ -245,14 +245,14 @@ fn the_built_in_digits_need_no_folder() {
     assert!(notices.is_empty());
 }
 
-/// Needs MNIST_DIR in the environment.
+/// Runs only if MNIST_DIR is set in the environment.
 #[test]
 fn the_published_files_are_accepted() {
     let Some(folder) = std::env::var_os("MNIST_DIR").filter(|name| !name.is_empty()) else {
         skipped::skip("MNIST_DIR is not set");
         return;
     };
-    // A relative path starts at the workspace, but tests run in the folder of their crate.
+    // MNIST_DIR may be relative to the workspace's root, but tests run in their crate's folder.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let digits = load(Source::Mnist, Some(&folder), Counts::ALL, &mut |_| {}).unwrap();
     assert_eq!((digits.train.len(), digits.test.len()), (60_000, 10_000));

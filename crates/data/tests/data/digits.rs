@@ -16,8 +16,8 @@ fn digest(images: &Images) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A change of the digits affects every figure that was measured on them: new digests mean that the
-/// accuracies in tests and documents have to be measured again.
+/// If these digests change, every figure that was measured on the digits is outdated: measure the accuracies in tests
+/// and documents again.
 #[test]
 fn the_digits_are_the_same_bytes_everywhere() {
     let digits = draw_digits(1000, 1000);
@@ -48,7 +48,7 @@ fn there_are_60_000_and_10_000_different_images() {
     seen.extend((0..10_000).map(|i| digits.test.image(i)));
     assert_eq!(seen.len(), 70_000);
 
-    // Ten classes of about the same size, in random order.
+    // The ten classes are about equally frequent, and in random order.
     let labels = digits.train.labels();
     let mut counts = [0_usize; 10];
     labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
@@ -56,7 +56,7 @@ fn there_are_60_000_and_10_000_different_images() {
     let repeated = labels.windows(2).filter(|pair| pair[0] == pair[1]).count();
     assert!(repeated.abs_diff(6000) < 400, "{repeated} labels follow themselves");
 
-    // Mean and standard deviation are about MNIST's 0.1307 and 0.3081.
+    // The mean and the standard deviation are close to MNIST's 0.1307 and 0.3081.
     let x: Vec<f64> = digits.train.pixels().iter().map(|&p| f64::from(p) / 255.0).collect();
     let mean = x.iter().sum::<f64>() / x.len() as f64;
     let square = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
@@ -71,7 +71,8 @@ fn a_linear_model_stays_below_97_percent() {
     let digits = draw_digits(60_000, 10_000);
     let train = Dataset::new(&digits.train, Normalisation::Unit);
     let test = Dataset::new(&digits.test, Normalisation::Unit);
-    // Weights [784, 10], a row for each pixel so that blank pixels can be skipped, then biases.
+    // The weights [784, 10], with one row per pixel so that blank pixels can be skipped, and a last row with the
+    // biases.
     let mut w = vec![[0.0_f32; 10]; 785];
     const EPOCHS: u8 = 12;
     for epoch in 0..EPOCHS {

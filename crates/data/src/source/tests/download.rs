@@ -15,7 +15,7 @@ fn has_curl() -> bool {
     found.inspect_err(|error| skipped::skip(format!("there is no curl ({error})"))).is_ok()
 }
 
-/// A server that replies in this way to requests for the collection's gzipped files.
+/// Starts a server with the collection's gzipped files. `reply` makes its replies from them.
 fn mirror(collection: &Arc<Collection>, reply: fn(Vec<u8>) -> Reply) -> Server {
     let collection = collection.clone();
     Server::new(move |path| reply(collection.served(path)))
@@ -46,7 +46,7 @@ fn a_download_is_kept_in_the_cache() {
     assert!(notices.is_empty());
     assert_eq!(server.requests(), 4, "the cache was not used");
 
-    // A file that was damaged later is downloaded again, the others are not.
+    // If one file is damaged later, only that file is downloaded again.
     let damaged = cache.join(format!("{}.gz", collection.files[2].name));
     fs::write(&damaged, b"damaged").unwrap();
     let (repaired, notices) = collection.load(Source::Mnist, &cache, &[&server]);
@@ -68,7 +68,7 @@ fn a_mirror_that_fails_is_not_used_again() {
     let bad = [
         Server::new(|_| Reply::NotFound),
         mirror(&collection, Reply::Cut),
-        // A well-formed file, but the wrong one.
+        // Replies with a well-formed gzip file with the wrong content.
         mirror(&collection, |file| Reply::Body(gzipped(&file))),
         Server::new(|_| Reply::Body(b"<html>Please log in to this network</html>".to_vec())),
     ];
@@ -120,8 +120,8 @@ fn a_network_that_does_not_answer_causes_a_timeout() {
         let places = MnistPlaces { patience, ..collection.places(cache.path(), &mirrors) };
         let started = Instant::now();
         let (digits, notices) = load_quietly(Source::Auto, &places);
-        // Each of the two mirrors is given 1 s, half of `patience`; the limit here is much longer, because the
-        // machine may be busy. Without timeouts, the download would take ten minutes, the delay of a server.
+        // Each of the two mirrors may take 1 s, half of `patience`. This limit is much longer, because the machine may
+        // be busy. Without timeouts, the download would take ten minutes, the delay of the test's server.
         assert!(started.elapsed() < server::LONG / 2, "{:?}", started.elapsed());
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);
         assert_eq!(notices.len(), 1);
@@ -171,7 +171,7 @@ fn a_damaged_cache_is_reported_if_the_network_fails() {
         let (digits, notices) = load_quietly(Source::Auto, &places);
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);
         assert!(notices[0].contains("are damaged"), "{notices:?}");
-        // An undamaged file with the other spelling, in the same folder, is enough.
+        // If the cache also has an undamaged file under the other spelling, it is used.
         let packed = folder.path().join(format!("{}.gz", collection.files[1].dotted));
         fs::write(packed, gzipped(&collection.contents[1])).unwrap();
         assert!(load_quietly(Source::Mnist, &places).0.is_ok());

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Longer than any test waits.
+/// A delay that is longer than any test waits.
 pub(super) const LONG: Duration = Duration::from_secs(600);
 
 /// A server's reply to a request.
 pub(super) enum Reply {
     Body(Vec<u8>),
-    /// The first half of the body; then the connection stays open without any data.
+    /// Sends the first half of the body, then nothing more, and leaves the connection open.
     Half(Vec<u8>),
-    /// The first half of the body; then the connection is closed.
+    /// Sends the first half of the body, and closes the connection.
     Cut(Vec<u8>),
     NotFound,
     Silence,
