@@ -22,33 +22,35 @@ const AGREE_EVERY: usize = 8;
 pub struct Reduction {
     /// The minimum size of a bucket in bytes: gradients are sent as soon as there are enough.
     pub bucket: usize,
-    /// The number by which each rank divides its sums, from the samples of its share and of the whole batch.
+    /// Computes the number by which each rank divides its sums. The arguments are the sample counts of the rank's share
+    /// and of the whole batch.
     pub divisor: fn(usize, usize) -> usize,
     /// Whether the all-reduce averages the ranks' gradients instead of adding them.
     pub averages: bool,
 }
 
 impl Default for Reduction {
-    /// Each rank divides by the whole batch, and the ranks add.
+    /// Each rank divides its sums by the whole batch's size, and the all-reduce adds them.
     fn default() -> Self {
         Self { bucket: 0, divisor: |_, whole| whole, averages: false }
     }
 }
 
-/// A level as one of several ranks. Callers load whole batches; the level inside computes this rank's share,
-/// and gradients and the loss are those of the whole batch.
+/// Wraps a level to make it one of several ranks. Callers load whole batches; the wrapped level computes this rank's
+/// share. The resulting gradients and loss are those of the whole batch.
 pub struct DataParallel<L> {
-    // Dropped first: this waits until everything sent from the level's buffers has arrived.
+    // Declared first so that it is dropped first: dropping it waits until all collectives on the level's buffers have
+    // finished.
     ranks: Collectives,
     level: L,
     divisor: fn(usize, usize) -> usize,
-    /// The samples of this rank's share, which may be none, and of the whole batch.
+    /// The number of samples in this rank's share, which may be 0.
     share: usize,
-    /// 0 until a batch is loaded.
+    /// The number of samples in the whole batch; 0 until a batch is loaded.
     whole: usize,
 }
 
-/// Loads NCCL, or the emulated one, for cudarc to find.
+/// Loads NCCL, or the emulated NCCL, so that cudarc finds it.
 #[allow(unsafe_code, reason = "loading a library runs its initialisers")]
 pub(crate) fn install(gpu: &Gpu) -> crate::Result<()> {
     // SAFETY: loading the emulated NCCL has no side effects, and its functions have cudarc's types.
@@ -175,7 +177,7 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
         if !self.rank().is_first() {
             return None;
         }
-        // The tester loads whole batches of another set into the level.
+        // The tester loads batches of another data set into the level, which replace this rank's batch.
         self.whole = 0;
         Some(&mut self.level)
     }

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::rank::Rank;
 use crate::{Reduction, terms};
 
-/// The length in bytes of a rank's settings, as [`Collectives::agree`] exchanges them.
+/// The number of bytes of settings that [`Collectives::agree`] exchanges per rank.
 const TERMS: usize = 4096;
 
 /// One rank's collectives.
@@ -28,16 +28,16 @@ pub(crate) struct Collectives {
     compute: Launcher,
     /// The second stream, which runs the collectives.
     stream: Arc<CudaStream>,
-    /// For each layer `l`, how many layers are in the bucket that the gradients of layer `l` complete; 0 if
-    /// they complete none.
+    /// For each layer, the number of layers in the bucket that this layer's gradients complete; 0 if they complete no
+    /// bucket.
     buckets: Vec<usize>,
     operation: ncclRedOp_t,
-    /// One element, for reductions of a single number.
+    /// A buffer of one element, for reductions of a single number.
     number: RefCell<Buffer>,
 }
 
 impl Collectives {
-    /// Prepares the collectives of one rank. `layers` has the inputs and outputs of each layer.
+    /// Prepares the collectives of one rank. `layers` has the numbers of inputs and outputs of each layer.
     pub(crate) fn new(
         communicator: Arc<Communicator>,
         compute: Launcher,
@@ -62,15 +62,16 @@ impl Collectives {
     }
 
     // ANCHOR: reduce
-    /// Called once the kernels that make the gradients of layer `l`, the first of `layers`, are in the
-    /// stream: sends the bucket if it is full. After the first layer, the kernels that follow wait for
-    /// all buckets.
+    /// Sends the bucket if layer `l`, the first of `layers`, completes it. Called once the kernels
+    /// that compute this layer's gradients are in the stream. After layer 0, makes the kernels that
+    /// follow wait for all buckets.
     pub(crate) fn reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
         let bucket = &mut layers[..self.buckets[l]];
         if bucket.is_empty() {
             return Ok(());
         }
-        // This stream waits for the kernels so far; the kernels wait for nothing.
+        // The collectives' stream waits for the kernels enqueued so far; the
+        // kernels' stream doesn't wait.
         self.stream.join(&self.compute.stream)?;
         let gradients = bucket.iter_mut().flat_map(|layer| [&mut layer.dw, &mut layer.db]);
         self.sum("all_reduce", self.operation, gradients)?;
@@ -83,7 +84,7 @@ impl Collectives {
     }
     // ANCHOR_END: reduce
 
-    /// Takes part in the all-reduce with gradients of 0, for a share without samples.
+    /// Takes part in the all-reduce with zeros as gradients, for a rank whose share is empty.
     pub(crate) fn reduce_nothing(&self, layers: &mut [Layer]) -> Result<()> {
         for l in (0..layers.len()).rev() {
             self.compute.stream.memset_zeros(&mut layers[l].dw)?;
@@ -119,7 +120,7 @@ impl Collectives {
             let sent = places.iter().try_for_each(|&(at, count)| unsafe {
                 result::all_reduce(at, at, count, float, operation, comm, stream).map(|_| ())
             });
-            // Has to be called even if a call in the group failed.
+            // The group has to be ended even if a call in it failed.
             let ended = result::group_end();
             sent.and(ended.map(|_| ()))
         })
@@ -143,7 +144,7 @@ impl Collectives {
         Ok(profiler.sent(work, (start, event()?))?)
     }
 
-    /// The sum over all ranks of a number on the device. A rank whose share is empty passes `None`, and adds 0.
+    /// Sums a number on the device over all ranks. A rank whose share is empty passes `None`, which counts as 0.
     pub(crate) fn sum_of(&self, number: Option<&mut Buffer>) -> Result<f32> {
         let mut own = self.number.borrow_mut();
         let number = match number {
@@ -161,7 +162,7 @@ impl Collectives {
         Ok(sum)
     }
 
-    /// The maximum of the ranks' numbers; waits for the device.
+    /// The maximum over all ranks of the number `here`; waits for the device.
     pub(crate) fn largest(&self, here: f32) -> Result<f32> {
         let (mut number, compute) = (self.number.borrow_mut(), &self.compute.stream);
         compute.memcpy_htod(&[here], &mut *number)?;
@@ -179,14 +180,14 @@ impl Collectives {
         self.communicator.call("ncclCommGetAsyncError", |_| Ok(()))
     }
 
-    /// Checks that all ranks have the same settings, a line for each.
+    /// Checks that all ranks have the same settings. `terms` has a line for each setting.
     ///
     /// # Errors
     /// [`Error::Unlike`] with the first setting that differs.
     pub(crate) fn agree(&self, terms: &[String]) -> Result<()> {
         let compute = &self.compute.stream;
         let mut own = terms.join("\n").into_bytes();
-        // The rest of longer settings is cut off, and not compared.
+        // Settings that are longer than the limit are cut off, so the rest is not compared.
         own.resize(TERMS, 0);
         let send = compute.clone_htod(&own)?;
         let mut all: CudaSlice<u8> = compute.alloc_zeros(TERMS * self.place.world_size)?;
@@ -212,15 +213,15 @@ impl Collectives {
 
 impl Drop for Collectives {
     fn drop(&mut self) {
-        // The kernels' stream frees the buffers, so the collectives have to be done. A failure can't be handled
-        // here.
+        // The collectives have to finish before the kernels' stream frees the buffers. Failures are ignored, because
+        // `drop` can't report them.
         let _ = self.stream.synchronize();
     }
 }
 
 // ANCHOR: buckets
-/// For each layer, how many layers are sent once its gradients are finished. The last layer comes first, and
-/// a bucket is full when it holds `full` bytes.
+/// For each layer, the number of layers that are sent together once its gradients are finished.
+/// Buckets are filled from the last layer on, and are full with `full` bytes.
 fn buckets(layers: &[[usize; 2]], full: usize) -> Vec<usize> {
     let mut buckets = vec![0; layers.len()];
     let (mut bytes, mut waiting) = (0_usize, 0);
@@ -243,7 +244,7 @@ mod tests {
     #[test]
     fn buckets_are_filled_from_the_last_layer_on() {
         let layers = [[784, 32], [32, 17], [17, 10]];
-        // The layers' gradients have 100,480, 2,244 and 720 bytes.
+        // The gradients of the three layers have 100,480, 2,244 and 720 bytes.
         assert_eq!(buckets(&layers, 1), [1, 1, 1]);
         assert_eq!(buckets(&layers, 1024), [1, 2, 0]);
         assert_eq!(buckets(&layers, 4096), [3, 0, 0]);

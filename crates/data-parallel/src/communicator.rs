@@ -20,7 +20,7 @@ pub(crate) type Id = [c_char; 128];
 /// that wait for that rank then end, and later ones fail.
 pub(crate) struct Communicator {
     place: Rank,
-    /// `None` once it was aborted.
+    /// NCCL's handle; `None` after an abort.
     comm: Mutex<Option<Handle>>,
 }
 
@@ -84,12 +84,13 @@ impl Communicator {
     /// Aborts the communicator, and the collectives that wait for other ranks.
     pub(crate) fn abort(&self) {
         if let Some(Handle(comm)) = self.lock().take() {
-            // SAFETY: it was taken out, so no other call can use it. A failure can't be handled here.
+            // SAFETY: the handle was taken out of `comm`, so no other call can use it. Failures are ignored, because
+            // the communicator is given up anyway.
             let _ = unsafe { result::comm_abort(comm) };
         }
     }
 
-    /// Whether it was aborted, or NCCL has noticed that another rank is lost.
+    /// Whether the communicator was aborted, or NCCL has noticed that another rank is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lock().as_ref().is_none_or(|Handle(comm)| is_lost(*comm))
     }
@@ -106,7 +107,8 @@ fn is_lost(comm: ncclComm_t) -> bool {
 impl Drop for Communicator {
     fn drop(&mut self) {
         if let Some(Handle(comm)) = self.lock().take() {
-            // SAFETY: it was taken out, and the streams were synchronised, so no collective is in flight.
+            // SAFETY: the handle was taken out of `comm`, and the streams were synchronised, so no collective is in
+            // flight.
             let _ = unsafe { result::comm_destroy(comm) };
         }
     }

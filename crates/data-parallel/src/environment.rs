@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::peer::{self, Peer, Secret};
 use crate::rank::Rank;
 
-/// How many consecutive ports are tried.
+/// The number of consecutive ports that are tried.
 pub(crate) const PORTS: u16 = 8;
-/// The most ranks of a run: each is a connection and a thread of rank 0's.
+/// The maximum number of ranks in a run: rank 0 has a connection and a thread for each.
 pub(crate) const MAX_RANKS: usize = 1024;
 
 /// A rank's place and the rendezvous, from environment variables.
@@ -21,10 +21,10 @@ pub(crate) struct Environment {
     pub(crate) address: String,
     /// The first port that is tried.
     pub(crate) port: u16,
-    /// A number that differs between runs.
+    /// An identifier of the run, which differs between runs.
     pub(crate) run: u64,
     pub(crate) secret: Secret,
-    /// Finds the owner of a connection's other end. Tests replace it.
+    /// The function that finds the owner of a connection's other end. Tests replace it.
     pub(crate) peer_of: fn(&TcpStream) -> Peer,
 }
 
@@ -72,7 +72,7 @@ impl Environment {
         }
         let (_, address) = text(&["MASTER_ADDR"])?;
         let port = number(&["MASTER_PORT"])?;
-        // torchrun itself may listen at the first port.
+        // torchrun itself may listen at the first port, which is then skipped.
         let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
         let first = u16::try_from(port).ok().and_then(|port| port.checked_add(u16::from(taken)));
         let first = first.filter(|first| *first > 0 && first.checked_add(PORTS).is_some());
@@ -84,7 +84,7 @@ impl Environment {
         let names = ["TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_JOB_ID"];
         let parts = names.map(|name| variable(name).unwrap_or_default());
         let run = format!("{address} {port} {}", parts.join(" "));
-        // FNV-1a. Not secret: it only tells runs apart.
+        // The FNV-1a hash of the run's name. It need not be secret, because it only distinguishes runs.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let run = run.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         let secret = Secret::new(variable(peer::SECRET).as_deref()).map_err(Error::Rendezvous)?;

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// The result of functions of this crate that call no level.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why ranks can't continue. The message names the failure, its place, and a remedy.
+/// The reason why ranks can't continue. The message names the failure, where it happened, and a remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The GPU or its driver failed, or NCCL is missing.
@@ -20,7 +20,7 @@ pub enum Error {
     Nccl {
         /// NCCL's function.
         call: &'static str,
-        /// The status that the function returned.
+        /// The status that NCCL's function returned.
         status: String,
     },
     /// The ranks of a run did not find each other.
@@ -29,7 +29,7 @@ pub enum Error {
     /// The ranks of a run were started with different settings.
     #[error("the ranks were started with different settings: {0}")]
     Unlike(String),
-    /// Another rank has failed or is gone.
+    /// Another rank has failed, or its process has ended.
     #[error("another rank is gone")]
     Lost,
 }

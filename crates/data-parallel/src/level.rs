@@ -5,9 +5,9 @@ use gpu::{Buffer, Gpu, Launcher, Layer};
 use tensor::Network;
 use training::{Level, Result};
 
-/// A callback of the backward pass. A level calls it with `l` and the layers from `l` on, once the kernels
-/// that make `dw` and `db` of layer `l` are in the stream. The callback puts work into this and other
-/// streams. A level that replays a graph doesn't call it again: the graph includes that work.
+/// A callback of the backward pass. A level calls it with `l` and the layers from `l` on, once the kernels that compute
+/// `dw` and `db` of layer `l` are in the stream. The callback enqueues work in this stream and in others. A level that
+/// replays a graph doesn't call it again, because the graph contains that work.
 pub type Finished<'a> = &'a mut dyn FnMut(usize, &mut [Layer]) -> Result<()>;
 
 /// A level that keeps its gradients on a device, in one buffer for each tensor of a layer. Methods fail if
@@ -44,6 +44,6 @@ pub trait DeviceLevel: Level {
     /// The sum of the losses of all loaded samples, on the device, `[1]`.
     fn loss_sum(&mut self) -> Result<&mut Buffer>;
 
-    /// The loss as the preset prints it, from the sum over a number of samples.
+    /// The loss that the preset prints, computed from the sum of the losses of `samples` samples.
     fn mean_loss(&self, sum: f32, samples: usize) -> f32;
 }

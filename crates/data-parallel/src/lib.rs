@@ -1,7 +1,6 @@
 //! Data parallelism: several ranks, each with a GPU, train one network together.
 //!
-//! Every rank computes the gradients of its share of a batch, NCCL adds them up, and all make the same
-//! update:
+//! Every rank computes the gradients of its share of a batch, NCCL adds them up, and all make the same update:
 //!
 //! ```text
 //! kernels       … dz2  dw2  db2 | dz1  dw1  db1 |          update w1 b1 w2 b2 …
@@ -9,14 +8,13 @@
 //! all_reduce                    [ dw2 db2 ]     [ dw1 db1 ]
 //! ```
 //!
-//! A bucket holds the gradients that are sent together: those of a layer, or of several small ones. A second
-//! stream sends it as soon as it is complete, while the kernels go on with the layer before. Each rank has
-//! already applied the factor 1/B of the whole batch to its sums, so shares may have different sizes, or be
-//! empty.
+//! A bucket holds the gradients that are sent together: those of a layer, or of several small ones. A second stream
+//! sends it as soon as it is complete, while the kernels go on with the layer before. Each rank has already applied the
+//! factor 1/B of the whole batch to its sums, so shares may have different sizes, or be empty.
 //!
 //! [`DataParallel`] is an adapter: it makes a rank of any level that implements [`DeviceLevel`], and is a
-//! [`Level`](training::Level) itself. As a rank, a level that can take several steps in one call
-//! ([`MultiStep`](training::MultiStep)) takes them one at a time, because every step ends with an
+//! [`Level`](training::Level) itself. A level that can run several steps in one call
+//! ([`MultiStep`](training::MultiStep)) runs them one at a time if it is a rank, because every step ends with an
 //! all-reduce.
 //!
 //! | module | contents |
@@ -24,11 +22,11 @@
 //! | `level` | [`DeviceLevel`], the trait that a level implements to be a rank |
 //! | `adapter` | [`DataParallel`] |
 //! | `collectives`, `communicator` | all-reduces, and NCCL's communicator |
-//! | `rank`, `terms` | a rank's number and share; the settings that all ranks have to share |
+//! | `rank`, `terms` | a rank's number and share; the settings that have to be the same on all ranks |
 //! | `options` | `--gpus`, `--distributed`, `--bucket`, `--wait` |
 //! | `threads`, `process` | ranks as threads of one process; this process as one of several |
 //! | `environment`, `rendezvous` | torchrun's and Slurm's variables; how processes find each other |
-//! | `peer`, `link` | which peers they accept, and how they notice that one has failed |
+//! | `peer`, `link` | which peers a rank accepts, and how it notices that a peer has failed |
 
 mod adapter;
 mod collectives;

@@ -1,5 +1,5 @@
-//! The TCP connections between ranks that are processes. They stay open during the run; through them a rank
-//! learns that another has failed, and why, or that its process has ended.
+//! The TCP connections between ranks that are processes. They stay open during the run; they report that another rank
+//! has failed, with the reason, or that its process has ended.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
@@ -12,25 +12,25 @@ use crate::error::{Error, Result};
 use crate::rank::Rank;
 use crate::rendezvous::list;
 
-/// All ranks are connected.
+/// Message of rank 0: all ranks are connected.
 pub(crate) const WELCOME: u8 = 1;
-/// A rank has its level, and is about to join the communicator.
+/// Message: the rank has made its level, and is about to join the communicator.
 const READY: u8 = 2;
-/// The communicator's id, which rank 0 sends once all are ready.
+/// Message of rank 0 with the communicator's id, sent once all ranks are ready.
 const ID: u8 = 3;
-/// A rank has failed. The text is the reason.
+/// Message: a rank has failed. The text is the reason.
 pub(crate) const FAILED: u8 = 4;
-/// A rank has finished its work.
+/// Message: the rank has finished its work.
 const DONE: u8 = 5;
 
-/// The most bytes of a message's text.
+/// The maximum length of a message's text in bytes.
 const MAX_TEXT: usize = 1 << 16;
-/// A rank waits at least this long for the others to get ready: on a busy machine some are slower.
+/// The minimum time that a rank waits for the others to get ready, because on a busy machine some are slower.
 const MIN_READY: Duration = Duration::from_secs(30);
-/// How long a rank may take to end by itself after another is lost.
+/// The time that a rank has to end by itself after another rank is lost.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Writes a message: its kind, the length of its text, its text.
+/// Writes a message: the kind, the length of the text, and the text.
 pub(crate) fn write(stream: &mut impl Write, kind: u8, text: &[u8]) -> io::Result<()> {
     let text = &text[..text.len().min(MAX_TEXT)];
     let mut message = vec![kind];
@@ -57,7 +57,7 @@ pub(crate) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
 #[derive(Debug)]
 pub(crate) struct Link {
     place: Rank,
-    /// How long the others may take to get ready.
+    /// The time that the other ranks have to get ready.
     timeout: Duration,
     peers: Mutex<HashMap<usize, TcpStream>>,
     state: Mutex<State>,
@@ -66,7 +66,7 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The ranks that are ready. Only rank 0 knows them.
+    /// The ranks that are ready; only kept on rank 0.
     ready: HashSet<usize>,
     id: Option<Id>,
     /// The reason, if another rank is lost.
@@ -108,7 +108,7 @@ impl Link {
     fn send(&self, except: Option<usize>, kind: u8, text: &[u8]) {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, stream) in peers.iter_mut().filter(|(peer, _)| Some(**peer) != except) {
-            // If the peer's process has ended, the thread that reads from it notices.
+            // A failure is ignored: if the peer's process has ended, the thread that reads from the peer handles that.
             let _ = write(stream, kind, text);
         }
     }
@@ -184,7 +184,7 @@ impl Link {
         state.id.ok_or_else(|| self.not_ready(&state, "0"))
     }
 
-    /// Why ranks did not get ready: another is lost, or they take too long.
+    /// The error if ranks did not get ready: another rank is lost, or the ranks `missing` take too long.
     fn not_ready(&self, state: &State, missing: &str) -> Error {
         if state.lost.is_some() {
             return Error::Lost;
@@ -204,7 +204,7 @@ impl Link {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Has this communicator aborted if another rank is lost.
+    /// Registers a communicator to be aborted if another rank is lost.
     pub(crate) fn guard(&self, communicator: &Arc<Communicator>) {
         let lost = {
             let mut state = self.state();
@@ -216,7 +216,7 @@ impl Link {
         }
     }
 
-    /// The reason why another rank is lost, if one arrives within the timeout.
+    /// Waits for the reason why another rank is lost. `None` if no reason arrives within the timeout.
     pub(crate) fn why_lost(&self, timeout: Duration) -> Option<String> {
         self.wait(timeout, |_| false).lost.clone()
     }
@@ -250,7 +250,7 @@ mod tests {
         let said = link(1, 2).all_ready().unwrap_err().to_string();
         let words = "of 2 ranks, 0 connected, but did not get ready within 0 s";
         assert!(said.contains(words), "{said}");
-        // Rank 1 sends READY twice, and counts once.
+        // Rank 1 sends READY twice, but is counted once.
         let first = Arc::new(link(0, 3));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut rank = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

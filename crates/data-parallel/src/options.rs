@@ -49,7 +49,7 @@ fn gpus(text: &str) -> Result<u8, String> {
 }
 
 impl ParallelArgs {
-    /// With `--distributed`, finds the other processes. Returns whether rank 0 is in this one.
+    /// With `--distributed`, finds the other processes. Returns whether rank 0 is in this process.
     ///
     /// # Errors
     /// If the environment describes no rank, or a rank does not connect in time.
@@ -63,7 +63,7 @@ impl ParallelArgs {
         Ok(self.ranks().any(Rank::is_first))
     }
 
-    /// The ranks of this process.
+    /// The ranks that this process runs.
     fn ranks(&self) -> impl Iterator<Item = Rank> + use<> {
         let world_size = usize::from(self.gpus);
         let threads = (0..world_size).map(move |rank| Rank { rank, world_size });
@@ -78,7 +78,7 @@ impl ParallelArgs {
         self.ranks().map(|rank| rank.file(path)).collect()
     }
 
-    /// Fails if there are several ranks, for a command that only has work for one.
+    /// Fails if there are several ranks, for a command that only runs on a single rank.
     ///
     /// # Errors
     /// [`Error::Usage`] if there are several ranks; as [`leads`](Self::leads).
@@ -105,11 +105,11 @@ impl ParallelArgs {
         };
         let opened = match process.place.is_first() {
             true => device.open(),
-            // This prints no notes about the device; rank 0 has printed them.
+            // `Gpu::open` prints no notes about the device, because rank 0 has already printed them.
             false => Gpu::open(device.device),
         };
-        // If the driver shows this process one GPU, that is its own, and an emulated GPU is never shared with other
-        // processes. Otherwise the local rank selects the GPU.
+        // If the driver shows only one GPU to this process, that GPU is used. An emulated GPU is never shared with
+        // other processes. Otherwise the local rank is the index of the GPU.
         let gpu = opened.and_then(|gpu| match gpu.count()? {
             1 => Ok(gpu),
             _ if gpu.is_emulated() => Ok(gpu),
@@ -118,11 +118,10 @@ impl ParallelArgs {
         gpu.map_err(Error::level)
     }
 
-    /// Makes the level of each rank of this process on its GPU, and runs `work` on all of them at the same
-    /// time.
+    /// Makes the level of each rank of this process on its GPU, and runs `work` on all of them at the same time.
     ///
     /// # Errors
-    /// If a level can't be made or the work fails: the first failure.
+    /// If a level can't be made or the work fails. The error is the first failure.
     pub fn on_each<L: DeviceLevel>(
         &self,
         device: DeviceArgs,

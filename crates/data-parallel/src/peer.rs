@@ -1,16 +1,15 @@
-//! The authentication of peers: a peer has to be a process of the same user on the same machine, or to have
-//! the same secret.
+//! The authentication of peers: a peer has to be a process of the same user on the same machine, or to know the same
+//! secret.
 //!
-//! An accepted rank can end the run, and rank 0's messages control the others. So no other process may take
-//! part:
+//! An accepted rank can end the run, and rank 0's messages control the others. So no other process may take part:
 //!
-//! - Without `FOUR_LEVELS_SECRET`, all ranks have to be processes of one user on one machine. Linux
-//!   knows to which user each end of a connection inside the machine belongs (`/proc/net/tcp`,
-//!   proc(5)). Connections of other users and of other machines are closed.
-//! - With it, a rank of any user and machine proves that it has the same secret. The secret itself is never
-//!   sent: both sides send a random number, and an HMAC-SHA-256 (RFC 2104) of both numbers and of the
-//!   rank's hello. Later messages are neither encrypted nor signed, as in NCCL: an attacker who controls
-//!   the network between machines can change them.
+//! - Without `FOUR_LEVELS_SECRET`, all ranks have to be processes of one user on one machine. Linux knows to which user
+//!   each end of a connection inside the machine belongs (`/proc/net/tcp`, proc(5)). Connections of other users and of
+//!   other machines are closed.
+//! - With `FOUR_LEVELS_SECRET`, a rank of any user on any machine has to prove that it knows the same secret. The
+//!   secret itself is never sent: both sides send a random number, and an HMAC-SHA-256 (RFC 2104) of both numbers and
+//!   of the rank's hello. Later messages are neither encrypted nor signed, as in NCCL: an attacker who controls the
+//!   network between machines can change them.
 
 use std::fmt;
 use std::fs::File;
@@ -22,9 +21,9 @@ use sha2::{Digest, Sha256};
 
 /// The environment variable with the secret.
 pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
-/// The fewest bytes of a secret: a shorter one could be guessed.
+/// The minimum length of a secret in bytes; a shorter one could be guessed.
 const MIN_SECRET: usize = 16;
-/// The most bytes that are read of the kernel's table of connections, about 400,000 rows.
+/// The maximum number of bytes that are read of the kernel's table of connections: about 400,000 rows.
 const MAX_TABLE: u64 = 64 << 20;
 
 /// The length of a nonce in bytes.
@@ -39,7 +38,7 @@ pub(crate) enum Peer {
     SameUser,
     /// A process of another user on this machine, with this uid.
     OtherUser(u32),
-    /// A process on another machine, or one that the kernel's tables don't list.
+    /// A process on another machine, or a process that the kernel's tables don't list.
     Elsewhere,
 }
 
@@ -53,13 +52,14 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The owner of a connection's other end: [`Peer::Elsewhere`] until the other side has accepted the connection.
+/// Finds the owner of a connection's other end. Until the other side has accepted the connection, this returns
+/// [`Peer::Elsewhere`].
 pub(crate) fn peer_of(stream: &TcpStream) -> Peer {
     let find = || -> io::Result<Option<(u32, u32)>> {
         let (own, other) = (stream.local_addr()?, stream.peer_addr()?);
         let mut tables = String::new();
         for name in ["/proc/net/tcp", "/proc/net/tcp6"] {
-            // A machine may have no IPv6.
+            // A machine without IPv6 lacks the second file.
             if let Ok(file) = File::open(name) {
                 file.take(MAX_TABLE).read_to_string(&mut tables)?;
             }
@@ -74,21 +74,21 @@ pub(crate) fn peer_of(stream: &TcpStream) -> Peer {
     }
 }
 
-/// The user who owns the end `own` of a connection to `other`, according to the kernel's tables.
+/// The uid of the owner of the socket at `own` that is connected to `other`, according to the kernel's tables.
 fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
     let plain = |address: SocketAddr| (address.ip().to_canonical(), address.port());
     let wanted = (plain(own), plain(other));
     tables.lines().find_map(|line| {
         let mut columns = line.split_ascii_whitespace();
         let ends = (end(columns.nth(1)?)?, end(columns.next()?)?);
-        // State, queues, timer, retransmissions, and then the user.
+        // Skips the columns for state, queues, timer and retransmissions; the next is the user.
         let user = columns.nth(4)?;
         if ends == wanted { user.parse().ok() } else { None }
     })
 }
 
-/// Parses an address and a port, as `/proc/net/tcp` has them: the address is hexadecimal words of four bytes, in the
-/// byte order of the processor.
+/// Parses an address and a port in the format of `/proc/net/tcp`: the address consists of hexadecimal words of four
+/// bytes, in the processor's byte order.
 fn end(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| {
@@ -107,8 +107,8 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// The secret that the ranks of a run share, hashed to a key. Ranks without a secret have an empty key. Printing a key only
-/// shows its algorithm.
+/// The secret that the ranks of a run share, hashed to a key. Ranks without a secret have an empty key. Debug output
+/// doesn't reveal the key: it only names the algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct Secret {
     hmac: Hmac<Sha256>,
@@ -119,7 +119,7 @@ impl Secret {
     /// The secret from the value of the environment variable; no secret if the variable is not set or empty.
     ///
     /// # Errors
-    /// If it is shorter than [`MIN_SECRET`].
+    /// If the secret is shorter than [`MIN_SECRET`].
     pub(crate) fn new(text: Option<&str>) -> Result<Self, String> {
         match text.filter(|text| !text.is_empty()) {
             Some(text) if text.len() < MIN_SECRET => Err(format!(
@@ -140,8 +140,8 @@ impl Secret {
         self.is_set
     }
 
-    /// The proof that a side has the secret. It includes the side's name, so that a side can't send the other
-    /// side's proof back.
+    /// The proof that one side of a connection knows the secret. It covers the side's name, so that a side can't send
+    /// the other side's proof back.
     pub(crate) fn proof(&self, side: &str, messages: &[&[u8]]) -> [u8; PROOF] {
         self.over(side, messages).finalize().into_bytes().into()
     }
@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn both_ends_in_this_process_belong_to_the_same_user() {
         for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
-            // A machine may have no IPv6.
+            // Skips IPv6 on a machine without it.
             let Ok(listener) = TcpListener::bind(address) else { continue };
             let mut to = listener.local_addr().unwrap();
             if to.ip().is_unspecified() {
-                // An IPv4 connection to an IPv6 listener.
+                // Makes an IPv4 connection to an IPv6 listener.
                 to.set_ip(Ipv4Addr::LOCALHOST.into());
             }
             let Ok(client) = TcpStream::connect(to) else { continue };
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Lines in the format of proc(5), from a little-endian machine.
+    /// The table has the format of proc(5), as a little-endian machine writes it.
     #[cfg(target_endian = "little")]
     #[test]
     fn users_are_found_by_both_ends() {

@@ -12,7 +12,7 @@ use crate::link::Link;
 use crate::rank::Rank;
 use crate::threads::of_rank;
 
-/// How long a rank waits for the reason after it has noticed that another is lost.
+/// The time that a rank waits for the reason after it has noticed that another rank is lost.
 const REASON: Duration = Duration::from_secs(2);
 
 /// This process as one of several ranks.
@@ -26,7 +26,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Finds the other ranks. `wait` is how long they may take to connect, and then to be ready.
+    /// Finds the other ranks. `wait` is the time that they have to connect, and then again to get ready.
     ///
     /// # Errors
     /// If a rank does not connect in time, or was started with other settings.
@@ -43,7 +43,7 @@ impl Process {
 /// Makes this rank's level, and runs `work` on it.
 ///
 /// # Errors
-/// If `make` or `work` fails, or another rank is lost; then with the reason.
+/// If `make` or `work` fails, or another rank is lost; the error then includes that rank's reason.
 pub(crate) fn on_process<L: DeviceLevel>(
     process: &Process,
     reduction: Reduction,
@@ -66,7 +66,7 @@ pub(crate) fn on_process<L: DeviceLevel>(
         lost = joined.is_lost();
         let done = if lost { done.and(Err(Error::level(crate::Error::Lost))) } else { done };
         if done.is_err() {
-            // Otherwise this rank would wait for collectives that no other rank joins.
+            // Aborts, because otherwise this rank would wait for collectives that no other rank joins.
             joined.abort();
         }
         done
@@ -80,8 +80,8 @@ pub(crate) fn on_process<L: DeviceLevel>(
         }
         Err(error) => {
             let reason = if lost { link.why_lost(REASON) } else { None };
-            // Pass on the reason that another rank sent, or else this rank's error. An output error, such as a
-            // closed stdout, isn't a failure of the rank, so it is reported without the rank's number.
+            // Reports the reason that another rank sent, otherwise this rank's error. An output error, such as a closed
+            // stdout, isn't a failure of the rank, so it is reported without the rank's number.
             let passed_on = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));
             link.end(Some(&passed_on));
             match reason {

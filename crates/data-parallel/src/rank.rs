@@ -1,20 +1,20 @@
-//! A rank: its number, its share of a batch, the files that it writes.
+//! A rank: its number, its share of a batch, and the files that it writes.
 
 use std::path::{Path, PathBuf};
 
 use data::Batch;
 
-/// One of several ranks, each of which takes its share of every batch.
+/// One of several ranks, each of which computes its share of every batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
     /// The rank's number, counted from 0.
     pub rank: usize,
-    /// How many ranks there are.
+    /// The number of ranks.
     pub world_size: usize,
 }
 
 impl Rank {
-    /// The rank of a program that has no others.
+    /// The rank of a program that runs only one rank.
     pub const ALONE: Self = Self { rank: 0, world_size: 1 };
 
     /// Whether there are no other ranks.
@@ -40,8 +40,8 @@ impl Rank {
     }
     // ANCHOR_END: share
 
-    /// The file that this rank writes if an option names `path`: `l3.rank2.json` for `l3.json`, and `path`
-    /// itself if there are no other ranks.
+    /// The file that this rank writes for an option that names `path`: rank 2 writes `l3.rank2.json` for `l3.json`.
+    /// Without other ranks, it is `path` itself.
     #[must_use]
     pub fn file(self, path: &Path) -> PathBuf {
         if self.is_alone() {

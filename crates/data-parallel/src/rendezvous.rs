@@ -1,9 +1,9 @@
-//! The rendezvous: how ranks that are processes find each other. Rank 0 listens at the address and port that
-//! `torchrun` or Slurm passes to every rank, and the others connect to it.
+//! The rendezvous: how ranks that are processes find each other. Rank 0 listens at the address and port that `torchrun`
+//! or Slurm passes to every rank, and the others connect to it.
 //!
-//! `torchrun` may listen at that port itself (then `TORCHELASTIC_USE_AGENT_STORE` is `True`). So rank
-//! 0 takes the first free one of a few ports, and the others try these ports one after the other until the
-//! rank 0 of the same run answers.
+//! `torchrun` may listen at that port itself (then `TORCHELASTIC_USE_AGENT_STORE` is `True`). So rank 0 listens at the
+//! first free port of a small range. The other ranks try the ports of that range in turn until the rank 0 of the same
+//! run answers.
 //!
 //! ```text
 //! rank → rank 0   HELLO   the magic, the run, the rank, the number of ranks, a random number
@@ -12,8 +12,7 @@
 //! rank ← rank 0   WELCOME if all ranks are connected, or FAILED with the reason
 //! ```
 //!
-//! The module `peer` decides which connections are accepted, and computes the proofs. Every read has a
-//! deadline.
+//! The module `peer` decides which connections are accepted, and computes the proofs. Every read has a deadline.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -30,8 +29,8 @@ mod tests;
 
 /// The first bytes of a rank's hello.
 const MAGIC: &[u8; 16] = b"four levels rank";
-/// The first bytes of rank 0's reply. They differ from the hello's, because TCP can connect a rank to itself: a
-/// rank that connects to a port where nothing listens may get that same port for its own end.
+/// The first bytes of rank 0's reply. They differ from the hello's, because TCP can connect a rank to itself: if no
+/// program listens at a port, a rank that connects to it may get that same port for its own end.
 const REPLY: &[u8; 16] = b"four levels, yes";
 /// The lengths of a hello and of a reply in bytes.
 const HELLO_LENGTH: usize = 16 + 8 + 4 + 4 + NONCE;
@@ -41,16 +40,16 @@ const RANK_0: &str = "rank 0";
 const OTHER: &str = "another rank";
 /// The interval at which sockets are polled.
 const POLL: Duration = Duration::from_millis(20);
-/// How long rank 0 may take to reply; a rank may take twice as long to introduce itself.
+/// The time that rank 0 has to reply. A rank has twice this time to introduce itself.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long after its own deadline a rank still waits for rank 0 to report which rank did not connect.
+/// How long a rank, after its own deadline, still waits for rank 0 to report which rank did not connect.
 const REASON_TIMEOUT: Duration = Duration::from_millis(1500);
-/// How long a rank may take to receive a message.
+/// The time that a rank has to receive a message.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
-/// The most connections that haven't introduced themselves yet, for runs of up to half as many ranks. If there
-/// are more, the oldest is closed: a rank introduces itself immediately, so it isn't among the oldest.
+/// The maximum number of connections that have not introduced themselves yet; larger runs have a larger limit. If there
+/// are more, the oldest is closed. That is not a rank, because a rank introduces itself immediately.
 const MAX_GUESTS: usize = 256;
-/// The most ranks that a message lists.
+/// The maximum number of ranks that a message lists.
 const MAX_LISTED: usize = 16;
 
 impl Environment {
@@ -65,7 +64,8 @@ impl Environment {
         hello
     }
 
-    /// Connects the ranks: rank 0 gets a connection to each of the others, which get one to rank 0.
+    /// Connects the ranks: rank 0 returns a connection to each other rank, and each other rank returns its connection
+    /// to rank 0.
     ///
     /// # Errors
     /// If a rank does not connect in time, or was started with another number of ranks.
@@ -133,7 +133,7 @@ impl Environment {
         };
         for stream in ranks.values_mut() {
             let _ = stream.set_nonblocking(false);
-            // If the rank has ended meanwhile, the first read from it fails.
+            // A failure is ignored: if the rank has ended meanwhile, the first read from it fails.
             let _ = match &verdict {
                 Ok(()) => link::write(stream, WELCOME, &[]),
                 Err(reason) => link::write(stream, FAILED, reason.as_bytes()),
@@ -142,7 +142,7 @@ impl Environment {
         verdict.map(|()| ranks).map_err(Error::Rendezvous)
     }
 
-    /// Adds a guest that has proved to be a rank.
+    /// Adds the connection of a peer that has proved to be a rank.
     fn seat(
         &self,
         rank: usize,
@@ -164,7 +164,7 @@ impl Environment {
         Ok(())
     }
 
-    /// Listens at the first port that is free.
+    /// Listens at the first free port of the range.
     fn bind(&self) -> Result<TcpListener> {
         let addresses: Vec<_> = self.ports().flat_map(|port| self.own_addresses(port)).collect();
         let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
@@ -177,7 +177,8 @@ impl Environment {
         Ok(listener)
     }
 
-    /// The addresses where rank 0 listens: only the loopback if the others connect to the loopback.
+    /// The addresses at which rank 0 listens: only the loopback addresses if the other ranks connect to a loopback
+    /// address, otherwise all.
     fn own_addresses(&self, port: u16) -> Vec<SocketAddr> {
         let own: Vec<IpAddr> = match self.address.parse::<IpAddr>() {
             Ok(ip) if ip.is_loopback() => vec![ip],
@@ -237,8 +238,8 @@ impl Environment {
         )))
     }
 
-    /// Introduces this rank to the other side. Returns `None` if that is rank 0 of this run, or the reason why
-    /// this rank doesn't trust its reply.
+    /// Introduces this rank to the process at the other end. Returns `None` if that process is rank 0 of this run,
+    /// otherwise the reason why its reply is not trusted.
     fn ask(&self, mut stream: &TcpStream, most: Duration) -> io::Result<Option<String>> {
         let hello = self.hello(&nonce()?);
         let mut answer = [0; REPLY_LENGTH];
@@ -249,7 +250,7 @@ impl Environment {
         if said[..16] != *REPLY {
             return Err(ErrorKind::InvalidData.into());
         }
-        // Only now, because the other end of a connection belongs to no user until it is accepted.
+        // The owner is checked only now, because the other end of a connection has no owner until it is accepted.
         if let Some(why) = self.refusal(stream) {
             return Ok(Some(why));
         }
@@ -261,7 +262,7 @@ impl Environment {
     }
 }
 
-/// A list of ranks for a message, cut after [`MAX_LISTED`].
+/// Lists ranks for a message; ranks after the first [`MAX_LISTED`] are left out.
 pub(crate) fn list(ranks: impl Iterator<Item = usize>) -> String {
     let ranks: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
     match ranks.get(MAX_LISTED..) {
@@ -273,7 +274,7 @@ pub(crate) fn list(ranks: impl Iterator<Item = usize>) -> String {
     }
 }
 
-/// A connection with a deadline for reads, also if the bytes arrive one by one.
+/// A connection with one deadline for all reads, which holds even if the bytes arrive one by one.
 struct DeadlineStream<'a> {
     stream: &'a TcpStream,
     deadline: Instant,
@@ -305,7 +306,7 @@ fn wait_for_welcome(stream: TcpStream, deadline: Instant) -> Result<TcpStream> {
     }
 }
 
-/// Whether the other side has disconnected, without waiting.
+/// Whether the other side has disconnected. Doesn't wait.
 fn is_gone(stream: &TcpStream) -> bool {
     let mut byte = [0];
     match stream.peek(&mut byte) {
@@ -319,13 +320,13 @@ fn failed(what: &'static str) -> impl Fn(std::io::Error) -> Error {
     move |error| Error::Rendezvous(format!("{what} can't be used: {error}"))
 }
 
-/// A connection that has not proved yet to be a rank.
+/// A connection whose peer has not yet proved to be a rank.
 struct Guest {
     stream: TcpStream,
     /// The bytes received so far: a hello, then a proof.
     received: Vec<u8>,
     since: Instant,
-    /// The reply to its hello.
+    /// The reply to the peer's hello.
     reply: Option<[u8; REPLY_LENGTH]>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn setting_lines(terms: &Terms<'_>) -> Vec<String> {
     lines
 }
 
-/// The first setting that differs from rank 0's, with both values; `all` has the settings of each rank.
+/// Describes the first setting that differs from rank 0's, with both values. `all` has the settings of all ranks.
 pub(crate) fn difference(all: &[String]) -> Option<String> {
     let first: Vec<&str> = all[0].lines().collect();
     let (rank, other) = all.iter().enumerate().find(|(_, other)| **other != all[0])?;

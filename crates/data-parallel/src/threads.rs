@@ -12,18 +12,18 @@ use crate::communicator::{Communicator, Id, new_id};
 use crate::level::DeviceLevel;
 use crate::rank::Rank;
 
-/// The stack size of a rank's thread: that of a main thread by default.
+/// The stack size of a rank's thread, the default of a main thread.
 const STACK: usize = 8 << 20;
 
-/// Makes a rank's level, on the device with the rank's number.
+/// A function that makes a rank's level on the device whose index is the rank's number.
 pub type Make<'a, L> = &'a (dyn Fn(Rank) -> Result<L> + Sync);
-/// The work of each rank.
+/// A function that does one rank's work.
 pub type EachRank<'a, L> = &'a (dyn Fn(&mut DataParallel<L>) -> Result<()> + Sync);
 
-/// Runs `work` on `ranks` GPUs of this machine, each a rank and a thread. `gpu` is one of them.
+/// Runs `work` on `ranks` GPUs of this machine. Each rank is a thread with its own GPU; `gpu` is one of the GPUs.
 ///
 /// # Errors
-/// The first failure that is not a consequence of another rank's.
+/// If a rank fails. The error is the first failure that isn't a consequence of another rank's failure.
 pub fn on_gpus<L: DeviceLevel>(
     gpu: &Gpu,
     ranks: usize,
@@ -41,7 +41,7 @@ pub fn on_gpus<L: DeviceLevel>(
             let builder = thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK);
             let started =
                 builder.spawn_scoped(scope, move || group.rank(place, id, reduction, make, work));
-            // The other ranks must not wait for one that has no thread.
+            // If a thread can't be started, the other ranks must not wait for its rank.
             started.inspect_err(|_| group.end(true))
         };
         let threads: Vec<_> = (0..ranks).map(start).collect();
@@ -54,7 +54,7 @@ pub fn on_gpus<L: DeviceLevel>(
     first_failure(results)
 }
 
-/// Why a rank has ended early.
+/// The reason why a rank has ended early.
 struct Failure {
     /// Whether the rank itself failed; otherwise it ended because another rank is lost.
     own: bool,
@@ -109,9 +109,9 @@ struct RankGroup {
 
 #[derive(Default)]
 struct GroupState {
-    /// How many ranks have made their levels.
+    /// The number of ranks that have made their levels.
     ready: usize,
-    /// How many ranks have ended.
+    /// The number of ranks that have ended.
     ended: usize,
     /// Whether a rank has failed.
     failed: bool,
@@ -139,7 +139,7 @@ impl RankGroup {
         make: Make<'_, L>,
         work: EachRank<'_, L>,
     ) -> Result<(), Failure> {
-        // Dropped after all ranks have ended, because other ranks may still read from its buffers.
+        // Keeps the level until all ranks have ended, because other ranks may still read from its buffers.
         let mut kept = None;
         let result = catch_unwind(AssertUnwindSafe(|| {
             let level = make(place).map_err(Failure::own)?;
@@ -167,7 +167,7 @@ impl RankGroup {
         result
     }
 
-    /// Has this communicator aborted when a rank fails.
+    /// Registers a communicator to be aborted if a rank fails.
     fn register(&self, communicator: &Arc<Communicator>) {
         let mut state = self.state();
         state.communicators.push(Arc::clone(communicator));
@@ -177,7 +177,7 @@ impl RankGroup {
         }
     }
 
-    /// Counts a rank that has ended. If it failed, all collectives are aborted.
+    /// Counts a rank that has ended. If the rank failed, aborts all collectives.
     fn end(&self, failed: bool) {
         let mut state = self.state();
         state.ended += 1;

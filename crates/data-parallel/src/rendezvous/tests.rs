@@ -19,7 +19,7 @@ fn environment(rank: usize, world_size: usize, port: u16) -> Environment {
     Environment::read(read).unwrap()
 }
 
-/// A free port, with room for the following ones.
+/// A free port that is followed by enough valid port numbers.
 fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().min(u16::MAX - 2 * PORTS)
@@ -52,7 +52,7 @@ fn ranks_find_each_other_in_spite_of_other_programs() {
     let mut keys: Vec<usize> = found[0].keys().copied().collect();
     keys.sort_unstable();
     assert_eq!(keys, [1, 2]);
-    // Each connection leads to the rank under whose number it is listed.
+    // Each connection leads to the rank whose number is its key.
     for rank in [1, 2] {
         link::write(found[0].get_mut(&rank).unwrap(), WELCOME, &[rank as u8]).unwrap();
         let message = link::read(found[rank].get_mut(&0).unwrap()).unwrap();
@@ -72,12 +72,12 @@ fn a_rank_that_does_not_connect_is_named_by_all_others() {
     assert!(alone.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{alone}");
 }
 
-/// The message of a rendezvous that fails.
+/// The error message of a rendezvous, which has to fail.
 fn failure(environment: &Environment, wait: Duration) -> String {
     environment.meet(wait).map(|_| ()).unwrap_err().to_string()
 }
 
-/// Runs the rendezvous of all ranks; `change` is applied to the environment of each.
+/// Runs the rendezvous of all ranks; `change` is applied to each rank's environment.
 fn meet(
     ranks: usize,
     port: u16,
@@ -99,9 +99,9 @@ fn secret(text: &str) -> Secret {
     Secret::new(Some(text)).unwrap()
 }
 
-/// Connects to rank 0 at each port, and sends a hello that needs no secret. It would end the run, because its
-/// number of ranks is wrong. Then sends the bytes that `proof` makes of the hello and the reply. Returns how
-/// many hellos got a reply.
+/// Connects to rank 0 at each port as an intruder, and sends a hello, which needs no secret. Accepting it would end the
+/// run, because its number of ranks is wrong. Then sends the bytes that `proof` computes from the hello and the reply.
+/// Returns how many hellos got a reply.
 fn intrude(
     port: u16,
     proof: impl Fn(&[u8], &[u8]) -> Vec<u8> + Send + 'static,
@@ -161,7 +161,7 @@ fn only_ranks_with_the_same_secret_are_accepted() {
 #[test]
 fn processes_of_other_users_are_refused() {
     let port = port();
-    // Rank 0 takes every peer for another user's process.
+    // Rank 0's check considers every peer to be another user's process.
     let others = [0, 1].map(|rank| {
         thread::spawn(move || {
             let mut environment = environment(rank, 2, port);
@@ -180,7 +180,7 @@ fn processes_of_other_users_are_refused() {
     assert!(second.contains("refuses this rank"), "{second}");
 }
 
-/// Another user's process runs this program, and listens where rank 0 would.
+/// Another user's process runs the same program, and listens at rank 0's port.
 #[test]
 fn a_rank_0_of_another_user_or_without_the_secret_is_refused() {
     let is_refused = |change: fn(&mut Environment), words: &str| {
@@ -228,15 +228,15 @@ fn silent_connections_do_not_keep_ranks_out() {
     drop(held);
 }
 
-/// A program that listens at the port sends a byte now and then, or never welcomes the rank: the rank still
-/// ends after `--wait`.
+/// A rank gives up after `--wait` even if the program at the port sends a byte now and then, or never welcomes the
+/// rank.
 #[test]
 fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
     let port = port();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {
-            // Ends when the rank has disconnected.
+            // The thread ends when the rank has disconnected.
             thread::spawn(move || {
                 while stream.write_all(b"f").is_ok() {
                     thread::sleep(POLL)
@@ -246,7 +246,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
     });
     let said = failure(&environment(1, 2, port), SECOND);
     assert!(said.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{said}");
-    // One that passes as rank 0, because it has the same user.
+    // The program passes as rank 0, because it belongs to the same user, and then sends too little.
     for welcome in [&b""[..], &[WELCOME], &[WELCOME, 4, 0, 0, 0]] {
         let port = self::port();
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
@@ -271,7 +271,7 @@ fn long_lists_of_ranks_are_cut() {
     assert!(list(1..1024).ends_with(", 16 and 1007 more"));
 }
 
-/// A connection of a rank to itself would answer with the same bytes.
+/// A rank that is connected to itself receives the bytes that it sends.
 #[test]
 fn an_echo_is_not_rank_0() {
     let port = port();
@@ -298,7 +298,7 @@ fn a_wrong_number_of_ranks_and_a_duplicate_rank_are_reported() {
         let threads: Vec<_> = [(0, 3)].into_iter().chain(others).map(start).collect();
         let said: Vec<String> = threads.into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(said[0].contains(words) && said.iter().any(|one| one.contains(words)), "{said:?}");
-        // A rank that connected later may only learn that rank 0 has ended.
+        // A rank that connects later may only be told that rank 0 has ended.
         assert!(
             said.iter().all(|one| one.contains(words)
                 || one.contains("rank 0 is")
