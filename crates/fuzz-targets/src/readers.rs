@@ -10,7 +10,7 @@ use tensor::{Dump, DumpedTensor};
 use training::dump::Inputs;
 use training::{Preset, checkpoint, picture};
 
-/// Runs a case. The first byte chooses the reader.
+/// Passes an input to a reader, which the input's first byte chooses.
 pub fn run(bytes: &[u8]) {
     let Some((&reader, bytes)) = bytes.split_first() else { return };
     match reader {
@@ -24,8 +24,8 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Images and labels, plain or gzipped; the first two bytes are the length of the image file. No input of
-/// libFuzzer is MNIST, so the reader must reject it by its digest, after the format has been checked.
+/// Reads files of images and labels, plain or gzipped. The first two bytes of the input are the length of the image
+/// file. No input of libFuzzer is MNIST, so the reader must reject well-formed files by their digests.
 fn idx(bytes: &[u8]) {
     let Some((length, bytes)) = bytes.split_first_chunk() else { return };
     let (images, labels) =
@@ -43,8 +43,8 @@ fn idx(bytes: &[u8]) {
     assert!(!message.is_empty());
 }
 
-/// If a dump can be read, it is compared with itself, used as input, and must be the same after it was written
-/// and read again.
+/// Reads a dump. If it can be read, it is compared with itself and used as input, and has to be the same after it was
+/// written and read again.
 fn dump(bytes: &[u8]) {
     let path = files::file("dump.json", bytes);
     let Ok(dump) = Dump::read(&path) else { return };
@@ -65,7 +65,7 @@ fn dump(bytes: &[u8]) {
     let _ = Inputs::from_dump(&dump, &mut Preset::presets().remove(0));
 }
 
-/// Whether all bits are the same. All NaNs are equal.
+/// Whether the tensors are equal bit by bit, except that all NaNs count as equal.
 fn is_same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
     let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
     one.len() == other.len()
@@ -75,7 +75,7 @@ fn is_same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
         })
 }
 
-/// If a model can be read, it must be the same after it was written and read again.
+/// Reads a model. If it can be read, it has to be the same after it was written and read again.
 fn safetensors(bytes: &[u8]) {
     let path = files::file("model.safetensors", bytes);
     let saved = checkpoint::Checkpoint::read(&path);
@@ -89,7 +89,7 @@ fn safetensors(bytes: &[u8]) {
     }
 }
 
-/// The parameters of a network with two layers.
+/// Reads a file into the parameters of a network with two layers.
 fn autograd_file(name: &str, bytes: &[u8]) {
     let path = files::file(name, bytes);
     let network = Mlp::<f32>::new(

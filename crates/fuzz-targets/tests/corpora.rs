@@ -1,6 +1,6 @@
 //! Test that replays the committed corpus of the fuzzer (`fuzz/corpus`), and variations of it.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p fuzz-targets` continues for that long.
+//! With `FUZZ_SECONDS=60 cargo test -p fuzz-targets`, the variations go on for 60 seconds.
 
 use emulated_gpu_test_support::corpus::replay;
 
