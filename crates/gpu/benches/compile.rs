@@ -8,7 +8,7 @@ fn main() {
     divan::main();
 }
 
-/// The files of `kernels` and its folders, the largest first.
+/// The CUDA C files in `kernels` and its subfolders, the largest first.
 fn files() -> Vec<String> {
     let mut found: Vec<(u64, String)> = Vec::new();
     for folder in ["", "products/", "autograd/"] {

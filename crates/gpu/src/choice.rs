@@ -43,7 +43,8 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// Opens that GPU. If `auto` falls back to the emulator, the first call prints the reason to standard error.
+    /// Opens the GPU that `--device` selects. If `auto` falls back to the emulator, the first call prints the reason to
+    /// standard error.
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -70,9 +71,9 @@ impl DeviceArgs {
 /// The driver to use.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// NVIDIA's driver, which has this GPU.
+    /// NVIDIA's driver, on which this GPU was found.
     Real(DetectedGpu),
-    /// The emulated driver, which the dynamic loader already finds as `libcuda.so.1`.
+    /// The emulated driver. It need not be loaded, because the dynamic loader finds it as `libcuda.so.1`.
     EmulatedAlready,
     /// The emulated driver, which has to be loaded. The reason is set if it is a fallback rather than the user's
     /// choice.

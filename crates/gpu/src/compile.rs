@@ -7,8 +7,8 @@ use std::process::Command;
 use crate::nvrtc::Nvrtc;
 use crate::{Compiler, GpuError, Result, library, ptx_version, source};
 
-/// The architecture of the oldest supported cards, compute capability 5.0. Compilers of CUDA 13 have dropped
-/// it: the code that they generate needs 7.5.
+/// The architecture of the oldest supported cards, compute capability 5.0. Compilers of CUDA 13 no longer support it:
+/// their minimum is 7.5.
 pub const ARCHITECTURE: i32 = 50;
 
 /// The oldest architecture with tensor cores for TF32, compute capability 8.0.
@@ -84,7 +84,7 @@ fn by_nvidia(file: &str, source: &str) -> Result<String> {
         }
         other => other,
     })?;
-    // The names of headers become relative to their folder, such as `crt/mma.hpp`.
+    // Header paths in the PTX are made relative to their folder, such as `crt/mma.hpp`.
     for folder in &headers {
         ptx = ptx.replace(&format!("\"{}/", folder.display()), "\"");
     }
@@ -106,7 +106,7 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
         .and_then(|()| std::fs::write(&input, source))
         .map_err(io)?;
     let mut log = String::new();
-    // The second attempt is for compilers of CUDA 13.
+    // The second attempt names a newer architecture, for compilers of CUDA 13.
     let wanted = architecture(source);
     for architecture in [wanted, wanted.max(75)] {
         let options = ["--ptx".into(), format!("-arch=compute_{architecture}"), "-lineinfo".into()];
@@ -123,8 +123,8 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
     Err(failed(log))
 }
 
-/// Adds the first lines, lowers the PTX version if possible, and removes the working directory, which the
-/// compiler writes before the source's name.
+/// Completes compiled PTX: adds the lines that name the source and the compiler, lowers the PTX version if possible,
+/// and removes the working directory from the source's path.
 fn finish(file: &str, source: &str, compiler: &str, options: &[String], ptx: &str) -> String {
     let here = env::current_dir().unwrap_or_default();
     let ptx = ptx.replace(&format!("\"{}/{file}\"", here.display()), &format!("\"{file}\""));

@@ -7,9 +7,9 @@ use crate::{GpuError, Result, compile, library};
 /// A compiler of CUDA C to PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Compiler {
-    /// NVIDIA's: the library NVRTC or, if that is missing, the command nvcc.
+    /// NVIDIA's compiler: the library NVRTC or, if that is missing, the command nvcc.
     Nvrtc,
-    /// This project's, the crate `cuda-c`.
+    /// This project's compiler, the crate `cuda-c`.
     BuiltIn,
 }
 
@@ -30,8 +30,8 @@ pub struct CompilerArgs {
     pub compiler: Option<Compiler>,
 }
 
-/// Compiles an edited kernel. If the user hasn't chosen a compiler, this is NVIDIA's or, if that is missing,
-/// the built-in one; the first fallback prints a note.
+/// Compiles an edited kernel. If the user hasn't chosen a compiler, uses NVIDIA's or, if that is missing, the built-in
+/// one. The first such fallback prints a note.
 pub(crate) fn compile_edited(choice: Option<Compiler>, file: &str, source: &str) -> Result<String> {
     static FALLBACK_NOTE: std::sync::Once = std::sync::Once::new();
     match compile::by(choice.unwrap_or(Compiler::Nvrtc), file, source) {

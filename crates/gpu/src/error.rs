@@ -27,12 +27,12 @@ pub enum GpuError {
         library.to_uppercase()
     )]
     NoLibrary {
-        /// Its name, such as `cublas`.
+        /// The library's name, such as `cublas`.
         library: String,
         /// The loader's error.
         reason: String,
     },
-    /// The process already uses one driver, and the other was requested.
+    /// The process already uses one of the two drivers (real or emulated), and the other was requested.
     #[error("this process already computes on {0}, and can't load a second driver")]
     AlreadyChosen(String),
     /// The driver has fewer devices than were requested.
@@ -73,7 +73,7 @@ pub enum GpuError {
     Stale {
         /// The source.
         path: PathBuf,
-        /// Why no compiler was found.
+        /// The reason why no compiler was found.
         reason: String,
     },
     /// A compiler rejects a kernel.
@@ -115,7 +115,7 @@ pub enum GpuError {
         buffer: &'static str,
         /// The buffer's elements.
         elements: usize,
-        /// The shape's elements; `usize::MAX` if that overflows.
+        /// The number of elements in the shape; `usize::MAX` if that overflows.
         expected: usize,
     },
     /// A library of CUDA, such as cuBLAS, rejected a call.
@@ -135,7 +135,7 @@ impl From<GpuError> for training::Error {
     }
 }
 
-/// The text of a number of elements from [`size`](crate::size).
+/// Formats a number of elements that was computed by [`size`](crate::size).
 fn number(elements: usize) -> String {
     if elements == usize::MAX { "more than can be counted".into() } else { elements.to_string() }
 }

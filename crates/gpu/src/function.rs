@@ -18,8 +18,8 @@ pub struct Read;
 #[derive(Clone, Copy, Debug)]
 pub struct Write;
 
-/// A loaded kernel. `P` is a tuple of the types of the kernel's parameters, in its order:
-/// `Function<(Read, Write, usize)>`.
+/// A loaded kernel. `P` is a tuple of the types of the kernel's parameters, in the kernel's order: `Function<(Read,
+/// Write, usize)>`.
 #[derive(Clone, Debug)]
 pub struct Function<P> {
     kernel: CudaFunction,
@@ -38,7 +38,7 @@ impl<P> Function<P> {
         Self { kernel, name, parameters: PhantomData }
     }
 
-    /// The name in errors and profiles.
+    /// The kernel's name in errors and profiles.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
@@ -57,7 +57,7 @@ pub trait Address<'a> {
     /// The number of elements in the buffer; `None` for a null pointer.
     fn elements(&self) -> Option<usize>;
 
-    /// The address; 0 for a null pointer.
+    /// The buffer's address; 0 for a null pointer.
     fn value(&self, stream: &CudaStream) -> u64;
 
     /// Appends the address to the arguments of a launch.
@@ -116,15 +116,15 @@ impl<'a, A: Address<'a>> Address<'a> for Option<A> {
 
 impl<'a, A: WritableAddress<'a>> WritableAddress<'a> for Option<A> {}
 
-/// A launch under construction: its arguments, and the work that they declare.
+/// A launch under construction: its arguments, and the amount of work that they declare.
 #[doc(hidden)]
 #[must_use]
 pub struct Launch<'a> {
     launcher: &'a Launcher,
     arguments: LaunchArgs<'a>,
-    /// The kernel that is launched instead, and its arguments so far.
+    /// The kernel that is launched in place of the operation's own, and its arguments so far.
     substitute: Option<(&'a dyn Substitute, Vec<u64>)>,
-    /// The work so far, or the error of the first buffer that is too small.
+    /// The work of the arguments so far, or the error for the first buffer that is too small.
     work: Result<Work>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Launch<'a> {
 /// A number's bits, in the low bytes of a `u64`.
 fn bits<T: DeviceRepr>(number: &T) -> u64 {
     let (mut bits, bytes) = ([0_u8; 8], size_of::<T>().min(8));
-    // SAFETY: both have that many bytes, and a number has no padding.
+    // SAFETY: source and destination have at least `bytes` bytes, and a number has no padding.
     unsafe { std::ptr::from_ref(number).cast::<u8>().copy_to(bits.as_mut_ptr(), bytes) };
     u64::from_le_bytes(bits)
 }
@@ -304,17 +304,16 @@ macro_rules! launch {
 /// }
 /// ```
 ///
-/// After a method's name follow the kernel's name in its file; the kernel's parameters in the kernel's order;
-/// the shape of the grid; and the floating-point operations. Buffers are declared as in
-/// [`launch!`](crate::launch!), and hold `f32`, unless another type follows one that the kernel only reads:
-/// `read rows[m]: u64`. Other parameters have the type of the kernel's parameter.
-/// The methods' parameters are the kernel's: `&Buffer` or `&View` for a buffer that the kernel only reads,
-/// `&mut Buffer` for one that it writes, and numbers.
+/// A method's name is followed by the kernel's name in its file; the kernel's parameters in the kernel's order; the
+/// shape of the grid; and the floating-point operations. Buffers are declared as in [`launch!`](crate::launch!), and
+/// have elements of type `f32`; a buffer that the kernel only reads may have another type: `read rows[m]: u64`. Other
+/// parameters have the type of the kernel's parameter. The methods' parameters are the kernel's: `&Buffer` or `&View`
+/// for a buffer that the kernel only reads, `&mut Buffer` for one that it writes, and numbers.
 ///
-/// The struct has the field `launcher`, the fields in its braces, and the loaded kernels. The shape of a grid
-/// may use the struct by the name in parentheses (here `on`). The function `load` takes the launcher, the
-/// fields, and a function that finds a kernel by its name. It is unsafe, because nothing checks that a kernel
-/// has the declared parameters and stays within the declared elements.
+/// The struct has the field `launcher`, the fields in its braces, and the loaded kernels. The shape of a grid may use
+/// the struct by the name in parentheses (here `on`). The function `load` takes the launcher, the fields, and a
+/// function that finds a kernel by its name. It is unsafe, because nothing checks that a kernel has the declared
+/// parameters and stays within the declared elements.
 #[macro_export]
 macro_rules! kernels {
     ($(#[$about:meta])* $visibility:vis struct $Kernels:ident($on:ident) {
@@ -399,7 +398,7 @@ mod tests {
     fn kernels() -> Kernels {
         let gpu = Gpu::open(Choice::Emulated).unwrap();
         let launcher = Launcher::new(&gpu, &Profiler::off());
-        // SAFETY: these are its parameters, and the launches below declare all its accesses.
+        // SAFETY: these types are those of the kernel's parameters, and the launches below declare all its accesses.
         let sum_batch = unsafe { launcher.watched(gpu.kernel("sum_batch").unwrap(), "sum_batch") };
         Kernels { launcher, sum_batch }
     }

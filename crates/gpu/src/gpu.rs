@@ -25,15 +25,14 @@ pub struct Gpu {
     kernels: Option<PathBuf>,
 }
 
-/// The driver of the process. It is chosen once, because cudarc opens the library at its
-/// first call, and keeps it.
+/// The driver of the process. It can't be changed, because cudarc keeps the library that it opens at its first call.
 #[derive(Clone, Debug)]
 struct Driver {
     /// The device's name in dumps and reports.
     device: String,
-    /// Whether it is the emulated driver.
+    /// Whether this is the emulated driver.
     emulated: bool,
-    /// Why `--device auto` fell back to the emulated driver.
+    /// The reason why `--device auto` fell back to the emulated driver.
     instead: Option<Unusable>,
 }
 
@@ -95,7 +94,7 @@ impl Gpu {
         }
         // No function of cudarc may be called before this line.
         let context = context(ordinal, count)?;
-        // The device's name tells which driver cudarc has really loaded.
+        // The device's name shows which driver cudarc has really loaded.
         let name = context.name()?;
         let is_emulated = name.starts_with(EMULATED);
         let emulated = name.replacen(EMULATED, "emulated", 1);
@@ -123,19 +122,19 @@ impl Gpu {
         device_count()
     }
 
-    /// This GPU, with the given compiler for its kernels. `None` means NVIDIA's compiler, and the built-in one as
-    /// the fallback for edited kernels.
+    /// Sets the compiler for this GPU's kernels. `None` means NVIDIA's compiler, with the built-in one as the fallback
+    /// for edited kernels.
     #[must_use]
     pub const fn compiling_by(mut self, compiler: Option<Compiler>) -> Self {
         self.compiler = compiler;
         self
     }
 
-    /// This GPU, with the kernels of this folder, which has a source for each of them.
+    /// Replaces the kernels by those in this folder, which must contain a source for every kernel.
     ///
     /// # Safety
-    /// Levels launch these kernels with the arguments of the original ones. A kernel can read and write any
-    /// memory; the emulated GPU checks each access.
+    /// Levels launch these kernels with the arguments of the original ones. A kernel can read and write any memory; the
+    /// emulated GPU checks each access.
     #[must_use]
     pub unsafe fn with_kernels(mut self, folder: PathBuf) -> Self {
         self.kernels = Some(folder);
@@ -149,14 +148,14 @@ impl Gpu {
         &self.driver.device
     }
 
-    /// Whether it is the emulated GPU.
+    /// Whether this is the emulated GPU.
     #[must_use]
     pub const fn is_emulated(&self) -> bool {
         self.driver.emulated
     }
 
-    /// Checks that the device has the compute capability `least` (major and minor) that an option needs. `option`
-    /// is its text, such as `--products wmma`; the error message recommends the option `instead`.
+    /// Checks that the device has the compute capability `least` (major and minor) that an option needs. `option` is
+    /// that option as the user writes it, such as `--products wmma`; the error message recommends the option `instead`.
     ///
     /// # Errors
     /// [`training::Error::Usage`] if the compute capability is lower; the driver's error.
@@ -179,13 +178,13 @@ impl Gpu {
         )))
     }
 
-    /// Why `--device auto` fell back to the emulated GPU.
+    /// The reason why `--device auto` fell back to the emulated GPU; `None` if it didn't.
     #[must_use]
     pub const fn why_not_real(&self) -> Option<&Unusable> {
         self.driver.instead.as_ref()
     }
 
-    /// cudarc's context, the device's primary one.
+    /// cudarc's handle of the device's primary context.
     #[must_use]
     pub const fn context(&self) -> &Arc<CudaContext> {
         &self.context
@@ -217,7 +216,7 @@ impl Gpu {
         self.function(function, &source::ptx(&kernel, self.compiler, self.kernels.as_deref())?)
     }
 
-    /// Loads a function of that name from PTX text.
+    /// Loads the function `name` from PTX text.
     ///
     /// # Errors
     /// [`GpuError::Load`] with the messages of the driver's compiler.
@@ -238,16 +237,16 @@ impl Gpu {
         })
     }
 
-    /// Loads one of CUDA's other libraries, such as `cublas`, so that cudarc opens this one: NVIDIA's for a real
-    /// GPU, and the file `emulated` for the emulated GPU. Has to be called before cudarc's first call of that
-    /// library, because cudarc panics if it is missing.
+    /// Loads a CUDA library other than the driver, such as `cublas`, so that cudarc uses it: NVIDIA's library for a
+    /// real GPU, the file `emulated` for the emulated GPU. Must be called before cudarc's first call of that library,
+    /// because cudarc panics if the library is missing.
     ///
     /// # Errors
     /// [`GpuError::NoLibrary`] or [`GpuError::NoEmulator`] if the library is missing.
     ///
     /// # Safety
-    /// The file `emulated`, which is only loaded for the emulated GPU, has initialisers that may run in
-    /// any process, and functions with the types that cudarc declares for those of `library`.
+    /// The file `emulated`, which is only loaded for the emulated GPU, has initialisers that may run in any process,
+    /// and functions with the types that cudarc declares for those of `library`.
     pub unsafe fn install_library(
         &self,
         library: &str,

@@ -10,15 +10,15 @@ use libloading::Library;
 use crate::library::{candidates, passed_over, reason};
 use crate::{GpuError, Result};
 
-/// Loads an emulated library. Its SONAME has no version (`libcuda.so`), so glibc returns it for the next
-/// `dlopen` of that name, which is cudarc's first, even if a real library is installed.
+/// Loads an emulated library. Its SONAME has no version (`libcuda.so`), so when cudarc opens that name, glibc returns
+/// this library, even if a real one is installed.
 ///
 /// # Errors
 /// [`GpuError::NoEmulator`] with the error of the search or of the loader.
 ///
 /// # Safety
-/// The library's initialisers may run in any process, and its functions have the types that cudarc
-/// declares for the library that it replaces.
+/// The library's initialisers may run in any process, and its functions have the types that cudarc declares for the
+/// library that it replaces.
 pub(crate) unsafe fn emulated(path: Result<PathBuf, impl Display>) -> Result<()> {
     let path = path.map_err(|reason| GpuError::NoEmulator(reason.to_string()))?;
     // SAFETY: as the caller promises.
@@ -59,7 +59,7 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
     let Some(found) = candidates.find(|path| load(path).map_err(|why| said = why).is_ok()) else {
         return Err(error(format!("last tried: {said}{}", passed_over(library))));
     };
-    // The names that cudarc tries; glibc finds them among the loaded libraries.
+    // Tries the names that cudarc will open: glibc resolves them to loaded libraries.
     if cudarc::get_lib_name_candidates(library).iter().any(|name| load(Path::new(name)).is_ok()) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, sys};
 
-/// Loads the PTX again to get the compiler's messages. They begin with a new line; may be empty.
+/// Loads the PTX again to get the compiler's messages. The result is empty, or begins with a line break.
 pub(crate) fn messages(context: &Arc<CudaContext>, ptx: &str) -> String {
     const SIZE: usize = 16 << 10;
     let (Ok(()), Ok(text)) = (context.bind_to_thread(), CString::new(ptx)) else {

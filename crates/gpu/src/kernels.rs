@@ -1,10 +1,10 @@
 //! The list of kernels in CUDA C, one for each operation, with their sources and PTX.
 
-/// A file of `kernels`, as it was when the program was built.
+/// A kernel of the folder `kernels`: its source and its PTX, as they were when the program was built.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
-    /// The name of the operation, of the function, and of both files; for those in [`PRODUCTS`], only of the
-    /// files.
+    /// The name of both files, and of the operation and the function. A file in [`PRODUCTS`] has several functions with
+    /// other names.
     pub name: &'static str,
     /// `kernels/<name>.cu`.
     pub source: &'static str,

@@ -19,20 +19,20 @@ pub struct Launcher {
     pub stream: Arc<CudaStream>,
     /// The profiler.
     pub profiler: Profiler,
-    /// The kernels that are launched in place of those of these operations.
+    /// Kernels that replace the kernels of some operations.
     pub substitutes: Option<Rc<Substitutes>>,
 }
 
-/// The substitute of each operation that has one.
+/// Substitutes by the names of the operations that they replace.
 pub type Substitutes = BTreeMap<&'static str, Box<dyn Substitute>>;
 
-/// A kernel that computes an operation, with parameters other than those of the operation's own kernel.
+/// A kernel that replaces an operation's own kernel, and has other parameters.
 pub trait Substitute {
-    /// Launches the kernel. `arguments` are those of the operation's own kernel, in its order: the address of a
-    /// buffer, or the bits of a number in the low bytes. The buffers hold the elements that the operation declares.
+    /// Launches the kernel. `arguments` are those of the operation's own kernel, in its order: each is the address of a
+    /// buffer, or a number whose bits are in the low bytes. The buffers hold the elements that the operation declares.
     ///
-    /// cudarc's events for buffers that several streams share are not recorded, so a level with substitutes has one
-    /// stream, or its own events.
+    /// cudarc's events, which order accesses of several streams to a buffer, are not recorded. So a level with
+    /// substitutes must use one stream, or order its streams itself.
     ///
     /// # Errors
     /// The driver's error.
@@ -46,10 +46,10 @@ impl Launcher {
         Self { stream: gpu.stream(), profiler: profiler.clone(), substitutes: None }
     }
 
-    /// A loaded kernel whose launches the profiler records under this name.
+    /// Gives a loaded kernel the types of its parameters, and a name under which the profiler records its launches.
     ///
     /// # Safety
-    /// As of [`Function::new`].
+    /// As for [`Function::new`].
     #[must_use]
     pub unsafe fn watched<P>(&self, kernel: CudaFunction, name: &'static str) -> Function<P> {
         self.profiler.watch(name, &kernel);

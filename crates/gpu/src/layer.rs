@@ -27,7 +27,8 @@ pub struct Layer {
     /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
     pub a: Buffer,
 
-    // Buffers that live for one step, too: written by the backward pass, the last two read by the update.
+    // Buffers that live for one step: written by the backward pass; the last two are read by the
+    // update.
     /// `[B, n]`; unused in the last layer.
     pub da: Buffer,
     /// `[B, n]`.
@@ -40,8 +41,8 @@ pub struct Layer {
 // ANCHOR_END: layer
 
 impl Layer {
-    /// A layer with all parameters 0. Buffers with a row for each sample have one element until a batch is
-    /// loaded; without `gradients`, so have `dw` and `db`.
+    /// A layer with all parameters 0. Buffers with a row for each sample have one element until a batch is loaded.
+    /// Without `gradients`, `dw` and `db` have one element too.
     pub(crate) fn new(
         stream: &Arc<CudaStream>,
         inputs: usize,

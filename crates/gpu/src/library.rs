@@ -1,9 +1,9 @@
 //! The search for NVIDIA's libraries and tools: on the loader's path, in a toolkit, in Python wheels.
 //!
-//! A library runs its code in this process as soon as it is loaded, so one is loaded only if the user
-//! named it or its folder (an environment variable, `PATH`, an active Python environment), or if it is
-//! in a folder of the system. A library in another place, such as in the `.venv` of a parent folder, is
-//! reported and not loaded, because any user who can write there could have put it there.
+//! A library runs its code in this process as soon as it is loaded, so a library is only loaded if the user named it or
+//! its folder (an environment variable, `PATH`, an active Python environment), or if it is in a folder of the system. A
+//! library in another place, such as in the `.venv` of a parent folder, is reported and not loaded, because any user
+//! who can write there could have put it there.
 //!
 //! The environment variables that are read are listed in the crate's documentation.
 
@@ -12,9 +12,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Candidates for the file of a library such as `nvrtc` or `cublas`, the likeliest first. If
-/// `FOUR_LEVELS_<NAME>` is set, only that file. Otherwise the plain names, for which the loader searches,
-/// then the files in toolkits and in wheels, with any version in the suffix.
+/// Candidates for the file of a library such as `nvrtc` or `cublas`, the likeliest first. If `FOUR_LEVELS_<NAME>` is
+/// set, the only candidate is that file. Otherwise these are the plain names, which the loader searches for, then the
+/// files in toolkits and in wheels, with any version suffix.
 #[must_use]
 pub fn candidates(library: &str) -> Vec<PathBuf> {
     if let Some(path) = variable(named_by(library)) {
@@ -32,8 +32,8 @@ pub fn candidates(library: &str) -> Vec<PathBuf> {
     found
 }
 
-/// An addition to the message that a library was not found: a file that was not loaded, and how to have it
-/// loaded. Empty if there is no such file, or if the user named another file.
+/// An addition to the message that a library was not found: it names a file that was found but not loaded, and how to
+/// get it loaded. Empty if there is no such file, or if the user named another file.
 pub(crate) fn passed_over(library: &str) -> String {
     if variable(named_by(library)).is_some() {
         return String::new();
@@ -56,12 +56,12 @@ fn passed_over_from(library: &str, here: &Path, home: Option<PathBuf>) -> String
     })
 }
 
-/// The environment variable that names a library's file.
+/// The file that an environment variable names for a library.
 fn named_by(library: &str) -> String {
     format!("FOUR_LEVELS_{}", library.to_uppercase())
 }
 
-/// The files that a tool such as `ptxas` or `nvcc` may be: on the `PATH`, in a toolkit, in a wheel.
+/// The paths at which a tool such as `ptxas` or `nvcc` may be: on the `PATH`, in a toolkit, in a wheel.
 #[must_use]
 pub fn tools(tool: &str) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -93,7 +93,7 @@ fn active() -> Vec<PathBuf> {
     named.chain(["/usr/local", "/usr"].map(PathBuf::from)).collect()
 }
 
-/// A library in the wheels of these environments.
+/// The files of a library in the wheels of these environments.
 fn in_wheels(environments: &[PathBuf], stem: &str) -> Vec<PathBuf> {
     wheels(environments).iter().flat_map(|folder| versions(&folder.join("lib"), stem)).collect()
 }
@@ -111,7 +111,8 @@ fn wheels(environments: &[PathBuf]) -> Vec<PathBuf> {
     folders
 }
 
-/// `libname.so` and `libname.so.12` in a folder, the highest version first; not `libname.alt.so`.
+/// The files `libname.so` and `libname.so.12` (with any version) in a folder, the highest version first, but not
+/// `libname.alt.so`.
 fn versions(folder: &Path, stem: &str) -> Vec<PathBuf> {
     let number = |name: &str| -> Option<Vec<u32>> {
         match name.strip_prefix(stem)? {

@@ -7,14 +7,14 @@ use cudarc::driver::{CudaSlice, CudaStream, CudaView, DeviceRepr};
 
 use crate::{GpuError, Result};
 
-/// Numbers in the device's memory.
+/// A buffer of `f32` in the device's memory.
 pub type Buffer = CudaSlice<f32>;
-/// A view of a range of such numbers.
+/// A view of a range of a [`Buffer`].
 pub type View<'a> = CudaView<'a, f32>;
 
 /// A buffer, or a view of a part of one.
 pub trait AsView<T = f32> {
-    /// The view of all its elements.
+    /// A view of all elements.
     fn view(&self) -> CudaView<'_, T>;
 }
 
@@ -43,7 +43,7 @@ unsafe impl AnyBits for u8 {}
 // SAFETY: as for `u8`.
 unsafe impl AnyBits for u32 {}
 
-/// Fails if the size in bytes of these elements overflows: cudarc multiplies without a check.
+/// Fails if the size of these elements in bytes overflows. cudarc doesn't check that.
 fn countable<T>(elements: usize) -> Result<()> {
     let bytes = elements.checked_mul(size_of::<T>());
     bytes.map(|_| ()).ok_or(GpuError::TooLarge(elements))

@@ -62,7 +62,7 @@ impl Nvrtc {
         })
     }
 
-    /// The name and version, such as `NVRTC 12.9`.
+    /// The library's name and version, such as `NVRTC 12.9`.
     pub(crate) fn name(&self) -> Result<String> {
         type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
         let version: Symbol<'_, Version> = self.symbol("nvrtcVersion")?;
@@ -90,8 +90,8 @@ impl Nvrtc {
         }
     }
 
-    /// The folders of NVIDIA's headers, such as `mma.h`: in a toolkit, the one next to the library's; in Python,
-    /// those of two other wheels.
+    /// The folders of NVIDIA's headers, such as `mma.h`: in a toolkit, the folder next to the library's; in Python, the
+    /// folders of two other wheels.
     pub(crate) fn headers(&self) -> Vec<PathBuf> {
         let above = |levels| self.path.ancestors().nth(levels).map(Path::to_owned);
         let toolkit = above(2).map(|folder| folder.join("include"));
@@ -167,7 +167,8 @@ struct Compilation<'a> {
 }
 
 impl Compilation<'_> {
-    /// A text of the program. `size` names the function that returns its size, `copy` the one that copies it.
+    /// Reads a text of the program, its PTX or its log. `size` names NVRTC's function that returns the text's size,
+    /// `copy` the function that copies the text.
     fn text(&self, size: &'static str, copy: &'static str) -> Result<String> {
         type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
         type Copy = unsafe extern "C" fn(Program, *mut c_char) -> c_int;

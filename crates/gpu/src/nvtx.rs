@@ -27,13 +27,13 @@ impl Nvtx {
     /// Begins a range.
     #[must_use]
     pub fn push(&self, name: &str) -> Range {
-        // A C string ends at the first NUL; cudarc would panic.
+        // The name is cut at the first NUL, because a C string ends there, and cudarc would panic.
         result::range_push(name.split('\0').next().unwrap_or_default());
         Range(PhantomData)
     }
 }
 
-/// A range, which ends when it is dropped: on the thread that began it, because it can't be sent.
+/// A range, which ends when it is dropped. It isn't `Send`, so it ends on the thread that began it.
 pub struct Range(PhantomData<Rc<()>>);
 
 impl Drop for Range {

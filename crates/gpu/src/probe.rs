@@ -1,8 +1,8 @@
 //! A probe of NVIDIA's driver for a usable GPU.
 //!
-//! The probe must not fix the choice of the driver. cudarc opens `libcuda.so` at its first call and keeps
-//! it, so no function of cudarc is called here. The library is opened as `libcuda.so.1`, a name that
-//! neither cudarc nor the emulated driver uses.
+//! The probe must leave the choice of the driver open. cudarc opens `libcuda.so` at its first call and keeps it, so no
+//! function of cudarc is called here. The library is opened as `libcuda.so.1`, a name that neither cudarc nor the
+//! emulated driver uses.
 #![allow(unsafe_code, reason = "the driver is a C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -19,9 +19,9 @@ const CAPABILITY: (i32, i32) = (5, 0);
 /// The beginning of the emulated device's name.
 pub(crate) const EMULATED: &str = "Emulated GPU";
 
-/// `cuInit`: there is no device that CUDA can use.
+/// Error of `cuInit`: there is no device that CUDA can use.
 const NO_DEVICE: c_int = 100;
-/// `cuInit`: the library is the toolkit's stub, which only serves to link against.
+/// Error of `cuInit`: the library is the toolkit's stub, which only serves to link against.
 const STUB_LIBRARY: c_int = 34;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
 const MAJOR_MINOR: [c_int; 2] = [75, 76];
@@ -44,7 +44,7 @@ pub enum Unusable {
     /// There is no driver.
     #[error("there is no NVIDIA driver ({0})")]
     NoLibrary(String),
-    /// There is a driver and no device.
+    /// There is a driver, but no device.
     #[error("the NVIDIA driver finds no device")]
     NoDevice,
     /// The library is the toolkit's stub, and not a driver.
@@ -82,7 +82,7 @@ pub enum Unusable {
     Emulated,
 }
 
-/// The text of a version, such as 12.4.
+/// Formats a version, such as 12.4.
 pub(crate) fn dotted((major, minor): &(i32, i32)) -> String {
     format!("{major}.{minor}")
 }
@@ -90,7 +90,7 @@ pub(crate) fn dotted((major, minor): &(i32, i32)) -> String {
 /// Probes the driver.
 ///
 /// # Errors
-/// The reason why its GPU can't be used.
+/// If the GPU can't be used. The error is the reason.
 pub(crate) fn probe() -> Result<DetectedGpu, Unusable> {
     let driver = Driver::open()?;
     let found = driver.ask();

@@ -17,12 +17,12 @@ pub enum ActivityKind {
     Collective,
 }
 
-/// Records launches and copies: the crate `profile` implements it.
+/// Records launches and copies. The crate `profile` implements this trait.
 pub trait Recorder {
-    /// A kernel was loaded for an operation.
+    /// Called when a kernel was loaded for an operation.
     fn watch(&self, operation: &'static str, function: &CudaFunction);
 
-    /// An operation is launched with this grid.
+    /// Called when an operation is launched with this grid.
     ///
     /// # Errors
     /// The driver's error.
@@ -32,14 +32,14 @@ pub trait Recorder {
     /// if the NVTX library is missing.
     fn range(&self, name: &str) -> Option<Range>;
 
-    /// An activity was put into a stream between two events.
+    /// Called when an activity was enqueued in a stream between two events.
     ///
     /// # Errors
     /// The driver's error.
     fn record(&self, work: Work, kind: ActivityKind, stretch: Stretch) -> Result<()>;
 }
 
-/// Passes launches and copies to an optional recorder. Clones share it.
+/// Passes launches and copies to an optional recorder. Clones share the recorder.
 #[derive(Clone, Default)]
 pub struct Profiler(pub(crate) Option<Rc<dyn Recorder>>);
 
@@ -84,7 +84,7 @@ impl Profiler {
         recorder.record(work, ActivityKind::Collective, Stretch::between(start, end))
     }
 
-    /// Runs `copy`, which puts a copy into a stream, and records it.
+    /// Runs `copy`, which enqueues a copy in a stream, and records the copy.
     ///
     /// # Errors
     /// The error of `copy`; the driver's error.
@@ -99,7 +99,7 @@ impl Profiler {
         self.activity(work, ActivityKind::Copy, stream, copy)
     }
 
-    /// Runs `launch`, which puts an activity into a stream, and records it.
+    /// Runs `launch`, which enqueues an activity in a stream, and records the activity.
     ///
     /// # Errors
     /// The error of `launch`; the driver's error.

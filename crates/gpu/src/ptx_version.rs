@@ -10,33 +10,33 @@ use crate::probe::dotted;
 /// The newest version that drivers of CUDA 12.0 load (PTX ISA, "Release Notes").
 const OLDEST: (i32, i32) = (8, 0);
 
-/// Directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"); the last one is for inlined code.
+/// Known directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"). The last one is for inlined code.
 const DIRECTIVES: &str = "target address_size visible entry func param reg shared local global \
     const align extern weak loc file pragma maxntid minnctapersm section b8 b16 b32 b64 u8 u16 u32 \
     u64 s8 s16 s32 s64 f32 f64 pred debug_str";
 
-/// Instructions, all of PTX 6.0 or earlier.
+/// Known instructions, all of PTX 6.0 or earlier.
 const INSTRUCTIONS: &str = "abs add and atom bar bra call copysign cos cvt cvta div ex2 exit fma \
     ld lg2 mad max membar min mov mul neg not or prmt rcp rem ret rsqrt selp setp shfl shl shr sin \
     sqrt st sub testp vote xor";
 
-/// Modifiers after an instruction's dots, all of PTX 6.0 or earlier.
+/// Known modifiers, which follow an instruction after a dot, all of PTX 6.0 or earlier.
 const MODIFIERS: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 f16 pred rn rz rm \
     rp rni rzi rmi rpi ftz sat approx full lo hi wide to global shared local param const volatile \
     nc v2 v4 eq ne lt le gt ge equ neu ltu leu gtu geu num nan lo ls hi hs and or xor sync idx up \
     down bfly ballot any all uni add exch cas min max inc dec gl cta sys cc";
 
-/// Instructions and modifiers of `wmma` and TF32, all of PTX 7.0 or earlier.
+/// Known instructions and modifiers of `wmma` and TF32, all of PTX 7.0 or earlier.
 const TENSOR_CORES: &str = "wmma load store mma a b c d aligned row col m16n16k8 tf32 rna";
 
-/// Special registers, all of PTX 6.0 or earlier, without the part after the dot.
+/// Known special registers, all of PTX 6.0 or earlier, without the part after the dot.
 const SPECIAL_REGISTERS: &str = "tid ntid ctaid nctaid laneid warpid clock clock64";
 
 /// Lowers the PTX's `.version` to the oldest version that this project supports. Returns the PTX, and its version
 /// before and after.
 ///
 /// # Errors
-/// If a word of the PTX is not known in that version, with the word.
+/// If a word of the PTX is not known in that version. The error is the word.
 pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
     let mut versions = ["?", "?"].map(String::from);
     let mut stamped = String::with_capacity(ptx.len());
@@ -58,7 +58,7 @@ pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
     Ok((stamped, versions))
 }
 
-/// Fails if a word of a line is newer than [`OLDEST`]. Compilers write one statement a line.
+/// Fails if a word of a line is newer than [`OLDEST`]. Compilers write one statement per line.
 fn check(line: &str) -> Result<(), String> {
     let known = |list: &str, word: &str| list.split_whitespace().any(|other| other == word);
     // Quoted text is the name of a file or a pragma, and can be ignored.
@@ -76,7 +76,7 @@ fn check(line: &str) -> Result<(), String> {
         let old = if name.is_empty() {
             known(DIRECTIVES, &word[1..])
         } else if let Some(register) = name.strip_prefix('%') {
-            // The compiler's registers have a letter and a number, and are declared as `%f<30>`.
+            // The compiler's own registers consist of a letter and a number, and are declared as `%f<30>`.
             known(SPECIAL_REGISTERS, register)
                 || !word.contains(['.', '_'])
                     && register.ends_with(|c: char| c == '>' || c.is_numeric())
@@ -84,7 +84,7 @@ fn check(line: &str) -> Result<(), String> {
             let known = |list, word| known(list, word) || known(TENSOR_CORES, word);
             known(INSTRUCTIONS, name) && parts.all(|modifier| known(MODIFIERS, modifier))
         } else {
-            // A name, a label or a number.
+            // The word is a name, a label or a number, which exist in every version.
             true
         };
         if !old {

@@ -25,14 +25,14 @@ pub(crate) fn digest_line(source: &str) -> String {
     format!("{DIGEST}{}", digest(source))
 }
 
-/// Whether PTX was compiled from this source, by its digest.
+/// Whether PTX was compiled from this source, according to the digest in the PTX.
 #[must_use]
 pub fn is_fresh(source: &str, ptx: &str) -> bool {
     ptx.lines().find_map(|line| line.strip_prefix(DIGEST)) == Some(&digest(source))
 }
 
-/// The folder of the kernels' files: `FOUR_LEVELS_KERNELS`, or the folder `kernels` next to the program, or that
-/// of the repository in which it was built. `None` if none of them exists.
+/// The folder of the kernels' files: `FOUR_LEVELS_KERNELS`, or the folder `kernels` next to the program, or the folder
+/// `kernels` of the repository in which the program was built. `None` if none of them exists.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     if let Some(folder) = variable("FOUR_LEVELS_KERNELS") {
@@ -70,8 +70,8 @@ pub fn shown(path: &Path) -> String {
     names[start..].join("/")
 }
 
-/// The PTX of a kernel: from the folder `given` or, without one, from [`folder`] or, without one, as it was
-/// built into the program. Existing PTX is used if it is up to date and the built-in compiler wasn't
+/// The PTX of a kernel. Its files are in the folder `given`, otherwise in [`folder`]; if neither exists, the copy that
+/// was built into the program is used. Existing PTX is used if it is up to date and the built-in compiler wasn't
 /// chosen; otherwise the source is compiled.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ fn ptx_in(
     if source == kernel.source && is_fresh(&source, kernel.ptx) {
         return Ok(kernel.ptx.to_owned());
     }
-    // If the folder has no PTX for it, the source has to be compiled, too.
+    // If the folder has no PTX for the kernel, its source has to be compiled too.
     if let Ok(ptx) = read("ptx")
         && is_fresh(&source, &ptx)
     {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn current_ptx_needs_no_compiler() {
         let kernel = relu();
-        // Also with the line ends that git writes on Windows.
+        // The PTX is current also if the source has the line ends that git writes on Windows.
         for source in [kernel.source.to_owned(), kernel.source.replace('\n', "\r\n")] {
             let folder = folder_with(&source, Some(kernel.ptx));
             assert_eq!(ptx_in(folder.path(), &kernel, false, no_compiler).unwrap(), kernel.ptx);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_sha256() {
-        // FIPS 180-4, the example of the one-block message.
+        // The example of a one-block message in FIPS 180-4.
         assert_eq!(
             digest("abc"),
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

@@ -12,16 +12,16 @@ use crate::memory::{buffer, grow};
 use crate::transfer::Transfer;
 use crate::{Buffer, GpuError, Launcher, Layer, Result, View};
 
-/// The buffers of a network. Each is flat and row-major, and is reused from batch to batch: memory is
-/// allocated only for a batch larger than any before. `T` copies the batches to the device.
+/// The buffers of a network. Each is flat and row-major, and is reused from batch to batch: memory is only allocated
+/// for a batch that is larger than all earlier ones. `T` copies the batches to the device.
 pub struct State<T: Transfer + ?Sized = dyn Transfer> {
     /// The layers, first to last.
     pub layers: Vec<Layer>,
-    /// The loss, which decides what `p` is.
+    /// The loss, which determines how `p` is computed from `z`.
     pub loss: Loss,
-    /// `B`, the number of samples of the loaded batch; 0 until one is loaded whole.
+    /// `B`, the number of samples of the loaded batch; 0 until a batch is loaded completely.
     pub batch: usize,
-    /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they are copied to the device.
+    /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, together with the strategy that copies them to the device.
     pub input: Box<T>,
     /// `p`, `[B, C]`.
     pub p: Buffer,
@@ -32,8 +32,8 @@ pub struct State<T: Transfer + ?Sized = dyn Transfer> {
 }
 
 impl<T: Transfer + ?Sized> State<T> {
-    /// All buffers of a network. The parameters are 0, and buffers with a row for each sample have one element
-    /// until a batch is loaded. So have the gradients of the parameters that a level doesn't hold.
+    /// All buffers of a network. The parameters are 0, and buffers with a row for each sample have one element until a
+    /// batch is loaded. Gradients that a level doesn't keep in memory have one element too.
     ///
     /// # Errors
     /// The driver's error.
@@ -56,7 +56,7 @@ impl<T: Transfer + ?Sized> State<T> {
         })
     }
 
-    /// Hands the training set to the transfer strategy. If a batch was loaded, it no longer is.
+    /// Hands the training set to the transfer strategy. Afterwards, no batch is loaded.
     ///
     /// # Errors
     /// The driver's error.
@@ -79,11 +79,11 @@ impl<T: Transfer + ?Sized> State<T> {
         Ok(())
     }
 
-    /// Enlarges `p`, and those buffers of the layers that the level holds, to this number of samples. The last layer
-    /// has `p` instead of `a`, and no `da`.
+    /// Enlarges `p`, and the layers' buffers for which `holds` is true, to this number of samples. The last layer has
+    /// `p` instead of `a`, and no `da`.
     ///
     /// # Errors
-    /// The driver's error; then some buffers are larger.
+    /// The driver's error; some buffers may have been enlarged.
     pub fn make_room(&mut self, batch: usize, holds: impl Fn(TensorName) -> bool) -> Result<()> {
         use TensorName::{A, Da, Dz, Z};
         let (stream, last) = (&self.stream, self.layers.len());
@@ -98,7 +98,7 @@ impl<T: Transfer + ?Sized> State<T> {
         grow(stream, &mut self.p, batch * self.network.outputs())
     }
 
-    /// `z` of the last layer and `y`, both `[B, C]`, and `B`.
+    /// The last layer's `z` and the targets `y`, both `[B, C]`, and the batch size `B`.
     #[must_use]
     pub fn logits(&self) -> (&Buffer, View<'_>, usize) {
         (&self.layers[self.layers.len() - 1].z, self.input.y(), self.batch)

@@ -6,8 +6,7 @@ use cudarc::driver::{CudaEvent, CudaStream, sys::CUevent_flags};
 
 use crate::Result;
 
-/// Work in a stream, between two events. The host doesn't wait before
-/// [`elapsed`](Self::elapsed) is called.
+/// A stretch of work in a stream between two events. The host doesn't wait before [`elapsed`](Self::elapsed) is called.
 #[derive(Debug)]
 pub struct Stretch {
     start: CudaEvent,
@@ -15,7 +14,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Records an event, calls `work`, which puts work into the stream, and records a second event.
+    /// Records an event, calls `work`, which enqueues work in the stream, and records a second event.
     ///
     /// # Errors
     /// The error of `work`; the driver's error.
@@ -41,7 +40,7 @@ impl Stretch {
         between(&self.start, &self.end)
     }
 
-    /// The time from the start of `origin` to the start of this.
+    /// The time from the start of `origin` to the start of this stretch.
     ///
     /// # Errors
     /// The driver's error.

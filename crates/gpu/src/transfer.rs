@@ -1,5 +1,5 @@
-//! Five ways to copy batches to the device. Each keeps `x` and `y` in the device's memory, so that the
-//! kernels don't depend on it.
+//! Five ways to copy batches to the device. Each keeps `x` and `y` in the device's memory, so that the kernels don't
+//! depend on the strategy.
 
 use std::fmt;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl fmt::Display for Strategy {
 
 /// Copies batches to the device.
 pub trait Transfer {
-    /// Hands the training set to the strategy, before training. If a batch was loaded, it no longer is.
+    /// Hands the training set to the strategy, before training. Afterwards, no batch is loaded.
     ///
     /// # Errors
     /// The driver's error.
@@ -77,7 +77,7 @@ pub trait Transfer {
         Ok(())
     }
 
-    /// Loads a batch, which replaces the loaded one. `next` is the batch after it.
+    /// Loads a batch, which replaces the previous one. `next` is the batch after it.
     ///
     /// # Errors
     /// The driver's error.
@@ -105,7 +105,7 @@ struct Inputs {
     on: Launcher,
     x: Buffer,
     y: Buffer,
-    /// The number of elements of the batch in each of them.
+    /// The number of the batch's elements in `x`, and in `y`.
     len: (usize, usize),
 }
 
@@ -121,7 +121,7 @@ impl Inputs {
         self.x.len() >= x && self.y.len() >= y
     }
 
-    /// Enlarges the buffers for a batch if needed.
+    /// Enlarges the buffers if a batch doesn't fit.
     fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
         let (x, y) = elements(batch);
         grow(&self.on.stream, &mut self.x, x)?;

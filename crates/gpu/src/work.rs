@@ -7,14 +7,14 @@ use crate::{GpuError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(usize);
 
-/// A length along one axis, `u32` or `usize`, as `usize`; `usize::MAX` if it doesn't fit.
+/// Converts a length along one axis from `u32` or `usize` to `usize`; `usize::MAX` if it doesn't fit.
 #[doc(hidden)]
 pub fn length(length: impl TryInto<usize>) -> usize {
     length.try_into().unwrap_or(usize::MAX)
 }
 
-/// The product of these lengths, `size([m, k])`; 1 without any. It saturates at `usize::MAX` instead of wrapping: no buffer
-/// is that large, so [`Work::new`] rejects it.
+/// The product of these lengths, as in `size([m, k])`; 1 if there are none. It saturates at `usize::MAX` instead of
+/// wrapping: no buffer is that large, so [`Work::new`] rejects it.
 #[must_use]
 pub fn size<const N: usize>(lengths: [usize; N]) -> Size {
     Size(lengths.into_iter().fold(1, usize::saturating_mul))
@@ -33,16 +33,16 @@ impl Size {
 pub struct Work {
     /// The operation.
     pub operation: &'static str,
-    /// Bytes of its arguments: the minimum that has to be loaded or stored.
+    /// The total size of the arguments in bytes: the minimum that has to be loaded or stored.
     pub bytes: usize,
     /// Floating-point operations; an exponential or a logarithm counts as one.
     pub flops: usize,
 }
 
 impl Work {
-    /// The work of an operation, if each of its buffers is as large as its shape. A kernel can't check that,
-    /// because it only gets an address. A buffer is given by its name, its number of elements, and the number
-    /// of elements in its shape; one that is both read and written is listed twice.
+    /// The work of an operation, if each of its buffers is as large as its shape. A kernel can't check that, because it
+    /// only gets an address. A buffer is given by its name, its number of elements, and the number of elements in its
+    /// shape; a buffer that is both read and written is listed twice.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for the first buffer that is too small.

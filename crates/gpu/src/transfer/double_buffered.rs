@@ -26,7 +26,7 @@ pub(super) struct DoubleBuffered {
     compute: Arc<CudaStream>,
     /// The copies' stream.
     copies: Arc<CudaStream>,
-    /// The batch that is computed on, and the one that is being copied.
+    /// Two slots: one with the batch that is computed on, one for the batch that is being copied.
     slots: [Slot; 2],
     /// The index of the slot that is computed on.
     current: usize,
@@ -34,8 +34,8 @@ pub(super) struct DoubleBuffered {
 
 impl DoubleBuffered {
     pub(super) fn new(on: &Launcher) -> Result<Self> {
-        // A second handle of the same context, for this stream only: event tracking of the caller's handle
-        // remains on.
+        // A second handle of the same context, used only for this stream, so that event tracking can be switched off
+        // without affecting the caller's handle.
         let context = CudaContext::new(on.stream.context().ordinal())?;
         // SAFETY: with event tracking off, cudarc does not order streams. Only the slots are used in
         // both streams, and this file orders their uses.
@@ -72,19 +72,19 @@ impl Transfer for DoubleBuffered {
 
 impl Drop for DoubleBuffered {
     fn drop(&mut self) {
-        // A batch may still be in flight to memory that will be freed in the other stream. An error of this
-        // wait can't be handled.
+        // A batch may still be being copied to memory that the other stream is about to free. Errors are ignored,
+        // because `drop` can't report them.
         let _ = self.copies.synchronize();
     }
 }
 
-/// One of the two buffers.
+/// One of the two buffers, with its events.
 struct Slot {
     staging: Staging,
     inputs: Inputs,
     /// Recorded after the kernels that use the slot.
     used: CudaEvent,
-    /// The set and the rows that were copied into it.
+    /// The data set and the rows that were copied into the slot.
     held: Option<(Dataset, Vec<usize>)>,
 }
 

@@ -10,7 +10,7 @@ use crate::{Launcher, Result, View};
 
 /// Copies batches from ordinary memory.
 pub(super) struct Explicit {
-    /// Rows gathered from the dataset, and one-hot targets.
+    /// The batch in the host's memory: rows gathered from the data set, and one-hot targets.
     host: (Vec<f32>, Vec<f32>),
     inputs: Inputs,
 }

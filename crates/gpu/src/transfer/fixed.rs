@@ -1,12 +1,12 @@
-//! A wrapper that brings each batch to the same place, for CUDA graphs.
+//! A wrapper of a transfer strategy that copies each batch to the same address, for CUDA graphs.
 
 use data::{Batch, Dataset};
 
 use super::{Inputs, Transfer};
 use crate::{Launcher, Result, View};
 
-/// A transfer that copies each batch to the same place: a graph replays addresses, and most transfers
-/// bring batches to several.
+/// Wraps a transfer so that each batch ends up at the same address: a graph replays fixed addresses, but most
+/// strategies use several.
 pub struct Fixed {
     transfer: Box<dyn Transfer>,
     inputs: Inputs,

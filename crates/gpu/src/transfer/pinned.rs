@@ -77,14 +77,14 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // The device may still be reading this memory. An error of this wait can't be handled.
+        // The device may still be reading this memory. Errors are ignored, because `drop` can't report them.
         let _ = self.copied.synchronize();
     }
 }
 
 /// Allocates `elements` zeros in pinned memory.
 fn pinned(stream: &CudaStream, elements: usize) -> Result<PinnedHostSlice<f32>> {
-    // SAFETY: the next line writes all of it before it is read.
+    // SAFETY: the next line writes the whole memory before it is read.
     let mut memory = unsafe { stream.context().alloc_pinned::<f32>(elements) }?;
     memory.as_mut_slice()?.fill(0.0);
     Ok(memory)

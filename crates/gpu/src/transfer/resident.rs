@@ -18,14 +18,14 @@ use crate::{Gpu, Launcher, Result, View, kernels};
 /// Keeps the training set on the device.
 pub struct Resident {
     launcher: Launcher,
-    /// The kernel that gathers shuffled batches; if `None`, they are copied.
+    /// The kernel that gathers shuffled batches; if `None`, shuffled batches are copied.
     gather_rows: Option<GatherRows>,
     set: Option<OnDevice>,
     /// Shuffled batches.
     gathered: Inputs,
-    /// Batches of other sets.
+    /// Copies the batches of other data sets.
     others: Explicit,
-    /// Where the loaded batch is: in rows of `set`, in `gathered` or in `others`.
+    /// The place of the loaded batch: in rows of `set`, in `gathered`, or in `others`.
     place: Place,
 }
 
@@ -35,14 +35,14 @@ pub struct SamplesOnDevice<'a> {
     pub x: View<'a>,
     /// `y`, `[rows, C]`, one-hot.
     pub y: View<'a>,
-    /// Rows of `x` and of `y`.
+    /// The number of rows of `x` and of `y`.
     pub rows: usize,
-    /// The row of each sample; `None` if the rows are the samples in order.
+    /// The row of each sample; `None` if row `i` is sample `i`.
     pub order: Option<CudaSlice<u32>>,
 }
 
 enum Place {
-    /// In these rows of the set.
+    /// The batch is in these rows of the training set.
     Rows(Range<usize>),
     Gathered,
     Copied,
@@ -50,13 +50,13 @@ enum Place {
 
 impl Resident {
     pub(super) fn new(gpu: &Gpu, on: &Launcher) -> Result<Self> {
-        // SAFETY: these are its parameters, and it stays within these elements: a batch only lists rows of its
-        // set, which is the table.
+        // SAFETY: the declared parameters are the kernel's, and it stays within the declared elements: a batch only
+        // lists rows of its set, which is the table.
         let gather_rows = unsafe { GatherRows::load(on.clone(), |name| gpu.kernel(name)) }?;
         Ok(Self { gather_rows: Some(gather_rows), ..Self::copying(on)? })
     }
 
-    /// The strategy without the kernel: shuffled batches are copied, like batches of another set.
+    /// The strategy without the gathering kernel: shuffled batches are copied from the host.
     ///
     /// # Errors
     /// The driver's error.
@@ -148,7 +148,7 @@ impl OnDevice {
         Ok(Some(Self { host: set.clone(), device }))
     }
 
-    /// Whether a batch is from this very set, and not from an equal one.
+    /// Whether a batch is from this very data set; a set with equal contents doesn't count.
     fn is_of(&self, batch: &Batch<'_>) -> bool {
         std::ptr::eq(self.host.x(), batch.dataset().x())
     }
@@ -162,7 +162,7 @@ impl OnDevice {
 }
 
 kernels! {
-    /// The kernel that gathers shuffled batches.
+    /// The loaded kernel that gathers shuffled batches.
     struct GatherRows(on) {}
 
     /// `gathered[i, j] = table[rows[i], j]`, where `table` is `[N, n]`, `rows` is `[m]`, each below

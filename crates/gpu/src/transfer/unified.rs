@@ -20,7 +20,7 @@ pub(super) struct Unified {
     stream: Arc<CudaStream>,
     x: Shared,
     y: Shared,
-    /// The number of elements of the batch in each of them.
+    /// The number of the batch's elements in `x`, and in `y`.
     len: (usize, usize),
 }
 
@@ -59,7 +59,7 @@ impl Transfer for Unified {
 struct Shared {
     /// The host's handle, which owns the memory.
     memory: UnifiedSlice<f32>,
-    /// The device's handle, with the same address. Never dropped: `memory` frees the memory.
+    /// The device's handle, with the same address. It is never dropped, because `memory` frees the memory.
     seen: ManuallyDrop<Buffer>,
     /// Whether the device supports prefetching.
     can_prefetch: bool,
@@ -94,7 +94,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: taken once, here. Leaking gives up the handle without freeing the memory.
+        // SAFETY: `seen` is only taken here, once. Leaking it gives up the handle without freeing the memory.
         unsafe { ManuallyDrop::take(&mut self.seen) }.leak();
     }
 }

@@ -66,7 +66,7 @@ fn products_and_sums() {
     compare("gather_rows", "gather_rows", TILES, &arguments, 0.0);
 }
 
-/// The ladder of products, with rows that begin at multiples of 16 bytes, and with others.
+/// Runs the ladder of products, with rows that begin at multiples of 16 bytes, and with rows that don't.
 #[test]
 fn the_ladder_of_products() {
     for (m, n, k) in [(68u64, 72u64, 36u64), (33, 65, 19)] {
@@ -75,7 +75,7 @@ fn the_ladder_of_products() {
         let arguments = [a, b, floats(&vec![0.0; count(m, n)]), size(m), size(n), size(k)];
         let blocks = |tile: u64| [n.div_ceil(tile) as u32, m.div_ceil(tile) as u32, 1];
         for kernel in ["matmul_a_b", "matmul_a_bt", "matmul_at_b"] {
-            // A warp for each element of a · bᵀ, with its lanes along x.
+            // This grid has a warp for each element of a · bᵀ, with the warp's lanes along x.
             let by_warps = ([n as u32, m.div_ceil(4) as u32, 1], [32, 4, 1]);
             let plain = (blocks(16), [16, 16, 1]);
             let coalesced = if kernel == "matmul_a_bt" { by_warps } else { plain };

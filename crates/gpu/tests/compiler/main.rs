@@ -19,7 +19,7 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The book's kernels, with the arguments of their launches.
+/// Compares the book's kernels on the arguments with which the book launches them.
 #[test]
 fn the_kernels_of_the_book() {
     let line: Shape = ([2, 1, 1], [64, 1, 1], 0);
@@ -36,7 +36,7 @@ fn the_kernels_of_the_book() {
     for (file, kernel, shape, arguments) in &list {
         both(&text(&format!("book/kernels/{file}.cu")), kernel, *shape, arguments);
     }
-    // All are covered: the others have a mistake that the book explains, but they compile.
+    // Checks that no kernel of the book is left out. Those with a mistake that the book explains only have to compile.
     let mut found = Vec::new();
     files(&root().join("book/kernels"), &mut found);
     for path in found {
@@ -53,7 +53,7 @@ fn the_kernels_of_the_book() {
     }
 }
 
-/// All `.cu` below a folder.
+/// Collects all `.cu` files below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.path()).collect();
@@ -67,7 +67,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Level 2's and autograd's kernels: `kernels` runs each; this checks that none is left out.
+/// The module `kernels` compares each kernel of level 2 and autograd; this test checks that none is left out.
 #[test]
 fn the_kernels_of_the_levels() {
     let mut found = Vec::new();

@@ -42,7 +42,7 @@ fn no_ptx_is_stale() {
     }
 }
 
-/// Every source of the folder and its subfolders: its name, its path, and its PTX.
+/// The name, the path and the PTX of every source in the folder and its subfolders.
 fn compiled() -> Vec<(String, PathBuf, String)> {
     let sources = source::all(&folder()).unwrap().into_iter();
     let read = |path: PathBuf| {
@@ -96,7 +96,7 @@ fn ptxas_accepts_them() {
     };
     let output = tempfile::tempdir().unwrap();
     for (name, file, _) in compiled() {
-        // CUDA 13 has dropped the oldest cards.
+        // ptxas of CUDA 13 doesn't support the oldest cards.
         let oldest = target(&file).trim_start_matches(".target ");
         let accepted = [oldest, oldest.max("sm_75")].into_iter().any(|card| {
             let mut command = Command::new(&ptxas);

@@ -55,7 +55,7 @@ fn work_is_timed_by_events() {
             let mut launch = stream.launch_builder(&update);
             launch.arg(&mut w).arg(&dw).arg(&0.25_f32).arg(&3_usize);
             #[expect(unsafe_code, reason = "a kernel can't be launched without")]
-            // SAFETY: the kernel's parameters, and three elements in each buffer.
+            // SAFETY: the arguments match the kernel's parameters, and each buffer has three elements.
             unsafe { launch.launch(LaunchConfig::for_num_elems(3)) }?;
             Ok(())
         })
