@@ -1,5 +1,5 @@
-//! The emulated GPU's counts of the ladder of products: a product of square matrices, computed in each of the
-//! six ways.
+//! Prints the emulated GPU's counts for the ladder of products: one product of square matrices, computed by each of the
+//! six variants.
 //!
 //!     cargo run -p level2-cuda-naive --example ladder
 

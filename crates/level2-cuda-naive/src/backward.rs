@@ -5,8 +5,8 @@ use gpu::{Result, State};
 use crate::operations::Operations;
 
 // ANCHOR: backward
-/// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
-/// layer before, `da = dz · w` and `dz = da` where its `z` was positive.
+/// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the layer
+/// before it, `da = dz · w`, and `dz = da` where that layer's `z` is positive, and 0 elsewhere.
 pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
     let batch = state.batch;
     let last = state.layers.len() - 1;

@@ -5,7 +5,7 @@ use tensor::Loss;
 
 use crate::operations::Operations;
 
-/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead.
+/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last layer, `p` instead of `a`.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     let batch = state.batch;
     let last = state.layers.len() - 1;

@@ -1,7 +1,7 @@
-//! Level 2: level 1 translated kernel by kernel. One operation is one kernel, and one element of
-//! its result is one thread; parameters, activations and gradients stay on the device.
+//! Level 2: level 1 translated kernel by kernel. One operation is one kernel, and one element of its result is one
+//! thread; parameters, activations and gradients stay on the device.
 //!
-//! `forward`, `backward` and `update` are those of level 1, line by line, on the buffers of [`State`].
+//! `forward`, `backward` and `update` are line-by-line translations of level 1's functions to the buffers of [`State`].
 //! [`operations`] launches the kernels of the folder `kernels`; [`mod@gpu::launch`] chooses the grids, and
 //! [`gpu::transfer`] copies the batches to the device, in one of five ways.
 //!
@@ -58,7 +58,7 @@ impl Level2 {
         Ok(Self { on, state, losses, own: None, profile })
     }
 
-    /// This network, whose training steps run with the reader's kernels. The book's still compute the loss.
+    /// This network with the reader's kernels for its training steps. The book's kernels still compute the loss.
     #[must_use]
     pub fn with_own_kernels(mut self, own: Option<OwnKernels>) -> Self {
         self.on.launcher.substitutes = own.as_ref().map(OwnKernels::substitutes);

@@ -6,7 +6,7 @@ use tensor::{Loss, Network};
 
 use crate::operations::Operations;
 
-/// The loss of a network, with its kernels and the buffers in which it is computed.
+/// The loss of a network, with the kernels and buffers that compute it.
 pub struct Losses {
     on: Operations,
     loss: Loss,
@@ -25,7 +25,7 @@ impl Losses {
         Ok(Self { on, loss: network.loss, classes, samples, sum })
     }
 
-    /// The loss as presets print it, with the arguments of [`sum`](Self::sum). The host waits for the device, and
+    /// The loss that presets print; the arguments are those of [`sum`](Self::sum). The host waits for the device, and
     /// divides.
     pub fn mean(&mut self, of: (&impl AsView, View<'_>, usize)) -> Result<f32> {
         let batch = of.2;
@@ -54,7 +54,7 @@ impl Losses {
         Ok(sum)
     }
 
-    /// The loss as presets print it, from the sum over the samples of a batch.
+    /// The loss that presets print, computed from the sum over a number of samples.
     #[must_use]
     pub fn mean_of(&self, sum: f32, samples: usize) -> f32 {
         match self.loss {

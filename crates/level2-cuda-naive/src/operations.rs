@@ -69,13 +69,13 @@ kernels! {
     squared_error = "squared_error"(read z[batch * classes], read y[batch * classes], write losses[batch],
         batch: usize, classes: usize) in line(batch), flops[4 * batch * classes];
 
-    /// `dz = (p − y) / batch`, the gradient at the last layer, all three `[batch, classes]`.
+    /// `dz = (p − y) / batch`, the gradient at the last layer, where `p`, `y` and `dz` are `[batch, classes]`.
     output_gradient = "output_gradient"(read p[batch * classes], read y[batch * classes],
         write dz[batch * classes], batch: usize, classes: usize)
         in line(batch * classes), flops[2 * batch * classes];
 
-    /// `dz = (p − y) / whole`, all three `[batch, classes]`: the gradient of a share of a batch of `whole`
-    /// samples.
+    /// `dz = (p − y) / whole`, where `p`, `y` and `dz` are `[batch, classes]`: the gradient at the last layer of a
+    /// share of a batch of `whole` samples.
     output_gradient_of_share = "output_gradient_of_share"(read p[batch * classes], read y[batch * classes],
         write dz[batch * classes], batch: usize, classes: usize, whole: usize)
         in line(batch * classes), flops[2 * batch * classes];
@@ -90,7 +90,7 @@ kernels! {
 }
 
 impl Operations {
-    /// Loads the kernels, with those of `products` for the three matrix products.
+    /// Loads the kernels. `products` selects those of the three matrix products.
     ///
     /// # Errors
     /// If a kernel can't be loaded.

@@ -1,8 +1,8 @@
-//! The network in two kernels: in the first one, a thread trains one sample; in the second one, a thread
-//! adds up and applies the gradients of all samples for one parameter.
+//! The network in two kernels: in the first one, a thread trains one sample; in the second one, a thread adds up and
+//! applies the gradients of all samples for one parameter.
 //!
-//! Nothing is simpler to write, because a thread is a plain loop over a plain network. The price is one copy
-//! of all gradients for each sample, and threads whose accesses are far apart in memory.
+//! This is the simplest version to write, because each thread runs a plain loop over a plain network. The price is one
+//! copy of all gradients for each sample, and threads whose accesses are far apart in memory.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use cudarc::driver::CudaSlice;
@@ -34,7 +34,7 @@ pub struct PerSample {
     parameters: Buffer,
     /// The gradients of every sample, `[B, parameters]`; allocated by the first backward pass.
     gradients: Buffer,
-    /// `z1 … zL`, `[B, n]` each, one after the other; `a` ends with `p`.
+    /// `z1 … zL`, `[B, n]` each, one after the other. The buffer `a` is laid out alike, with `p` at its end.
     z: Buffer,
     a: Buffer,
     dz: Buffer,
@@ -87,7 +87,7 @@ impl PerSample {
         })
     }
 
-    /// The units of the layers from 1 to `l`.
+    /// The total number of units in the layers from 1 to `l`.
     fn units(&self, l: usize) -> usize {
         self.network.sizes[1..=l].iter().sum()
     }
@@ -107,7 +107,8 @@ impl PerSample {
         // Without a buffer for gradients, the kernel only runs the forward pass.
         let gradients = backward.then_some(&mut self.gradients);
         // ANCHOR: launch
-        // Blocks of one warp: there are only as many threads as samples, and they spread best so.
+        // Blocks of one warp: there are only as many threads as samples, and small blocks spread
+        // them over most multiprocessors.
         let shape = grid(u32::try_from(batch.div_ceil(32)).unwrap_or(u32::MAX), 1, 32);
         launch!(self.train_step, shape, flops[2 * passes * batch * count],
             read sizes[(layers + 1)], layers, loss, batch, read x[batch * inputs], read y[batch * classes],
@@ -116,8 +117,8 @@ impl PerSample {
         // ANCHOR_END: launch
     }
 
-    /// The elements of a tensor. The gradients of the parameters are summed here, because the network only
-    /// stores those of each sample.
+    /// The elements of a tensor. Gradients of parameters are summed over the samples here, because the network stores a
+    /// separate gradient for each sample.
     fn read(&self, name: TensorName, elements: usize) -> gpu::Result<Option<Vec<f32>>> {
         use TensorName::{A, B, Db, Dw, Dz, P, W, X, Y, Z};
         let (on, sizes) = (&self.on, &self.network.sizes);
@@ -141,7 +142,7 @@ impl PerSample {
             B(l) => (&self.parameters, biases(l)),
             Dw(l) => (&sum, weights(l)),
             Db(l) => (&sum, biases(l)),
-            // `da` is never in memory: the thread masks it first, and stores `dz`.
+            // `da` is never in memory: a thread masks it in registers, and stores `dz`.
             _ => return Ok(None),
         };
         on.launcher.read(&held.slice(start..start + elements), elements).map(Some)

@@ -12,7 +12,7 @@ use training::Result;
 /// How the three products are computed: by a file of `kernels/products`, or by the plain kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Products {
-    /// A thread for each element, which reads everything that it needs from global memory.
+    /// A thread for each element; it reads all its operands from global memory.
     #[default]
     Naive,
     /// Neighbours in a warp read neighbours in memory.
@@ -66,7 +66,7 @@ impl Products {
         if self != Self::Coalesced {
             return self.grid_across_rows(m, n);
         }
-        // A warp for each element.
+        // The grid has a warp for each element.
         let mut shape = matrix(m, 1);
         shape.grid_dim.0 = u32::try_from(n).unwrap_or(u32::MAX);
         shape

@@ -14,7 +14,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_level2-cuda-naive");
 
 test_support::gpu_options!(PROGRAM);
 
-/// The program on the built-in digits and the emulated GPU, independent of environment variables.
+/// Runs the program on the built-in digits and the emulated GPU, without environment variables that change its
+/// behaviour.
 pub(crate) fn level2(args: &[&str]) -> Output {
     program(args).output().expect("the program starts")
 }
@@ -34,7 +35,7 @@ fn the_options_of_the_level_are_checked() {
     }
 }
 
-/// Every kernel with every fixture's shapes and with every check: the sanitizer reports nothing.
+/// Runs every kernel on every fixture's shapes with every check.
 #[test]
 fn the_sanitizer_finds_nothing() {
     let folder = TempDir::new().unwrap();
@@ -90,7 +91,7 @@ fn without_nvidia(args: &[&str], kernels: &TempDir) -> Output {
     command.env("FOUR_LEVELS_NVRTC", "/nowhere/libnvrtc.so").output().unwrap()
 }
 
-/// The program without variables that name a folder of NVIDIA's.
+/// The program's command, without environment variables that name a folder of NVIDIA's.
 fn without_named_folders(args: &[&str], kernels: &TempDir) -> Command {
     let mut command = program(&[args, &EMULATED].concat());
     command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("PATH", "");
@@ -163,7 +164,7 @@ fn an_emulated_driver_in_place_of_the_real_one_is_recognised() {
     }
 }
 
-/// A dump with a ReLU that returns 7 instead of 0.
+/// Makes a dump with a kernel for ReLU that was edited to return 7 instead of 0.
 fn dump_of_an_edited_relu(kernels: &TempDir, compiler: &[&str]) -> (Output, String) {
     let out = path(kernels, "dump.json");
     let args = ["dump", "--preset", "softmax", "--out", &out];

@@ -6,7 +6,7 @@ use test_support::sanitizer::assert_clean;
 
 use crate::command_line::program;
 
-/// The ladder's kernels, with tiles that exceed all three matrices.
+/// Runs the ladder's kernels with tiles that extend beyond all three matrices.
 #[test]
 fn the_sanitizer_finds_nothing_on_the_ladder() {
     let folder = TempDir::new().unwrap();

@@ -16,7 +16,7 @@ struct Setup {
     seed: u32,
 }
 
-/// Rounded to 10 bits after the point, halves away from zero, as `cvt.rna.tf32.f32`.
+/// Rounds to 10 bits after the point, halves away from zero, as `cvt.rna.tf32.f32`.
 fn tf32(x: f32) -> f32 {
     f32::from_bits((x.to_bits() + 0x1000) & !0x1fff)
 }
@@ -32,11 +32,11 @@ impl Setup {
         Self { on: on.unwrap(), dtype: products.dtype(), seed: 1 }
     }
 
-    /// Random numbers between −2 and 2, on the host and on the device. The host's are rounded as the kernel rounds
-    /// the factors of products; the device's are not, because the kernel rounds them.
+    /// Random numbers between −2 and 2, on the host and on the device. The host's numbers are rounded as the kernel
+    /// rounds factors of products; the device's aren't, because the kernel does that.
     fn random(&mut self, elements: usize) -> (Vec<f64>, Buffer) {
         let next = || {
-            // The generator of Numerical Recipes; its high bits are random enough.
+            // The linear congruential generator of Numerical Recipes, whose high bits are random enough.
             self.seed = self.seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (self.seed >> 8) as f32 / (1 << 22) as f32 - 2.0
         };
@@ -104,7 +104,8 @@ fn products_agree(products: Products) {
     }
 }
 
-/// Matrices larger than a tile in each direction. Sums in the same order have the same bits.
+/// Multiplies matrices that are larger than a tile in each direction. Variants that add in the same order give the same
+/// bits.
 #[test]
 fn tiles_give_the_same_bits() {
     let (m, n, k) = (70, 131, 52);
@@ -125,7 +126,7 @@ fn tiles_give_the_same_bits() {
     assert!(worst > 0.0 && worst < 1e-4, "lanes add up in another order: {worst}");
     let wmma = product(Products::Wmma);
     assert_eq!(product(Products::Wmma), wmma, "from run to run");
-    // 52 products below 4, whose factors each have a relative error of at most 1/2048.
+    // The bound: a sum of 52 products below 4, both of whose factors have a relative error of at most 1/2048.
     let worst = naive.iter().zip(&wmma).map(apart).fold(0.0, f32::max);
     assert!(worst > 1e-4 && worst < 52.0 * 4.0 / 1000.0, "factors are rounded: {worst}");
 }
@@ -222,7 +223,7 @@ fn element_by_element() {
     }
 }
 
-/// Numbers whose exponential overflows or underflows, infinities and NaN.
+/// The inputs are numbers whose exponential overflows or underflows, infinities and NaN.
 #[test]
 fn nan_is_propagated_and_extreme_inputs_have_finite_results() {
     let setup = Setup::new();
@@ -286,7 +287,7 @@ fn a_shape_whose_size_overflows_is_an_error() {
             assert!(said.ends_with("its shape needs more than can be counted"), "{said}");
         }
     }
-    // These buffers have one axis, but the number of operations would overflow.
+    // Buffers with one axis, for which the number of operations would overflow too.
     for elements in [1 << 61, usize::MAX] {
         let refused = [
             on.relu(&b, &mut c, elements),

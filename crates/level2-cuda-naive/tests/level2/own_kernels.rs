@@ -12,7 +12,7 @@ use test_support::sanitizer::assert_clean;
 
 use crate::command_line::{level2, program};
 
-/// The puzzles of level 2. A network has a softmax or a sigmoid.
+/// The ten puzzles that replace level 2's kernels, and an eleventh: a network uses either softmax or sigmoid.
 const TEN: [&str; 11] = [
     "product",
     "broadcast",
@@ -27,7 +27,7 @@ const TEN: [&str; 11] = [
     "update",
 ];
 
-/// The reader's folder, in which these puzzles are solved in a language (softmax always in CUDA C).
+/// A reader's folder, in which these puzzles are solved in the given language (softmax always in CUDA C).
 fn solved(names: &[&str], language: Language) -> TempDir {
     let folder = TempDir::new().unwrap();
     for name in names {
@@ -140,7 +140,7 @@ fn without_a_solution_the_book_s_kernels_train() {
     assert_eq!(bits(&[&own]), bits(&[]));
 }
 
-/// The reader's solutions, but relu's backward pass with the wrong sign.
+/// A reader's folder with correct solutions, except that relu's backward pass has the wrong sign.
 fn one_wrong() -> TempDir {
     let folder = solved(&TEN, Language::CudaC);
     edit(&folder, "relu-backward", ["> 0.0f ?", "< 0.0f ?"]);
@@ -171,7 +171,8 @@ fn tensor_diff_names_a_wrong_kernel_that_is_used_unchecked() {
     assert_eq!(first.operation.unwrap(), "dz1 = relu_backward(da1, z1)");
 }
 
-/// The loss is the book's, even where it shares a kernel with the gradient of the bias.
+/// The book's kernel computes the loss, even though the same operation (a sum over the batch) also computes the bias's
+/// gradient.
 #[test]
 fn a_wrong_bias_gradient_leaves_the_loss() {
     let folder = solved(&TEN, Language::CudaC);
@@ -189,7 +190,7 @@ fn a_kernel_with_other_parameters_is_never_used() {
     assert!(printed.contains("the book's; not yours (does not compile): "), "{printed}");
 }
 
-/// `z` is written before `x` is read: right for the puzzle, where they are two buffers.
+/// `z` is written before `x` is read: that is right for the puzzle, where they are two buffers.
 #[test]
 fn the_bias_may_be_added_after_a_first_store() {
     let folder = solved(&TEN, Language::CudaC);

@@ -21,7 +21,7 @@ fn a_profile_on_the_emulated_gpu_has_counts_and_no_times() {
         !table.contains("GB/s") && !table.contains("GFLOP/s") && !table.contains(" ms"),
         "{said}"
     );
-    // Four batches of two layers.
+    // The product runs for two layers in each of four batches.
     let row = said.lines().find(|line| line.starts_with("matmul_a_bt ")).expect("a row");
     assert_eq!(row.split_whitespace().nth(1), Some("8"), "{row}");
 
@@ -50,7 +50,7 @@ fn the_counted_multiply_adds_are_those_of_the_shapes() {
         let row = said.lines().find(|line| line.starts_with(name)).expect("a row");
         row.split_whitespace().collect()
     };
-    // 256 samples, layers of 12 and 10 units, four batches.
+    // Four batches of 256 samples, with layers of 12 and 10 units on 784 inputs.
     let millions = format!("{:.1}", 4.0 * 256.0 * (784.0 * 12.0 + 12.0 * 10.0) / 1e6);
     assert_eq!(cells("matmul_a_bt ")[7], millions, "{said}");
     assert_eq!(cells("matmul_a_bt ").last(), Some(&"%"), "{said}");

@@ -1,6 +1,6 @@
-//! Tests that training gives the same bits with every way to copy batches to the device; a copy that is too
-//! early or too late would change the losses. In order and shuffled, with a smaller last batch, and with
-//! test runs on another set in between.
+//! Tests that training gives the same bits with every way to copy batches to the device; a copy that is too early or
+//! too late would change the losses. The batches are in order or shuffled, the last one is smaller, and tests on
+//! another data set run in between.
 
 use gpu::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample, Products};
@@ -12,7 +12,7 @@ fn every_transfer_trains_to_the_same_bits() {
     let gpu = test_support::gpu();
     for shuffle in [false, true] {
         let preset = preset(shuffle);
-        // The first strategy is run twice.
+        // `Explicit` runs twice, so the first comparison shows that a run is reproducible.
         same_bits([Strategy::Explicit].into_iter().chain(Strategy::ALL).map(|how| {
             let mut level =
                 Level2::new(&gpu, &preset.network, Products::Naive, how, Profile::default())
@@ -36,7 +36,7 @@ fn per_sample_kernels_agree_with_those_per_operation() {
         let mut level = PerSample::new(&gpu, &preset.network, how, profile()).unwrap();
         let found = run(&mut level, &preset);
         for (found, expected) in found.losses.iter().zip(&expected.losses) {
-            // The order of additions differs, over 15 steps.
+            // The tolerance is for 15 steps in which sums are added in another order.
             assert!((found.loss - expected.loss).abs() < 1e-4, "{how}: {found:?} {expected:?}");
         }
     }
