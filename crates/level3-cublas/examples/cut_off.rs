@@ -15,13 +15,14 @@ use training::dump::{Inputs, dump, header};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // ANCHOR: factors
-    // A network of one layer: its z is a product of matrices, and a bias of 0.
+    // A network of one layer with a bias of 0, whose z is therefore just a
+    // matrix product.
     let mut preset = Preset::find("softmax").ok_or("there is no preset softmax")?;
     preset.network.sizes = vec![784, 16];
     preset.batch_size = 64;
     let mut inputs = Inputs::fixture(&preset);
     let mut state = 1_u32;
-    // All numbers of TF32 from 1 up to 2, in steps of 1/1024.
+    // Runs through all TF32 numbers from 1 up to 2, in steps of 1/1024.
     let mut factor = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         1.0 + (state >> 22) as f32 / 1024.0
@@ -45,7 +46,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (i, &z) in z.iter().enumerate() {
         let (row, column) = (i / 16 * 784, i % 16 * 784);
         let factors = (0..784).map(|k| (x[row + k], w[column + k]));
-        // Exact: these products have 22 bits, and their sum 32.
+        // This sum in double precision is exact: the products have 22 bits, and
+        // their sum has 32.
         let exact: f64 = factors.clone().map(|(x, w)| x * w).sum();
         let units = |sum: f64| (sum - exact) / exact * 2_f64.powi(24);
         tensor_cores.push(units(z));

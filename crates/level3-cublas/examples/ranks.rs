@@ -1,9 +1,9 @@
-//! A training step of a batch of seven on three emulated GPUs, with one mistake in the factor 1/B of the
-//! gradients: writes a dump for each rank.
+//! A training step of a batch of seven on three emulated GPUs, with one mistake in the factor 1/B of the gradients:
+//! writes a dump for each rank.
 //!
 //!     cargo run -p level3-cublas --example ranks -- MISTAKE OUT
 //!
-//! `sum-of-means`, `mean-of-means`, `mean-of-sums`.
+//! The mistakes are `sum-of-means`, `mean-of-means` and `mean-of-sums`.
 
 use std::path::Path;
 
@@ -24,11 +24,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // ANCHOR: rules
     let right = Reduction::default();
     let reduction = match mistake.as_str() {
-        // Each rank divides by its own share, and the ranks add.
+        // Each rank divides by the size of its own share, and the all-reduce
+        // adds.
         "sum-of-means" => Reduction { divisor: |share, _| share, ..right },
-        // Each rank divides by its own share, and the ranks average.
+        // Each rank divides by the size of its own share, and the all-reduce
+        // averages.
         "mean-of-means" => Reduction { divisor: |share, _| share, averages: true, ..right },
-        // Each rank divides by the whole batch, and the ranks average.
+        // Each rank divides by the size of the whole batch, and the all-reduce
+        // averages.
         "mean-of-sums" => Reduction { averages: true, ..right },
         // ANCHOR_END: rules
         other => return Err(format!("there is no mistake {other}").into()),

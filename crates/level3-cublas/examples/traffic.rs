@@ -2,8 +2,8 @@
 //!
 //!     cargo run -p level3-cublas --example traffic
 //!
-//! The example counts the launches of one step of each, and the bytes of their arguments: the minimum that a
-//! launch has to read and write. A kernel that reads an element twice moves more.
+//! For each of the three, the example counts the launches of one step, and the bytes of their arguments: the minimum
+//! that a launch has to read and write. A kernel that reads an element twice moves more bytes.
 
 use data::{Dataset, Epoch};
 use gpu::{ActivityKind, Choice, Gpu};
@@ -16,9 +16,9 @@ use training::{Error, Initialisation, Level, Parameters, Preset, Result};
 
 /// The operations of one level's step.
 struct Step {
-    /// The level and its option.
+    /// The name of the level, with its option.
     name: &'static str,
-    /// Its operations, in the order of their first launch.
+    /// The step's operations, in the order of their first launch.
     operations: Vec<Total>,
 }
 
@@ -43,7 +43,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Counts one step of each, with a batch of `batch` samples.
+/// Counts one step of each of the three variants, with a batch of `batch` samples.
 fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
     let recording = Recording::start(gpu);
     let how = gpu::transfer::Strategy::default();
@@ -77,7 +77,7 @@ fn step(
     Ok(Step { name, operations })
 }
 
-/// The table, a line each.
+/// The lines of the table.
 fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     let steps = steps(gpu, network, batch)?;
     let mut operations: Vec<&str> = Vec::new();
@@ -136,21 +136,21 @@ mod tests {
         let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
         let steps = steps(&gpu(), &network, 256).unwrap();
         let [level2, cublas, cublaslt] = &steps[..] else { panic!("{} steps", steps.len()) };
-        // The operations are the same, except that cuBLAS computes the products.
+        // Both variants launch the same operations, except that cuBLAS computes the products.
         let all = |step: &Step| -> Vec<_> {
             step.operations.iter().map(|of| (of.name, of.launches, of.bytes)).collect()
         };
         assert_eq!(all(level2), all(cublas));
         assert_eq!(level2.launches(), 17);
-        // add_bias twice, relu, relu_backward, and sum_batch twice are epilogues.
+        // Epilogues replace six launches: two of add_bias, one each of relu and relu_backward, and two of sum_batch.
         assert_eq!(cublaslt.launches(), 11);
         let has = |step: &Step, name: &str| step.operations.iter().any(|of| of.name == name);
         for name in ["add_bias", "relu", "relu_backward", "sum_batch", "matmul_a_b"] {
             assert!(has(level2, name) && !has(cublaslt, name), "{name}");
         }
-        // The elements that epilogues save. Each layer's add_bias reads and writes z, and its sum_batch reads
-        // dz. relu reads z and writes a, and relu_backward reads z and da and writes dz; a product writes a
-        // instead of z, and dz instead of da. But masks of 128 bits are written and read.
+        // The elements whose traffic the epilogues save. Each layer's add_bias reads and writes z, and its sum_batch
+        // reads dz. relu reads z and writes a, and relu_backward reads z and da and writes dz; a product writes a
+        // instead of z, and dz instead of da. But epilogues write and read masks, with 128 bits per sample.
         let (hidden, output) = (256 * 30, 256 * 10);
         let numbers = (2 * hidden + 2 * output) // add_bias
             + 2 * hidden                        // relu

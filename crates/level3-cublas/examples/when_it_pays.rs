@@ -8,19 +8,20 @@ use std::fmt::Write;
 use host::println;
 
 // ANCHOR: figures
-/// Single precision of an H100 SXM, in operations a second (NVIDIA's data sheet).
+/// Peak of an H100 SXM in single precision, in operations per second (NVIDIA's
+/// data sheet).
 const FLOPS: f64 = 67e12;
-/// Its links, in bytes a second in one direction: NVLink (900 GB/s in both), PCIe of generation 5 (128
-/// GB/s in both), and one port of a network card of 400 Gbit/s.
+/// The GPU's links, in bytes per second in one direction: NVLink (900 GB/s in both), PCIe of
+/// generation 5 (128 GB/s in both), and one port of a network card of 400 Gbit/s.
 const LINKS: [(&str, f64); 3] = [("NVLink", 450e9), ("PCIe 5", 64e9), ("400 Gbit/s network", 50e9)];
-/// Assumptions, because these figures are not published: the share of the peak that products reach, the time
-/// of a kernel launch, and of one step of the ring without any bytes, in seconds.
+/// Assumptions, because these figures are not published: the share of the peak that products reach,
+/// the time of a kernel launch in seconds, and the latency of one step of the ring in seconds.
 const REACHED: f64 = 0.5;
 const LAUNCH: f64 = 3e-6;
 const HOP: f64 = 5e-6;
 // ANCHOR_END: figures
 
-/// A network, and the batch that is shared out.
+/// A network, and the size of the batch that the ranks share.
 struct Case {
     name: &'static str,
     sizes: &'static [usize],
@@ -36,30 +37,32 @@ const CASES: [Case; 4] = [
 
 // ANCHOR: model
 impl Case {
-    /// Bytes of all gradients.
+    /// The total size of the gradients in bytes.
     fn bytes(&self) -> f64 {
         self.sizes.windows(2).map(|n| (n[1] * (n[0] + 1) * 4) as f64).sum()
     }
 
-    /// Seconds of the kernels of a step on a share of a batch.
+    /// The time in seconds of a step's kernels for a share of a batch.
     fn kernels(&self, samples: f64) -> f64 {
         let weights = self.sizes.windows(2).map(|n| (n[0] * n[1]) as f64);
-        // Three products with each weight, two operations each; the first layer needs no `da`.
+        // Each weight takes part in three products of two operations each, except that the first
+        // layer needs no `da`.
         let operations: f64 =
             weights.enumerate().map(|(l, n)| n * if l == 0 { 4.0 } else { 6.0 }).sum();
         let launches = (5 * (self.sizes.len() - 1)) as f64;
         launches * LAUNCH + samples * operations / (REACHED * FLOPS)
     }
 
-    /// Seconds of the all-reduce: 2 (n − 1) steps of the ring, an n-th of the bytes in each.
+    /// The time of the all-reduce in seconds. The ring takes 2 (n − 1) steps, each of which
+    /// transfers 1/n of the bytes.
     fn ring(&self, ranks: usize, bandwidth: f64) -> f64 {
         let steps = 2.0 * (ranks as f64 - 1.0);
         steps * (HOP + self.bytes() / ranks as f64 / bandwidth)
     }
 
-    /// Seconds of a step. The all-reduce overlaps with the backward pass, which takes two thirds of
-    /// the kernels' time. Only the bucket of the first layer cannot overlap, because its gradient
-    /// is computed last.
+    /// The time of a training step in seconds. The all-reduce overlaps with the backward pass,
+    /// which takes two thirds of the kernels' time. Only the bucket of the first layer cannot
+    /// overlap, because its gradient is computed last.
     fn step(&self, ranks: usize, bandwidth: f64) -> f64 {
         let kernels = self.kernels(self.batch as f64 / ranks as f64);
         if ranks == 1 {
@@ -103,7 +106,7 @@ fn table() -> String {
     text
 }
 
-/// Speedup over ranks, a panel for each network, a line for each link.
+/// Draws the speedup over the number of ranks, with a panel for each network and a line for each link.
 fn picture() -> String {
     const COLOURS: [&str; 3] = ["#3b82f6", "#f59e0b", "#22a35a"];
     let mut svg = String::from(

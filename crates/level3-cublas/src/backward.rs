@@ -6,9 +6,9 @@ use training::Result;
 use crate::operations::Operations;
 use crate::state::State;
 
-/// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
-/// layer before, `da = dz · w` and `dz = da` where its `z` was positive. Calls `finished` once the launches
-/// that make a layer's gradients are in the stream.
+/// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the layer before it, `da = dz
+/// · w`, and `dz = da` where that layer's `z` is positive, and 0 elsewhere. Calls `finished` once the launches that
+/// make a layer's gradients are in the stream.
 pub(crate) fn backward(on: &Operations, state: &mut State, finished: Finished<'_>) -> Result<()> {
     let State { buffers, plans, whole, .. } = state;
     buffers.is_loaded("backward")?;

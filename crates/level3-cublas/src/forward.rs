@@ -6,7 +6,7 @@ use tensor::Loss;
 use crate::operations::Operations;
 use crate::state::State;
 
-/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead.
+/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last layer, `p` instead of `a`.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     let State { buffers, plans, .. } = state;
     buffers.is_loaded("forward")?;

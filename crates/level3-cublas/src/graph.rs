@@ -1,11 +1,11 @@
 //! CUDA graphs: the launches of some phases, captured once and replayed as one.
 //!
-//! A launch costs the host a few microseconds, and a training step of a small network is a dozen
-//! launches of kernels that take no longer than that. A graph holds them all, with their arguments,
-//! and the device goes through it without the host.
+//! A launch costs the host a few microseconds, and a training step of a small network is a dozen launches of kernels
+//! that take no longer than that. A graph contains all launches with their arguments, and the device executes it
+//! without the host.
 //!
-//! The arguments include addresses. So all buffers are allocated before the capture, and graphs are
-//! discarded when a buffer has moved.
+//! The arguments include addresses. So all buffers are allocated before the capture, and graphs are discarded when a
+//! buffer has moved.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use cudarc::driver::{CudaGraph, CudaStream, DriverError};
 use gpu::phases::Phases;
 use gpu::{GpuError, Result};
 
-/// The phases; the bits of the learning rate, because a graph also captures that; the size of the batch, and the
-/// size of the larger batch if it is a share of one.
+/// Identifies a graph by everything that its launches depend on: the phases, the bits of the learning rate, the number
+/// of samples and, if these are a share of a larger batch, the size of that batch.
 pub(crate) type Key = (Phases, u32, usize, Option<usize>);
 
 /// The captured graphs.
@@ -29,7 +29,7 @@ pub(crate) struct Graphs {
 }
 
 impl Graphs {
-    /// Discards all graphs if a buffer has moved: `addresses` are those of all buffers now.
+    /// Discards all graphs if a buffer has moved: `addresses` are the current addresses of all buffers.
     pub(crate) fn discard_if_moved(&mut self, addresses: Vec<u64>) {
         if self.addresses != addresses {
             self.graphs.clear();
@@ -41,7 +41,7 @@ impl Graphs {
         self.graphs.contains_key(&key)
     }
 
-    /// Captures what `launch` puts into the stream; nothing of it runs yet.
+    /// Captures the work that `launch` enqueues in the stream. None of it runs yet.
     // ANCHOR: capture
     pub(crate) fn capture(
         &mut self,
@@ -52,7 +52,8 @@ impl Graphs {
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         stream.begin_capture(mode).map_err(GpuError::from)?;
         let launched = launch();
-        // Has to be called even when a launch failed, or the stream would capture forever.
+        // The capture has to be ended even if a launch failed, because otherwise the stream would
+        // capture forever.
         let graph = stream.end_capture(CUgraphInstantiate_flags(0)).map_err(GpuError::from);
         launched?;
         let invalid = || GpuError::from(DriverError(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED));

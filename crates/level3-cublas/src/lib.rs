@@ -35,7 +35,7 @@ pub struct Level3 {
     gpu: Gpu,
     on: Operations,
     state: State,
-    /// The graphs, with `--graph`.
+    /// The captured graphs; `None` without `--graph`.
     graphs: Option<Graphs>,
     profile: Profile,
 }
@@ -67,7 +67,7 @@ impl Level3 {
         self
     }
 
-    /// A line for each tensor of a step with `batch` samples: the product or kernel that makes it.
+    /// Describes a step with `batch` samples: for each tensor, a line with the product or kernel that computes it.
     ///
     /// # Errors
     /// If the library has no algorithm for a product, or the driver reports an error.
@@ -88,8 +88,9 @@ impl Level3 {
         let key = (phases, rate.to_bits(), state.buffers.batch, state.whole);
         graphs.discard_if_moved(state.addresses());
         if !graphs.has(key) {
-            // Launch once without capturing, because a library may have to load its code first. Making
-            // gradients twice is harmless; updating parameters twice is not.
+            // Launches once without capturing, because a library may have to load its code first.
+            // Gradients may be computed twice, but the update must not run twice, so it is left
+            // out.
             launch(on, state, phases & !UPDATE, rate, &mut |_, _| Ok(()))?;
             graphs
                 .capture(on.kernels.stream(), key, || launch(on, state, phases, rate, finished))?;
@@ -99,7 +100,7 @@ impl Level3 {
     // ANCHOR_END: run
 }
 
-/// Puts the launches of these phases into the stream.
+/// Enqueues the launches of these phases in the stream.
 fn launch(
     on: &Operations,
     state: &mut State,

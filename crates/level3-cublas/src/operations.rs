@@ -1,7 +1,7 @@
 //! The operations of a layer: three products, which the library computes, and level 2's kernels.
 //!
-//! They are the operations of the other levels. If an epilogue already does an operation, that operation
-//! is a no-op.
+//! The operations have the same names as in the other levels. An operation that an epilogue has already performed is a
+//! no-op.
 
 use cublas::{Blas, Cublas, CublasLt, library::Library};
 use cudarc::driver::CudaContext;
@@ -25,10 +25,10 @@ impl Operations {
         // A second handle to the same context, for this level's stream only, so that cudarc still orders
         // the caller's streams.
         let context = CudaContext::new(gpu.context().ordinal())?;
-        // SAFETY: with this off, cudarc orders nothing between streams. This level uses all of its memory in
-        // this one stream, except for level 2's transfers, which order their copies themselves. If it were
-        // on, the first stream would wait for the whole context, which is forbidden while another
-        // level of the process captures a graph.
+        // SAFETY: with event tracking off, cudarc doesn't order streams. This level uses all of its memory in this one
+        // stream, except for level 2's transfers, which order their copies themselves. With event tracking on, this
+        // level's stream would wait for the whole context, which is forbidden while another level of the process
+        // captures a graph.
         unsafe { context.disable_event_tracking() };
         // The default stream can't be captured into a graph.
         let stream = context.new_stream()?;
@@ -52,7 +52,7 @@ impl Operations {
         self.blas.run(&plan.z, a_prev, w, if plan.makes_a() { a } else { z }, b)
     }
 
-    /// `z += b` for each sample. No-op if the product has added it.
+    /// `z += b` for each sample. No-op if an epilogue has added `b`.
     pub(crate) fn add_bias(
         &self,
         plan: &LayerPlan,
@@ -62,7 +62,7 @@ impl Operations {
         if plan.adds_b() { Ok(()) } else { self.kernels.add_bias(z, b, batch, *outputs) }
     }
 
-    /// `a = relu(z)`. No-op if the product has made it.
+    /// `a = relu(z)`. No-op if an epilogue has computed `a`.
     pub(crate) fn relu(
         &self,
         plan: &LayerPlan,
@@ -72,8 +72,8 @@ impl Operations {
         if plan.makes_a() { Ok(()) } else { self.kernels.relu(z, a, batch * *outputs) }
     }
 
-    /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. `B` is `whole` if
-    /// the samples are a share of a larger batch, otherwise `batch`.
+    /// `dz = (p − y) / B`, the gradient at the last layer, where `p`, `y` and `dz` are `[batch, classes]`. `B` is
+    /// `whole` if the samples are a share of a larger batch, otherwise `batch`.
     pub(crate) fn output_gradient(
         &self,
         p: &Buffer,
@@ -98,7 +98,8 @@ impl Operations {
         self.blas.run(&plan.dw, dz, a_prev, dw, db)
     }
 
-    /// `db = Σ_batch dz`. No-op if a product has made it: this layer's `dw`, or `da` of the layer after it.
+    /// `db = Σ_batch dz`. No-op if the epilogue of another product has computed `db`: the product for this layer's
+    /// `dw`, or for the next layer's `da`.
     pub(crate) fn sum_batch(
         &self,
         plan: &LayerPlan,
@@ -108,8 +109,8 @@ impl Operations {
         if plan.makes_db { Ok(()) } else { self.kernels.sum_batch(dz, db, batch, *outputs) }
     }
 
-    /// `da = dz · w`, of the layer before. The epilogue `DRELU_BGRAD` writes that layer's `dz` and
-    /// `db = Σ_batch dz` instead of `da`; it reads the mask of that layer's `z`.
+    /// `da = dz · w`, the gradient of the previous layer's `a`. The epilogue `DRELU_BGRAD` reads the mask of the
+    /// previous layer's `z`, and writes that layer's `dz` and `db = Σ_batch dz` instead of `da`.
     pub(crate) fn matmul_a_b(
         &self,
         plan: &LayerPlan,
@@ -120,8 +121,8 @@ impl Operations {
         self.blas.run(product, &layer.dz, &layer.w, if plan.makes_dz() { dz } else { da }, db)
     }
 
-    /// `dz = da` where `z` was positive. No-op if the product has made it. Reads `a`, because `z` may never
-    /// have been written, and `relu(z)` is positive exactly where `z` is.
+    /// `dz = da` where `z` is positive, 0 elsewhere. No-op if an epilogue has computed `dz`. Reads `a`, because `z` may
+    /// never have been written, and `relu(z)` is positive exactly where `z` is.
     pub(crate) fn relu_backward(
         &self,
         plan: &LayerPlan,

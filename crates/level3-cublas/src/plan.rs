@@ -1,4 +1,4 @@
-//! The plan of a step for batches of one size: which product or kernel makes each tensor.
+//! The plan of a step for batches of one size: which product or kernel computes each tensor.
 
 use std::rc::Rc;
 
@@ -12,15 +12,15 @@ use crate::operations::Operations;
 
 /// The products of one layer.
 pub(crate) struct LayerPlan {
-    /// `z = a_prev · wᵀ`. If the library can, the same product adds the bias and applies ReLU.
+    /// `z = a_prev · wᵀ`. If the library supports it, an epilogue of the same product adds the bias and applies ReLU.
     pub(crate) z: Product,
-    /// `dw = dzᵀ · a_prev`. If the library can, the same product computes `db`, unless the product for `da` of the
-    /// next layer computes it.
+    /// `dw = dzᵀ · a_prev`. If the library supports it, an epilogue of the same product computes `db`, unless the next
+    /// layer's product `da` already does.
     pub(crate) dw: Product,
-    /// `da = dz · w` for the layer before. If the library can, the same product applies the gradient of that layer's
-    /// ReLU and computes that layer's `db`. `None` in the first layer.
+    /// `da = dz · w`, the gradient of the previous layer's `a`. If the library supports it, an epilogue of the same
+    /// product applies the gradient of that layer's ReLU, and computes that layer's `db`. `None` in the first layer.
     pub(crate) da: Option<Product>,
-    /// Whether a product makes this layer's `db`.
+    /// Whether the epilogue of a product computes this layer's `db`.
     pub(crate) makes_db: bool,
 }
 
@@ -30,12 +30,12 @@ impl LayerPlan {
         self.z.problem().epilogue != Epilogue::None
     }
 
-    /// Whether the product `z` makes `a`, and `z` itself is never written.
+    /// Whether the product `z` writes `a` instead of `z`.
     pub(crate) fn makes_a(&self) -> bool {
         self.z.problem().epilogue == Epilogue::ReluAuxBias
     }
 
-    /// Whether the product `da` makes `dz` of the layer before, and `da` itself is never written.
+    /// Whether the product `da` writes the previous layer's `dz` instead of `da`.
     pub(crate) fn makes_dz(&self) -> bool {
         self.da.as_ref().is_some_and(|da| da.problem().epilogue == Epilogue::DreluBgrad)
     }
@@ -46,7 +46,7 @@ impl LayerPlan {
         let mask =
             |layer: &Layer| Mask::new(on.kernels.stream(), batch, layer.outputs).map(Rc::new);
         let masks: Vec<_> = layers[..last].iter().map(mask).collect::<Result<_>>()?;
-        // If the training set is on the device, `x` is a part of it that may begin at any row.
+        // The alignment of `x`: if the training set is on the device, `x` is a part of it, which may begin at any row.
         let x = ALLOCATED.min(1 << (layers[0].inputs * size_of::<f32>()).trailing_zeros().min(31));
         let a_prev = |l| if l == 0 { x } else { ALLOCATED };
         let forward = |(l, layer): (usize, &Layer)| {
@@ -56,12 +56,12 @@ impl LayerPlan {
             on.blas.plan(Matmul::ABt, shape, alignments, epilogue, &layer.b, masks.get(l))
         };
         let mut forward: Vec<_> = layers.iter().enumerate().map(forward).collect::<Result<_>>()?;
-        // Gradients are made from the last layer to the first.
+        // Gradients are computed from the last layer to the first, so plans are made in this order.
         let mut plans: Vec<Self> = Vec::new();
         while let Some(z) = forward.pop() {
             let l = forward.len();
             let [n, m] = [layers[l].outputs, layers[l].inputs];
-            // If one product of the next layer computes this layer's `dz`, it also computes this layer's `db`.
+            // If the next layer's product `da` writes this layer's `dz`, it also computes this layer's `db`.
             let has_db = plans.last().is_some_and(Self::makes_dz);
             let epilogue = if has_db { Epilogue::None } else { Epilogue::Bgradb };
             let (shape, alignments) = ([n, m, batch], [ALLOCATED, a_prev(l)]);
@@ -83,8 +83,8 @@ impl LayerPlan {
     }
 }
 
-/// The plan as a table: each tensor that a step makes, in the order of computation, with the product or
-/// kernel that makes it.
+/// The plan as a table: each tensor that a step computes, in the order of computation, with the product or kernel that
+/// computes it.
 pub(crate) fn table(plans: &[LayerPlan], loss: Loss) -> Vec<(TensorName, String)> {
     use TensorName::{A, Da, Db, Dw, Dz, P, Z};
     let kernel = |name: &str| format!("kernel {name}");

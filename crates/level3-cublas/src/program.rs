@@ -117,7 +117,7 @@ impl training::Program for Program {
 }
 
 impl Options {
-    /// The level of a rank.
+    /// Makes the level of one rank.
     fn level(&self, gpu: Gpu, network: &Network, place: Rank) -> Result<Level3> {
         let gpu = gpu.compiling_by(self.compiler.compiler);
         let trace = self.profile.as_deref().map(|path| place.file(path));

@@ -14,13 +14,13 @@ use crate::Setup;
 use crate::operations::Operations;
 use crate::plan::LayerPlan;
 
-/// Everything a training step touches.
+/// All buffers of a training step, with the plans of its products.
 pub(crate) struct State {
-    /// The buffers of all levels.
+    /// The buffers that all levels on a GPU have.
     pub(crate) buffers: gpu::State,
-    /// The products of each layer, for every batch size so far.
+    /// For every batch size so far, the plans of the layers' products.
     pub(crate) plans: HashMap<usize, Vec<LayerPlan>>,
-    /// The divisor of gradients if it isn't `B`, because the samples are a share of a larger batch.
+    /// If the samples are a share of a larger batch, the size of that batch, which divides the gradients.
     pub(crate) whole: Option<usize>,
     pub(crate) losses: Losses,
 }
@@ -43,7 +43,7 @@ impl State {
         Ok(Self { buffers, plans, whole: None, losses })
     }
 
-    /// Loads a batch, or a share of a batch of `whole` samples; `next` is the batch after it.
+    /// Loads a batch, or a share of a batch of `whole` samples; `next` is the following batch.
     ///
     /// # Errors
     /// If the device is out of memory; then no batch is loaded, and some buffers may have moved.
@@ -54,7 +54,7 @@ impl State {
         next: Option<&Batch<'_>>,
         whole: Option<usize>,
     ) -> Result<()> {
-        // No batch counts as loaded until all buffers have room for it.
+        // No batch counts as loaded until all buffers are large enough for it.
         self.buffers.batch = 0;
         self.buffers.input.load(batch, next)?;
         self.make_room(on, batch.len())?;
@@ -73,7 +73,7 @@ impl State {
         buffers.make_room(batch, |name| is_written(plans, name))
     }
 
-    /// The addresses of all buffers that a later batch can move.
+    /// The addresses of all buffers that may be reallocated for a later batch.
     pub(crate) fn addresses(&self) -> Vec<u64> {
         let gpu::State { layers, input, p, stream, .. } = &self.buffers;
         let address = |buffer: &Buffer| buffer.device_ptr(stream).0;
@@ -82,13 +82,13 @@ impl State {
         layers.chain([p]).map(address).chain(inputs).collect()
     }
 
-    /// Whether no epilogue consumes this tensor of the loaded batch.
+    /// Whether this tensor of the loaded batch is written to memory, rather than consumed by an epilogue.
     pub(crate) fn is_written(&self, name: TensorName) -> bool {
         self.plans.get(&self.buffers.batch).is_none_or(|plans| is_written(plans, name))
     }
 }
 
-/// Whether no epilogue consumes this tensor.
+/// Whether this tensor is written to memory, rather than consumed by an epilogue.
 fn is_written(plans: &[LayerPlan], name: TensorName) -> bool {
     match name {
         TensorName::Z(l) => !plans[l - 1].makes_a(),

@@ -1,4 +1,4 @@
-//! Level 3 with a mistake in the description of each product that the library gets.
+//! Level 3 with a planted mistake in the descriptions of products that are passed to the library.
 #![allow(unsafe_code, reason = "a library with mistakes breaks the contract of its trait")]
 
 use gpu::{Gpu, Result};

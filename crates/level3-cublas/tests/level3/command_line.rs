@@ -75,10 +75,11 @@ fn autotune_prints_measurements_and_the_best_candidate() {
     let output = dump(&["--autotune"]);
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
-    // z, dw and da of two layers, except da of the first; nothing was timed.
+    // Five products are counted, not timed: z and dw of two layers, and da of the second.
     assert_eq!(said.matches("counted, not timed").count(), 5, "{said}");
     assert_eq!(said.matches("<- kept").count(), 5, "{said}");
-    // A sum of 784 terms is worth splitting, and eight rows don't fill a large tile.
+    // The best candidate splits the sums, which have 784 terms, and has a small tile, because there are only eight
+    // rows.
     let first = said
         .lines()
         .take_while(|line| !line.contains("matmul_a_bt+BIAS"))
@@ -101,8 +102,7 @@ fn the_options_of_the_level_are_checked() {
     }
 }
 
-/// If the library lacks one of the epilogues, as older versions do, kernels replace it, and the network is the
-/// same.
+/// Older versions of the library lack an epilogue. Then kernels replace it, and training gives the same network.
 #[test]
 fn a_missing_epilogue_is_reported_once_and_replaced_by_kernels() {
     let folder = TempDir::new().unwrap();
@@ -132,7 +132,8 @@ fn a_profile_names_products_with_their_epilogues() {
     let trace = path(&folder, "trace.json");
     let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
     let said = succeeds(&output);
-    // Four steps. The row ends with the bytes: there are no instructions to count.
+    // The row has four launches, one per step, and ends with the bytes, because the instructions of a library's product
+    // aren't counted.
     let row = said.lines().find(|line| line.starts_with("matmul_a_b+DRELU_BGRAD ")).expect("a row");
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!((cells.len(), cells[1]), (3, "4"), "{row}");
@@ -142,7 +143,7 @@ fn a_profile_names_products_with_their_epilogues() {
     assert_eq!((named("matmul_a_bt+RELU_AUX_BIAS"), named("matmul_at_b+BGRADB")), (4, 4));
 }
 
-/// Each tensor has a row, in the order of computation, with either library.
+/// With either library, the plan has a row for each tensor, in the order of computation.
 #[test]
 fn the_plan_names_what_makes_each_tensor() {
     let rows = |options: &[&str]| {
@@ -187,7 +188,7 @@ fn the_plan_names_what_makes_each_tensor() {
     }
 }
 
-/// Every kernel and product at every fixture's shapes, with all of the sanitizer's checks.
+/// Runs every kernel and product on every fixture's shapes, with all of the sanitizer's checks.
 #[test]
 fn the_sanitizer_finds_nothing() {
     let folder = TempDir::new().unwrap();
@@ -200,18 +201,18 @@ fn the_sanitizer_finds_nothing() {
     }
 }
 
-/// With launches, and with replayed graphs.
+/// Runs every transfer both with separate launches and with a replayed graph.
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {
     assert_transfers_clean(PROGRAM, &[]);
     assert_transfers_clean(PROGRAM, &["--graph"]);
 }
 
-/// A kernel that writes outside of its buffer ends the program with an error that names it, although the
-/// libraries are destroyed afterwards on a GPU that no longer works.
+/// A kernel that writes outside of its buffer ends the program with an error that names the kernel, although cuBLAS's
+/// objects are destroyed afterwards on a GPU that no longer works.
 #[test]
 fn a_fault_is_reported_without_a_panic() {
-    // The update kernel without its bounds check.
+    // Removes the bounds check from the update kernel.
     let source = ["if (i >= elements)\n        return;", ""];
     let folder = with_a_fault("update", source, ["@%p1 bra", "// @%p1 bra"]);
     for options in [&["--gemm", "cublas"][..], &[], &["--graph", "--fused"]] {

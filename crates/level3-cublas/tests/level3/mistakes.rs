@@ -1,5 +1,5 @@
-//! Tests that common mistakes with row- and column-major and with the mask are caught: by the emulated library
-//! if they violate memory or rules, otherwise by tensor-diff.
+//! Tests that common mistakes with row- and column-major and with the mask are caught: by the emulated library if they
+//! lead outside a buffer or break the library's rules, otherwise by tensor-diff.
 
 use crate::support::{GEMMS, blueprint, try_step};
 use gpu::{Choice, Gpu};
@@ -12,7 +12,7 @@ use training::Preset;
 #[path = "../../examples/mistaken/mod.rs"]
 mod mistaken;
 
-/// Runs a step with a mistake, always on the emulated GPU.
+/// Runs a step of level 3 with a mistake, always on the emulated GPU.
 fn step_with(
     mistake: impl Fn(&mut Problem) + 'static,
     preset: &Preset,
@@ -30,7 +30,7 @@ fn is_refused(mistake: impl Fn(&mut Problem) + 'static, gemm: Gemm) {
     assert!(said.contains("matmul_a"), "the product is named: {said}");
 }
 
-/// If all matrices are square, a wrong transposition always has valid sizes.
+/// A network whose matrices are all square, so that a wrong transposition always has valid sizes.
 fn square() -> Preset {
     let mut preset = Preset::find("softmax").unwrap();
     preset.network.sizes = vec![16, 16, 16];
@@ -59,7 +59,7 @@ fn a_wrong_transposition_is_refused_or_found_in_its_tensor() {
         };
         let (z, da) = match gemm {
             Gemm::Cublas => (TensorName::Z(1), TensorName::Da(1)),
-            // z and da are never written, so the next tensors are the first to differ.
+            // cuBLASLt's epilogues never write z and da, so the tensors computed from them are the first to differ.
             Gemm::Cublaslt => (TensorName::A(1), TensorName::Dz(1)),
         };
         assert_eq!(first(transposed_forward, &preset), z, "{gemm:?}");
@@ -83,7 +83,7 @@ fn row_major_operands_are_refused() {
     }
 }
 
-/// One operand's leading dimension is too large, another's too small, and the result's is another length.
+/// The leading dimension is too large for one operand, too small for the other, and of another length for the result.
 #[test]
 fn a_wrong_leading_dimension_is_refused() {
     for gemm in GEMMS {
@@ -93,8 +93,7 @@ fn a_wrong_leading_dimension_is_refused() {
     }
 }
 
-/// A wrong leading dimension may have a valid size if the matrix is also described as narrower. Then the
-/// numbers are wrong.
+/// A wrong leading dimension is accepted if the matrix is also described as narrower. Then the numbers are wrong.
 #[test]
 fn a_valid_but_wrong_leading_dimension_is_found() {
     fn describe_as_narrower(Problem { matmul, call, .. }: &mut Problem) {
@@ -114,7 +113,7 @@ fn a_valid_but_wrong_leading_dimension_is_found() {
     }
 }
 
-/// Masks with rows of 30 bits, of whole bytes and of whole words.
+/// The masks' rows have 30 bits, or are padded only to whole bytes or whole words.
 #[test]
 fn an_unpadded_mask_is_refused() {
     for multiple in [1, 8, 32] {

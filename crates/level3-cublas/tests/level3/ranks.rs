@@ -13,11 +13,12 @@ use tensor::Dump;
 use test_support::program::{EMULATED, path, text};
 use training::{Edge, Preset};
 
-/// The program, with a controlled environment.
+/// The command for the program, with a controlled environment.
 pub(crate) fn program(args: &[&str]) -> Command {
     let program = env!("CARGO_BIN_EXE_level3-cublas");
     let args = [args, &EMULATED].concat();
-    // A shell that runs tests in the background makes them ignore SIGINT, which some tests send.
+    // A shell that runs tests in the background makes them ignore SIGINT. Some tests send it, so its default is
+    // restored.
     let mut command = if cfg!(target_os = "linux") {
         test_support::program::program(
             "env",
@@ -47,7 +48,7 @@ pub(crate) fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> 
     command.spawn().expect("the program starts")
 }
 
-/// A free port. The program also tries the following ones.
+/// A free port. The program also tries the ports that follow it.
 pub(crate) fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().min(65_000)
@@ -101,7 +102,7 @@ fn any_number_of_ranks_agrees_with_the_references() {
         &["--gemm", "cublas", "--bucket", "4096"],
         &["--fused", "--transfer", "double-buffered"],
     ];
-    // In cuBLASLt's mask, a z of exactly 0 counts as positive.
+    // The fixture with z exactly 0 is left out, because cuBLASLt's mask counts such a z as positive.
     let held_to = |preset: &Preset| preset.edge != Some(Edge::Kink);
     for (i, preset) in Preset::fixtures().into_iter().filter(held_to).enumerate() {
         let name = &preset.name;
@@ -136,7 +137,8 @@ fn any_number_of_ranks_agrees_with_distributed_data_parallel() {
     }
 }
 
-/// Three epochs of shuffled batches of 50 samples, and a last one of 20, which three ranks can't share equally.
+/// Options for three epochs of shuffled batches of 50 samples with a last batch of 20, none of which three ranks can
+/// share equally.
 pub(crate) const ODD: [&str; 13] = [
     "--data",
     "digits",
@@ -158,8 +160,8 @@ fn losses(report: &str) -> serde_json::Value {
     serde_json::json!([report["losses"], report["tested"], report["batches"], report["samples"]])
 }
 
-/// All transfers, launches or graphs, threads or processes, and repeated runs give the same bits, also of the
-/// saved parameters.
+/// Losses and saved parameters have the same bits with all transfers, with launches or graphs, with threads or
+/// processes, and in repeated runs.
 #[test]
 fn every_way_to_train_gives_the_same_bits() {
     let folder = TempDir::new().unwrap();
@@ -194,7 +196,7 @@ fn every_way_to_train_gives_the_same_bits() {
     assert!((losses(&report), fs::read(&saved).unwrap()) == expected, "processes");
 }
 
-/// The default preset on four emulated GPUs and on one.
+/// Trains the default preset on four emulated GPUs and on one.
 #[test]
 fn four_gpus_learn_what_one_learns() {
     let folder = TempDir::new().unwrap();
@@ -232,7 +234,7 @@ fn all_ranks_stop_at_the_accuracy_of_the_first() {
     assert!(text(&output.stdout).contains("stopped: the test accuracy passed the mark"));
 }
 
-/// All ranks measure the same number of steps, and the profile of each shows the collectives.
+/// All ranks benchmark the same number of steps, and each rank's profile lists the collectives.
 #[test]
 fn benchmark_and_profile_work_with_ranks() {
     let folder = TempDir::new().unwrap();
@@ -241,9 +243,9 @@ fn benchmark_and_profile_work_with_ranks() {
     let output = run(&[&["bench", "--runs", "1"][..], &few, &["--gpus", "2"]].concat());
     assert!(text(&output.stdout).contains(", 2 ranks"), "{}", text(&output.stdout));
     let steps = ["bench", "--runs", "1", "--steps", "2", "--gpus", "2", "--profile", &trace];
-    // Each layer is a separate bucket.
+    // With a bucket size of 0, each layer is a separate bucket.
     let output = run(&[&steps[..], &few, &["--bucket", "0"]].concat());
-    // Four steps, two layers.
+    // Four steps with two buckets each make eight all-reduces.
     let said = text(&output.stdout);
     let row = said.lines().find(|line| line.starts_with("all_reduce ")).expect("a row");
     assert_eq!(row.split_whitespace().nth(1), Some("8"), "{said}");
@@ -257,7 +259,7 @@ fn benchmark_and_profile_work_with_ranks() {
     }
 }
 
-/// The sanitizer finds nothing with all of its checks.
+/// Runs three ranks with all of the sanitizer's checks.
 #[test]
 fn the_sanitizer_finds_nothing() {
     for way in [&[][..], &["--graph"], &["--transfer", "resident"]] {

@@ -11,7 +11,7 @@ use test_support::program::{fails, path, text};
 
 use super::ranks::{ODD, port, program, rank, wait_for_end};
 
-/// A run that is long enough to be interrupted.
+/// Options for a run that is long enough to be interrupted.
 const LONG: [&str; 8] =
     ["--data", "digits", "--sizes", "784-12-10", "--epochs", "100000", "--report-every", "10"];
 
@@ -32,7 +32,7 @@ fn a_rank_that_is_killed_ends_all() {
     let mut ranks: Vec<Child> = (0..3).map(|one| rank(&LONG, one, 3, port)).collect();
     reported(&mut ranks[0]);
     let mut killed = ranks.remove(1);
-    // SIGKILL, which a process can't handle.
+    // `kill` sends SIGKILL, which a process can't handle.
     killed.kill().unwrap();
     killed.wait().unwrap();
     for child in ranks {
@@ -46,7 +46,7 @@ fn a_rank_that_never_connects_ends_all() {
     let port = port();
     let args = [&LONG[..], &["--wait", "2"]].concat();
     let [first, last] = [0, 2].map(|one| rank(&args, one, 3, port)).map(wait_for_end);
-    // On a busy machine the last rank may also be too late.
+    // The list of missing ranks begins with 1; on a busy machine, the last rank may also be too late and be listed.
     fails(&first, 1, &["of 3 ranks, 1", "did not connect within 2 s"]);
     let late = text(&last.stderr).contains("rank 0 was not found within 2 s");
     fails(&last, 1, if late { &[] } else { &["of 3 ranks, 1", "did not connect within 2 s"] });
@@ -55,7 +55,7 @@ fn a_rank_that_never_connects_ends_all() {
     assert!(said.contains("rank 0 was not found within 2 s"), "{said}");
 }
 
-/// Different sizes, presets, data or numbers of ranks: every rank reports the difference, with both values.
+/// If sizes, presets, data or numbers of ranks differ, every rank reports the difference, with both values.
 #[test]
 fn ranks_with_different_settings_end_all() {
     let preset = ["--data", "digits", "--preset", "medium", "--sizes", "784-12-10"];
@@ -109,7 +109,7 @@ fn a_failure_of_all_threads_is_reported_once() {
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{said}");
     assert!(errors[0].contains("training diverged"), "{said}");
-    // More devices than the machine has.
+    // Requests more devices than the driver has.
     let mut command = program(&[&ODD[..], &["--gpus", "3"]].concat());
     let output = command.env("EMULATED_GPU_DEVICES", "2").output().unwrap();
     let said = text(&output.stderr);
@@ -128,8 +128,7 @@ fn interrupt(child: &Child) {
     assert!(status.success());
 }
 
-/// Ctrl-C ends all ranks after the same batch, and the report is written; also where only one process
-/// learns of it.
+/// Ctrl-C ends all ranks after the same batch, and the report is written; also if only one process receives the signal.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_all_ranks_and_the_report_is_written() {

@@ -9,13 +9,12 @@ use training::{Edge, Preset};
 
 use crate::support::{GEMMS, not_materialised, step};
 
-/// The fixtures, except for the one at which cuBLASLt differs: in its mask, a z of exactly 0 counts as
-/// positive.
+/// The fixtures, except for the one with z exactly 0: cuBLASLt's mask counts such a z as positive.
 fn without_kink() -> impl Iterator<Item = Preset> {
     Preset::fixtures().into_iter().filter(|preset| preset.edge != Some(Edge::Kink))
 }
 
-/// Every algorithm that autotuning may keep is correct.
+/// Runs with `--autotune`, so every algorithm that autotuning may choose has to be correct.
 #[test]
 fn every_fixture_agrees_with_autotuned_products() {
     let gpu = gpu();
@@ -30,7 +29,7 @@ fn every_fixture_agrees_with_autotuned_products() {
     }
 }
 
-/// Tensors that an epilogue consumes are listed as not materialised, and no others.
+/// Exactly the tensors that an epilogue consumes are listed as not materialised.
 #[test]
 fn tensors_that_are_never_written_are_listed() {
     let gpu = gpu();
@@ -50,11 +49,11 @@ fn tensors_that_are_never_written_are_listed() {
     }
 }
 
-/// Results of TF32 are outside of single precision's tolerance, which shows that TF32 was used.
+/// Results with TF32 exceed single precision's tolerance, which proves that TF32 was used.
 #[test]
 fn tf32_differs_from_single_precision() {
     let gpu = gpu();
-    // The second product only sums 32 terms, in rows whose length tensor cores support.
+    // In this network, the second product sums only 32 terms, and its rows have a length that tensor cores support.
     let preset = Preset::find("three-layer").unwrap();
     for gemm in GEMMS {
         let setup = Setup { gemm, tf32: true, ..Setup::default() };

@@ -1,5 +1,5 @@
-//! Tests of training: all transfers, launches and graphs give the same bits, in order and shuffled; with the
-//! default preset, the accuracy is that of level 1.
+//! Tests of training: all transfers, with launches and with graphs, give the same bits on batches in order and on
+//! shuffled ones, and the default preset reaches level 1's accuracy.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn transfers_and_graphs_train_to_the_same_bits() {
         let setups = Strategy::ALL.into_iter().flat_map(|transfer| {
             [false, true].map(|graph| Setup { gemm, graph, transfer, ..Setup::default() })
         });
-        // The first way runs twice.
+        // The first combination runs twice, so the first comparison shows that a run is reproducible.
         same_bits(
             [Setup { gemm, ..Setup::default() }].into_iter().chain(setups).map(|setup| {
                 (format!("{setup:?}"), run(&mut level3(&gpu, &preset, setup), &preset))
@@ -36,7 +36,7 @@ fn transfers_and_graphs_train_to_the_same_bits() {
 #[test]
 fn the_default_preset_learns_as_at_level_1() {
     let gpu = gpu();
-    // A relative path starts at the workspace, but tests run in the folder of their crate.
+    // MNIST_DIR may be relative to the workspace's root, but tests run in their crate's folder.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mnist = std::env::var_os("MNIST_DIR").filter(|name| !name.is_empty());
     let mnist = mnist.map(|folder| root.join(folder));

@@ -18,14 +18,14 @@ use profile::Profile;
 use training::dump::Inputs;
 use training::{Level, Preset};
 
-/// How many products were planned, and how many were computed or captured.
+/// The number of products that were planned, and the number that were computed or captured.
 #[derive(Clone, Default)]
 struct Calls {
     plans: Rc<Cell<usize>>,
     runs: Rc<Cell<usize>>,
 }
 
-/// A library or a routine that counts calls.
+/// A wrapper of a library or a routine that counts its calls.
 struct Counted<T: ?Sized>(Calls, Box<T>);
 
 impl Library for Counted<dyn Library> {
@@ -46,14 +46,14 @@ impl Routine for Counted<dyn Routine> {
     }
 }
 
-/// Steps with batches of these sizes. Returns the plans and the runs after each step.
+/// Runs steps with batches of these sizes. Returns the numbers of plans and of runs after each step.
 fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, usize)> {
     let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
     let preset = Preset::find("softmax").unwrap();
     let inputs = Inputs::fixture(&preset);
     let calls = Calls::default();
     let level = Level3::new(&gpu, &preset.network, setup, Profile::default()).unwrap();
-    // SAFETY: the routines pass their arguments on.
+    // SAFETY: the wrappers pass their arguments on unchanged.
     let mut level =
         unsafe { level.with_library(|library| Box::new(Counted(calls.clone(), library))) };
     let step = |&size: &usize| {
@@ -65,7 +65,7 @@ fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, usize)> {
     sizes.iter().map(step).collect()
 }
 
-/// The products of a step with two layers: `da` is missing in the first.
+/// The number of products in a step with two layers: three for each layer, except `da` of the first.
 const PRODUCTS: usize = 5;
 
 #[test]
@@ -77,7 +77,7 @@ fn each_batch_size_is_planned_once() {
 
 #[test]
 fn each_batch_size_is_captured_once_unless_buffers_move() {
-    // A product runs once before it is captured, and once while it is; a replay doesn't call the library.
+    // A product runs once before it is captured, and once while it is captured; a replay doesn't call the library.
     let captures = |sizes: &[usize]| {
         let found = after(sizes, Setup { graph: true, ..Setup::default() });
         found.into_iter().map(|(_, runs)| runs as f64 / (2 * PRODUCTS) as f64).collect::<Vec<_>>()
@@ -87,8 +87,8 @@ fn each_batch_size_is_captured_once_unless_buffers_move() {
     assert_eq!(captures(&[5, 8, 5, 8]), [1.0, 2.0, 3.0, 3.0]);
 }
 
-/// The last layer's gradients are sent while the first one's are computed: rank 0 finishes the latter
-/// although rank 1 has not sent anything yet, and only later work waits.
+/// The last layer's gradients are sent while the first one's are computed: rank 0 finishes computing them although rank
+/// 1 has not sent anything yet, and only later work waits.
 #[test]
 fn gradients_are_computed_while_others_are_sent() {
     let preset = Preset::find("softmax").unwrap();
@@ -116,7 +116,7 @@ fn gradients_are_computed_while_others_are_sent() {
         stream.synchronize().unwrap();
         level.backward()?;
         let begun = Instant::now();
-        // Reading in the kernels' stream would wait for everything that was sent.
+        // Uses another stream, because a read in the kernels' stream would wait for all collectives.
         let other_stream = stream.context().new_stream().unwrap();
         let mut dw1 = || other_stream.clone_dtoh(&level.inner().layers()[0].dw).unwrap();
         while dw1().iter().any(|v| v.is_nan()) {

@@ -16,7 +16,7 @@ pub(crate) fn level3(gpu: &Gpu, preset: &Preset, setup: Setup) -> Level3 {
     Level3::new(gpu, &preset.network, setup, Profile::default()).unwrap()
 }
 
-/// Runs one step of a level on a fixture's noise, phase by phase or as training does.
+/// Runs one step of a level on a fixture's random inputs, phase by phase or as training does.
 pub(crate) fn try_step(
     level: &mut dyn Level,
     preset: &Preset,
@@ -25,7 +25,7 @@ pub(crate) fn try_step(
     dump(level, header("test", "test", preset, 0), preset, &Inputs::fixture(preset), fused)
 }
 
-/// One step of this level.
+/// Dumps one step of level 3.
 pub(crate) fn step(gpu: &Gpu, preset: &Preset, setup: Setup, fused: bool) -> Dump {
     let mut dump = try_step(&mut level3(gpu, preset, setup), preset, fused).unwrap();
     if setup.tf32 {
@@ -34,7 +34,7 @@ pub(crate) fn step(gpu: &Gpu, preset: &Preset, setup: Setup, fused: bool) -> Dum
     dump
 }
 
-/// One step of level 1, the reference for exact shapes.
+/// Dumps one step of level 1, the reference for any network and batch size.
 pub(crate) fn blueprint(preset: &Preset) -> Dump {
     try_step(&mut Level1::new(&preset.network, Form::Textbook), preset, false).unwrap()
 }
