@@ -1,4 +1,4 @@
-//! Writes a dump of a PyTorch step in which the output of a broken gallery kernel replaces the right tensor:
+//! Writes a dump of a PyTorch step in which the output of a broken kernel of the gallery replaces the right tensor:
 //!
 //!     cargo run -p level4-ptx --example autopsy -- row-zero target/autopsy.json
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [name, out] = &arguments[..] else { return Err(usage().into()) };
     let fault = COMPARED.iter().find(|fault| fault.name == name).ok_or_else(usage)?;
-    // Blocks run one after the other, so that the output is the same each time.
+    // Blocks run one after the other, so that the output is reproducible.
     let step = (fault.run)(&run::new_bench(fault.kernel, run::in_order(RunOptions::default())))
         .map_err(|fault| fault.to_string())?;
     step.dump.write(Path::new(out))?;

@@ -1,5 +1,5 @@
-//! A comparison of the rungs by the emulated GPU's counts for a training step, and a drawing of all of them
-//! in a card's roofline, as SVG:
+//! A comparison of the rungs by the emulated GPU's counts for a training step, and a drawing of all rungs in a card's
+//! roofline, as SVG:
 //!
 //!     EMULATED_GPU_DETERMINISTIC=1 cargo run -p level4-ptx --example rungs -- target/level4-roofline.svg
 
@@ -15,11 +15,11 @@ use profile::{Card, Counts, Recording};
 use tensor::{Loss, Network};
 use training::{Error, Initialisation, Level, MultiStep, Parameters, Result};
 
-/// Units of the layers, inputs first.
+/// The number of inputs, then the number of units of each layer.
 const SIZES: [usize; 3] = [784, 128, 10];
-/// Samples of a batch.
+/// The number of samples in a batch.
 const BATCH: usize = 64;
-/// Training steps; `whole-epoch` runs all of them in one launch.
+/// The number of training steps; `whole-epoch` runs all of them in one launch.
 const STEPS: usize = 8;
 /// The card whose roofline is drawn.
 const CARD: Card = Card::H100;
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     for rung in Rung::ALL {
         let (launches, least, counts) = count(&gpu, rung)?;
         let millions = |amount: u64| 1e-6 * amount as f64 / STEPS as f64;
-        // The roof of tensor cores is that of TF32, so bf16 is left out.
+        // bf16 is left out, because the roofline's peak for tensor cores is that of TF32.
         let point = match Point::new(rung.row().name, &counts, least) {
             Ok(point) => Some(point),
             Err(Outside::OtherTypes) => None,

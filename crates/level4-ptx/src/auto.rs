@@ -1,4 +1,4 @@
-//! Which rungs a device can run with a network and a batch size, and which one `--kernels auto` takes.
+//! Which rungs a device can run with a network and a batch size, and which rung `--kernels auto` chooses.
 
 use std::iter::once;
 
@@ -25,8 +25,8 @@ pub(crate) fn check_card(gpu: &Gpu, rung: Rung) -> Result<()> {
     gpu.require(rung.row().least_capability, &format!("--kernels {rung}"), instead.as_deref())
 }
 
-/// Fails if a weight matrix, or a batch in some layer, has more elements than the kernels can count: they count
-/// the elements of a buffer in 32 bits, and some of them also its bytes.
+/// Fails if a weight matrix, or a batch in some layer, has more elements than the kernels can address: they count
+/// elements of a buffer in 32 bits, and some kernels count bytes in 32 bits.
 pub(crate) fn check_sizes(network: &Network, batch: usize) -> Result<()> {
     let weights = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1]));
     let rows = network.sizes.iter().map(|units| units.saturating_mul(batch));
@@ -44,7 +44,7 @@ pub(crate) fn check_sizes(network: &Network, batch: usize) -> Result<()> {
 /// A description of how the device would run a rung: the launches of a training step.
 ///
 /// # Errors
-/// If the device can't run it, with the reason.
+/// If the device can't run the rung. The error is the reason.
 fn describe(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String> {
     check_card(gpu, rung)?;
     check_sizes(network, batch)?;
@@ -60,12 +60,12 @@ fn describe(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<St
     Ok(format!("{launch}, {blocks} blocks of {bytes} bytes of shared memory, {weights}"))
 }
 
-/// The rung that `--kernels auto` takes: the last one that suits the network and the batch and that the
-/// device can run. With a small network and small batches, most time is spent on launches and on loading
-/// the weights again for every step. `whole-epoch` saves both if the weights fit on chip.
+/// The rung that `--kernels auto` chooses: the last rung that suits the network and the batch, and that the device can
+/// run. With a small network and small batches, most time is spent on launches and on loading the weights again for
+/// every step. `whole-epoch` saves both if the weights fit on chip.
 ///
 /// # Errors
-/// If not even the second rung can run, with the reason.
+/// If not even the second rung can run. The error is the reason.
 pub(crate) fn choose(gpu: &Gpu, network: &Network, batch: usize) -> Result<Rung> {
     let runs = |rung: &Rung| {
         (rung.row().suits)(network, batch) && describe(gpu, network, batch, *rung).is_ok()
@@ -76,8 +76,7 @@ pub(crate) fn choose(gpu: &Gpu, network: &Network, batch: usize) -> Result<Rung>
     }
 }
 
-/// A line for each rung: whether the device can run it, and how or why not. The last line is the choice of
-/// `auto`.
+/// A line for each rung: how the device would run it, or why it can't. The last line is the choice of `auto`.
 ///
 /// # Errors
 /// If none of the rungs that `auto` considers can run.

@@ -5,9 +5,9 @@ use gpu::{Result, State};
 
 use crate::tiled::Tiled;
 
-/// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
-/// layer before, `da = dz · w` and `dz = da` where its `z` was positive. `dzL` has been computed already:
-/// `output` had all its inputs in registers.
+/// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the layer before it, `da = dz
+/// · w`, and `dz = da` where that layer's `z` is positive, and 0 elsewhere. The kernel `output` has already computed
+/// `dzL`, because it had all inputs of `dzL` in registers.
 pub(crate) fn backward(on: &Tiled, state: &mut State<Resident>) -> Result<()> {
     let batch = state.batch as u32;
     for l in (0..state.layers.len()).rev() {

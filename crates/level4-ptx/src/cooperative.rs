@@ -1,5 +1,5 @@
-//! The third and the fifth rung: one cooperative launch of `ptx/one_launch.ptx` or `ptx/whole_epoch.ptx`. Its
-//! blocks wait for each other, so all of them must be on the device at once.
+//! The third and the fifth rung: one cooperative launch of the kernel in `ptx/one_launch.ptx` or `ptx/whole_epoch.ptx`.
+//! The launch's blocks wait for each other, so all of them must be on the device at once.
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{CudaFunction, CudaSlice};
@@ -20,11 +20,11 @@ type Step = (Read, u32, u32, Read, Read, Write, Write, u32, f32, Phases, u32, u3
 /// The parameters of `steps`, in the order of its launch.
 type Steps = (Read, u32, u32, Read, Read, Write, Write, Read, u32, u32, f32, Phases, u32, Write);
 
-/// The kernel of a rung.
+/// The kernel of a cooperative rung.
 enum Entry {
-    /// One training step, of `one-launch`.
+    /// The kernel of `one-launch`, which runs one training step.
     Step(Kernel<Step>),
-    /// Many training steps, of `whole-epoch`.
+    /// The kernel of `whole-epoch`, which runs many training steps.
     Steps(Kernel<Steps>),
 }
 
@@ -32,13 +32,13 @@ enum Entry {
 pub(crate) struct Cooperative {
     rung: Rung,
     entry: Entry,
-    /// The same kernel, for questions about its occupancy.
+    /// The driver's handle of the same kernel, for occupancy queries.
     function: CudaFunction,
     /// The counter of the barrier between all blocks of the grid.
     barrier: CudaSlice<u32>,
-    /// Multiprocessors that run cooperative launches; 0 if the card doesn't support them.
+    /// The number of multiprocessors; 0 if the card doesn't support cooperative launches.
     multiprocessors: usize,
-    /// Bytes of shared memory that a block can have.
+    /// The maximum shared memory of a block, in bytes.
     shared: usize,
 }
 
@@ -64,9 +64,9 @@ impl Cooperative {
         Ok(Box::new(Self { rung, entry, function, barrier, multiprocessors, shared }))
     }
 
-    /// Runs phases on these batches, all of the size that was passed to [`State::make_room`], except that
-    /// the last may be smaller. If `batches` is empty, runs them on the loaded batch. Returns false and
-    /// does nothing if the device doesn't have the batches.
+    /// Runs phases on these batches, all of the size that was passed to [`State::make_room`], except that the last may
+    /// be smaller. If `batches` is empty, runs the phases on the loaded batch. Returns false and does nothing if the
+    /// batches aren't in the device's memory.
     fn run(
         &mut self,
         state: &mut State,
@@ -91,7 +91,8 @@ impl Cooperative {
         };
         let Some(SamplesOnDevice { x, y, rows, order }) = &found else { return Ok(false) };
         let (rows, barrier) = (*rows, &mut self.barrier);
-        // For each weight and sample, a product forward and two backward.
+        // For each weight and sample, there is one multiply-add in the forward pass, and there are two in the backward
+        // pass.
         let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
         let numbers = weights + samples as usize * units;
         match &self.entry {
@@ -105,11 +106,11 @@ impl Cooperative {
                     learning_rate, phases, chunks, groups, on_chip, update barrier[1])?;
             }
             Entry::Steps(on) => {
-                // Each weight is loaded once and stored once.
+                // Adds the weights a second time, because each weight is loaded once and stored once.
                 let numbers = weights + numbers;
                 // The last part of shared memory has the row numbers of a batch.
                 let rows_at = plan.shared as u32 - 4 * batch;
-                // Without an order, row i is sample i.
+                // If there is no list of rows, row i is sample i.
                 let order = order.as_ref();
                 launch!(cooperative on.function as name, plan.grid(),
                     flops[flops * weights * samples] bytes[4 * numbers],

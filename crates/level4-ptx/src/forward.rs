@@ -6,8 +6,8 @@ use gpu::{Result, loss_code};
 use crate::state::State;
 use crate::tiled::Tiled;
 
-/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead, together with
-/// the loss of each sample and `dzL`.
+/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last layer, `p` instead of `a`, together with the
+/// loss of each sample and `dzL`.
 pub(crate) fn forward(on: &Tiled, state: &mut State) -> Result<()> {
     let State { buffers: gpu::State { layers, loss, batch, input, p, .. }, losses, .. } = state;
     let (batch, last) = (*batch as u32, layers.len() - 1);

@@ -1,5 +1,5 @@
-//! The trait [`Launches`]: how a rung launches the phases of a training step; and the loading of its kernels. The
-//! PTX file goes to the driver as text; the driver compiles it for the card, and a kernel is found by its name.
+//! The trait [`Launches`]: how a rung launches the phases of a training step. Also the loading of a rung's kernels: the
+//! driver gets the PTX file as text, compiles it for the card, and finds a kernel by its name.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use training::Result;
 use crate::state::State;
 use crate::{Plan, Rung};
 
-/// The loaded kernels of a rung, and how they are launched.
+/// The loaded kernels of a rung, with methods that launch them.
 pub(crate) trait Launches {
-    /// Runs phases of a training step on the loaded batch: as fused as the rung allows.
+    /// Runs phases of a training step on the loaded batch, with as few launches as the rung allows.
     fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()>;
 
     /// The plan for batches of this size; empty for rungs whose blocks don't wait for each other.
@@ -35,7 +35,7 @@ pub(crate) trait Launches {
     }
 }
 
-/// The kernels of the matrix products: the only ones in the files of rungs that are based on another rung.
+/// The kernels of the matrix products. A rung that is based on another rung only has these kernels in its file.
 const PRODUCTS: [&str; 3] = ["forward_layer", "gradient", "backward_layer"];
 
 /// The loaded modules of a rung.
@@ -43,7 +43,8 @@ pub(crate) struct Loader<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) launcher: Launcher,
     own: Arc<CudaModule>,
-    /// The file with the rest of the kernels; the rung's own file if it has all of them.
+    /// The module with the kernels other than the products: another rung's module, or the rung's own if its file has
+    /// all kernels.
     rest: Arc<CudaModule>,
 }
 
@@ -94,7 +95,7 @@ kernels! {
 
 impl Update {
     pub(crate) fn new(from: &Loader<'_>, elements_per_thread: u32) -> Result<Self> {
-        // SAFETY: the kernel has these parameters in every file, and stays within both buffers.
+        // SAFETY: in every rung's file, the kernel `update` has these parameters and stays within both buffers.
         let load = unsafe {
             Self::load(from.launcher.clone(), elements_per_thread, |name| from.find(name))
         };

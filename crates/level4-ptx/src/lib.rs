@@ -1,14 +1,13 @@
 //! Level 4: the network in PTX written by hand, in eight rungs of a ladder.
 //!
-//! `forward`, `backward` and `update` can be read next to those of the other levels. [`Rung`] has a
-//! row for each rung. Three modules launch the kernels of the rungs, and run the phases of a step as fused as
-//! the rung allows: `thread_per_sample`, `tiled` (also for the products on tensor cores and from register
-//! tiles), and `cooperative` (for one launch a step, or for many steps). The kernels are in the folder `ptx`, and
-//! `launches` loads them. `auto` decides which rungs a device can run, and which one `--kernels auto` takes.
+//! `forward`, `backward` and `update` can be read next to those of the other levels. [`Rung`] has a row for each rung.
+//! Three modules launch the kernels of the rungs, and run the phases of a step in as few launches as the rung allows:
+//! `thread_per_sample`, `tiled` (also for rungs whose products use tensor cores or register tiles), and `cooperative`
+//! (for rungs with one launch per step, or one for many steps). The kernels are in the folder `ptx`, and `launches`
+//! loads them. `auto` decides which rungs a device can run, and which rung `--kernels auto` chooses.
 //!
-//! A kernel that processes all layers gets a table of them in the device's memory ([`Record`]). If the
-//! blocks of a launch wait for each other, all of them must fit onto the device at once: [`Plan`] splits the
-//! work accordingly.
+//! A kernel that processes all layers gets a table of them in the device's memory ([`Record`]). If the blocks of a
+//! launch wait for each other, all of them must fit onto the device at once: [`Plan`] splits the work accordingly.
 
 mod auto;
 mod backward;
@@ -45,7 +44,7 @@ pub struct Level4 {
     on: Launcher,
     launches: Box<dyn Launches>,
     state: State,
-    /// Whether the first batch decides on the rung: `--kernels auto`.
+    /// Whether the rung is still to be chosen for the first batch (`--kernels auto`).
     is_undecided: bool,
     profile: Profile,
 }
@@ -54,13 +53,13 @@ impl Level4 {
     /// A network with all parameters 0.
     ///
     /// # Errors
-    /// If the PTX can't be loaded, with the messages of the driver's compiler, or if the driver reports
-    /// an error.
+    /// If the PTX can't be loaded (the error includes the messages of the driver's compiler), or the driver reports an
+    /// error.
     pub fn new(gpu: &Gpu, network: &Network, rung: Rung, profile: Profile) -> Result<Self> {
         Self::open(gpu, network, rung, rung.row().ptx, profile)
     }
 
-    /// A network with all parameters 0, with other PTX in place of the rung's file, to see the effect of a mistake.
+    /// A network with all parameters 0, with `ptx` in place of the rung's file, to see the effect of a mistake in it.
     ///
     /// # Safety
     /// A kernel can read and write any memory. The emulated device checks each access.
@@ -82,8 +81,8 @@ impl Level4 {
         Ok(Self { gpu: gpu.clone(), on, launches, state, is_undecided: false, profile })
     }
 
-    /// Changes to the rung that `--kernels auto` takes for batches of this size. The buffers stay: the first
-    /// rung of `auto` holds all tensors that the others hold.
+    /// Switches to the rung that `--kernels auto` chooses for batches of this size. The buffers can be kept, because
+    /// the initial rung of `auto` has buffers for all tensors of the other rungs.
     fn choose_rung(&mut self, batch: usize) -> Result<()> {
         let rung = choose(&self.gpu, &self.state.buffers.network, batch)?;
         host::complain(format_args!("note: --kernels auto takes {rung}"));
@@ -104,7 +103,7 @@ impl Level for Level4 {
         if self.is_undecided {
             self.choose_rung(batch.len())?;
         }
-        // No batch counts as loaded until all buffers have room for it.
+        // No batch counts as loaded until all buffers are large enough for it.
         self.state.buffers.batch = 0;
         self.state.buffers.input.load(batch, None)?;
         self.state.make_room(&*self.launches, batch.len())
@@ -126,7 +125,7 @@ impl Level for Level4 {
         self.launches.launch(&mut self.state, STEP, learning_rate)
     }
 
-    /// The mean of the losses that the kernels stored for each sample.
+    /// The mean of the samples' losses, which the kernels stored.
     fn loss(&mut self) -> Result<f32> {
         let State { buffers, losses, losses_from, .. } = &self.state;
         buffers.is_loaded("loss")?;

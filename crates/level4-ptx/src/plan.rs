@@ -8,40 +8,41 @@ use tensor::Network;
 
 use crate::Rung;
 
-/// Samples in a chunk, unless the device can't hold that number of blocks.
+/// The preferred number of samples in a chunk. Chunks are larger if the device can't hold all blocks at once.
 const CHUNK_SAMPLES: usize = 32;
 /// The number of units that are computed together.
 const UNITS_TOGETHER: usize = 4;
-/// The most elements of a layer's sums over the chunks, because the kernel counts them in 32 bits.
+/// The maximum number of elements in a layer's partial sums over the chunks, because the kernel counts them in 32 bits.
 const MAX_PARTIAL_SUMS: usize = 1 << 30;
 
 /// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is split into
-/// `chunks` of samples, the units of every layer into `groups`, and each pair has a block. The default is the
-/// plan of the other rungs, which has no blocks.
+/// `chunks` of samples, the units of every layer into `groups`, and there is a block for each pair of a chunk and a
+/// group. The default plan, for all other rungs, has no blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Chunks of samples.
     pub chunks: usize,
     /// Groups of units.
     pub groups: usize,
-    /// For each layer the units of a group, a multiple of 4; the last group may have fewer.
+    /// For each layer, the number of units in a group: a multiple of 4. The last group may have fewer units.
     pub per: Vec<usize>,
     /// Whether the weights of the hidden layers are copied to shared memory.
     pub on_chip: bool,
-    /// Bytes of dynamic shared memory of a block.
+    /// A block's dynamic shared memory in bytes.
     pub shared: usize,
 }
 
 impl Plan {
-    /// Threads of a block.
+    /// The number of threads in a block.
     pub const THREADS: usize = 256;
 
     /// A plan for a rung whose blocks wait for each other, so that all of them have to be on the device at once.
-    /// `shared` is the shared memory that a block can have, in bytes, and `resident` returns how many blocks with
-    /// a given amount of it can be on the device at once.
+    /// `shared` is the maximum shared memory of a block in bytes, and `resident` returns how many blocks with a given
+    /// amount of shared memory can be on the device at once.
     ///
-    /// `None` if not even the smallest grid fits, or if the weights of the hidden layers have to fit and don't:
-    /// on `whole-epoch`, every block keeps those of its units on chip and computes all samples of a batch.
+    /// Returns `None` if not even the smallest grid fits. For `whole-epoch`, also returns `None` if the weights of the
+    /// hidden layers don't fit: on that rung, every block keeps the weights of its units on chip, and computes all
+    /// samples of a batch.
     #[must_use]
     pub fn new(
         rung: Rung,
@@ -52,7 +53,7 @@ impl Plan {
     ) -> Option<Self> {
         let fits = |plan: &Self| plan.shared <= shared && plan.blocks() <= resident(plan.shared);
         if rung == Rung::WholeEpoch {
-            // The row numbers of the batch are on chip, too.
+            // The plan with shared memory for the batch's row numbers added.
             let with_rows = |plan: Self| Self { shared: plan.shared + 4 * batch, ..plan };
             return Self::cuts(network, batch, 1, true).map(with_rows).find(fits);
         }
@@ -70,7 +71,7 @@ impl Plan {
         plans.find(fits)
     }
 
-    /// The plans with this number of chunks, from groups of four units to a single group.
+    /// All plans with this number of chunks, from groups of four units up to a single group.
     fn cuts(
         network: &Network,
         batch: usize,
@@ -78,7 +79,7 @@ impl Plan {
         on_chip: bool,
     ) -> impl Iterator<Item = Self> {
         let (units, last) = (&network.sizes[1..], network.layers() - 1);
-        // The last layer is computed by whole samples, so its units only matter if it is the only layer.
+        // The last layer isn't split into groups of units, so its width only matters if it is the only layer.
         let widest = units[..last].iter().max().unwrap_or(&units[last]).div_ceil(UNITS_TOGETHER);
         (1..=widest).map(move |fours| {
             let groups = widest.div_ceil(fours);
@@ -100,14 +101,14 @@ impl Plan {
         LaunchConfig { shared_mem_bytes, ..grid(self.blocks() as u32, 1, Self::THREADS as u32) }
     }
 
-    /// Blocks of the grid.
+    /// The number of blocks in the grid.
     #[must_use]
     pub const fn blocks(&self) -> usize {
         self.chunks * self.groups
     }
 }
 
-/// The number of elements of a layer's sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
+/// The number of elements in a layer's partial sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
 pub(crate) const fn partial_sums(chunks: usize, m: usize, n: usize) -> usize {
     n.saturating_mul(m + 1).saturating_mul(chunks)
 }

@@ -10,7 +10,7 @@ use training::{Level, Multi, Preset, Result, Runner};
 
 use crate::{Level4, Rung, auto};
 
-/// A rung, or `None` for `auto`. With this name, clap doesn't take it for an optional option.
+/// A rung, or `None` for `auto`. The alias keeps clap from treating `Option` as an optional argument.
 type RungOrAuto = Option<Rung>;
 
 /// The options that only this level has.
@@ -41,7 +41,7 @@ impl training::Program for Program {
         Ok(options.device.open()?.device().to_owned())
     }
 
-    /// `auto` only takes rungs of single precision.
+    /// `auto` only chooses rungs in single precision.
     fn dtype(options: &Options) -> Dtype {
         options.kernels.map_or(Dtype::F32, |rung| rung.row().dtype)
     }

@@ -1,4 +1,4 @@
-//! The rungs of the ladder, a row for each: its file of PTX, its minimum compute capability, its launches.
+//! The rungs of the ladder, with a row for each rung: its PTX file, its minimum compute capability, and its launches.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::tiled::{Tiled, Tiles};
 /// A rung of the ladder, with a file in `ptx`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Rung {
-    /// One thread takes one sample through the whole network; gradients are added atomically.
+    /// One thread computes the whole network for one sample; gradients are added atomically.
     ThreadPerSample,
     /// A kernel for each product, with tiles in shared memory, wide loads and warp shuffles.
     Tiled,
@@ -34,22 +34,22 @@ pub enum Rung {
 
 /// The description of a rung.
 pub struct RungRow {
-    /// The name as `--kernels` takes it.
+    /// The rung's name as an argument of `--kernels`.
     pub name: &'static str,
-    /// Its file of PTX in the repository.
+    /// The path of the rung's PTX file in the repository.
     pub file: &'static str,
     /// The text of that file.
     pub ptx: &'static str,
-    /// The minimum compute capability, major and minor: its file's `.target`.
+    /// The minimum compute capability, major and minor, which its PTX file states as `.target`.
     pub least_capability: (i32, i32),
     /// The arithmetic.
     pub dtype: Dtype,
     /// The rung whose file has the kernels that this rung's own file lacks: all except the products.
     pub(crate) rest: Option<Rung>,
-    /// The launches of a training step: a fixed number, and a number for each layer. `None` for a rung with one
-    /// cooperative launch: whether it fits depends on the device, because all blocks must be resident at once.
+    /// The number of launches in a training step: a fixed number, and a number for each layer. `None` for a rung with
+    /// one cooperative launch, because it depends on the device whether all blocks can be resident at once.
     pub(crate) launches: Option<(usize, usize)>,
-    /// Whether `--kernels auto` prefers it to the rungs before it, for this network and size of batches.
+    /// Whether `--kernels auto` prefers this rung to the rungs before it, for a network and a batch size.
     pub(crate) suits: fn(&Network, usize) -> bool,
     /// Loads its kernels.
     pub(crate) load: fn(&Loader<'_>) -> training::Result<Box<dyn Launches>>,
@@ -72,12 +72,13 @@ macro_rules! row {
     };
 }
 
-/// One launch for forward and backward, and an update of each parameter.
+/// Launches of a fused step: one for the forward and the backward pass, and one update for each parameter tensor.
 const FUSED: Option<(usize, usize)> = Some((1, 2));
-/// For each layer a product forward and two backward, the sums for its biases, and two updates. The first
-/// layer has no product for a gradient of the images, and the output has one launch instead.
+/// Launches of a step with a kernel per operation. For each layer: a product in the forward pass, two products in the
+/// backward pass, the sum for the bias's gradient, and two updates. The first layer needs no product for the gradient
+/// of its inputs; the launch of `output` takes that place in the count.
 const SIX: Option<(usize, usize)> = Some((0, 6));
-/// The rung whose file has all kernels except the products, for rungs whose own file only has these.
+/// For rungs whose file only has the products: the rung whose file has the other kernels.
 const REST: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]
@@ -98,8 +99,8 @@ fn fills_tiles(network: &Network, batch: usize) -> bool {
     batch >= 64 && !hidden.is_empty() && hidden.iter().all(|units| *units >= 64)
 }
 
-/// Whether a batch has few samples: a block takes a whole batch, and one launch a step distributes larger
-/// batches better.
+/// Whether a batch has few samples. On `whole-epoch`, a block computes the whole batch; larger batches are distributed
+/// better with one launch per step.
 const fn is_small(_: &Network, batch: usize) -> bool {
     batch <= 64
 }
@@ -123,8 +124,8 @@ impl Rung {
         &ROWS[self as usize]
     }
 
-    /// The most batches that one launch takes. Ctrl-C only takes effect between launches: on hardware within
-    /// milliseconds.
+    /// The maximum number of batches in one launch. It is limited because Ctrl-C only takes effect between launches; on
+    /// hardware, that is within milliseconds.
     pub(crate) const fn at_once(self, emulated: bool) -> usize {
         match (self, emulated) {
             (Self::WholeEpoch, true) => 64,
@@ -140,23 +141,23 @@ impl Rung {
         match (self, name) {
             (_, A(l) | Da(l)) if l == layers => false,
             (Self::ThreadPerSample, _) => true,
-            // relu(z) is stored instead, and the masked gradient.
+            // Instead of z and da, these rungs store relu(z) and the masked gradient.
             (_, Z(l)) => l == layers,
             (_, Da(_)) => false,
-            // The gradients are never in memory: it has partial sums, one for each chunk of the batch, or the gradients
-            // stay in the registers of the threads that apply them.
+            // The gradients themselves are never in memory: one rung stores partial sums, one for each chunk of the
+            // batch, and the other keeps the gradients in registers of the threads that apply them.
             (Self::OneLaunch | Self::WholeEpoch, Dw(_) | Db(_)) => false,
             _ => true,
         }
     }
 
-    /// Whether the rung needs a buffer of this tensor's shape: for the tensor, or for a second copy of another
-    /// one (of `a` in place of `da`, of `w` in place of `dw`, of `b` in place of `db`).
+    /// Whether the rung needs a buffer of this tensor's shape: for the tensor itself, or for the second copy of another
+    /// tensor (the copy of `a` is in the buffer of `da`, of `w` in that of `dw`, of `b` in that of `db`).
     pub(crate) const fn holds(self, name: TensorName, layers: usize) -> bool {
         use TensorName::{Da, Db, Dw};
         match (self, name) {
             (Self::WholeEpoch, Da(l)) => l < layers,
-            // Only the block that updates the first layer's parameters reads them.
+            // The first layer's parameters need no second copy, because only the block that updates them reads them.
             (Self::WholeEpoch, Dw(l) | Db(l)) => l > 1,
             _ => self.materialises(name, layers),
         }

@@ -1,4 +1,4 @@
-//! The buffers of a training step, and the table in which kernels that process all layers find them.
+//! The buffers of a training step, and the table of their addresses for kernels that process all layers.
 
 use cudarc::driver::{CudaSlice, DevicePtr};
 use gpu::memory::{buffer, grow};
@@ -12,14 +12,14 @@ use crate::launches::Launches;
 use crate::plan::partial_sums;
 use crate::{Plan, Rung};
 
-/// Everything a training step touches.
+/// All buffers of a training step, with the plan of its launches.
 pub(crate) struct State {
-    /// The buffers of all levels. A tensor that the rung never writes has a buffer of one element.
+    /// The buffers that all levels on a GPU have. A tensor that the rung never writes has a buffer of one element.
     pub(crate) buffers: gpu::State<Resident>,
     pub(crate) rung: Rung,
-    /// For each layer, the sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
+    /// For each layer, the partial sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
     partials: Vec<Buffer>,
-    /// The loss of each sample, `[B]`; after a launch of many batches, of all their samples.
+    /// The loss of each sample, `[B]`. After a launch with many batches, it has the losses of all their samples.
     pub(crate) losses: Buffer,
     /// The index of the loaded batch's first loss.
     pub(crate) losses_from: usize,
@@ -27,7 +27,7 @@ pub(crate) struct State {
     pub(crate) table: CudaSlice<u64>,
     /// The plan of the launches.
     pub(crate) plan: Plan,
-    /// The batch size that `plan` and `table` were made for; 0 if there is no plan yet, or making it failed.
+    /// The batch size for which `plan` and `table` were made; 0 if there is no plan yet, or making it failed.
     planned: usize,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct AllLayers {
     pub(crate) weights: usize,
     /// The number of inputs and outputs, summed over all layers, for one sample.
     pub(crate) units: usize,
-    /// The weights, and the units of all samples: the fewest numbers that the launch can move.
+    /// The minimum of numbers that the launch has to move: all weights, and the inputs and outputs of all samples.
     pub(crate) numbers: usize,
 }
 
@@ -63,8 +63,8 @@ impl State {
         })
     }
 
-    /// Makes `batch` the number of samples. If it has changed, plans the launches, enlarges the buffers if needed,
-    /// and writes the table. The samples themselves may be in a buffer other than that of the loaded batch.
+    /// Sets the number of samples to `batch`. If it has changed, plans the launches, enlarges the buffers if needed,
+    /// and writes the table. The samples need not be those of the loaded batch.
     ///
     /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
     pub(crate) fn make_room(&mut self, launches: &dyn Launches, batch: usize) -> Result<()> {
@@ -125,16 +125,15 @@ impl State {
     }
 }
 
-/// A layer as the kernels see it: its sizes, and the addresses of its tensors on the device. In
-/// device memory a record has 88 bytes, in the layout that the comment at the top of
-/// `ptx/thread_per_sample.ptx` describes.
+/// The kernels' description of a layer: its sizes, and the addresses of its tensors on the device. In device memory a
+/// record has 88 bytes, in the layout that the comment at the top of `ptx/thread_per_sample.ptx` describes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// Inputs of the layer.
+    /// The number of inputs of the layer.
     pub m: u32,
-    /// Outputs (units) of the layer.
+    /// The number of outputs (units) of the layer.
     pub n: u32,
-    /// Units that a group of blocks computes; see [`Plan`](crate::Plan).
+    /// The number of units that a group of blocks computes; see [`Plan`](crate::Plan).
     pub per: u32,
     /// `[n, m]`.
     pub w: u64,
@@ -152,12 +151,12 @@ pub struct Record {
     pub dw: u64,
     /// `[n]`.
     pub db: u64,
-    /// `[chunks, n, m]`, followed by `[chunks, n]`.
+    /// The partial sums of `dw`, `[chunks, n, m]`, followed by those of `db`, `[chunks, n]`.
     pub partial: u64,
 }
 
 impl Record {
-    /// Words of 64 bits in a record.
+    /// The number of 64-bit words in a record.
     pub const WORDS: usize = 11;
 
     /// The record as it is stored in device memory (little endian, as on every NVIDIA GPU).

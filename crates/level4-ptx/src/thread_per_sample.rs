@@ -35,8 +35,8 @@ impl ThreadPerSample {
         }))
     }
 
-    /// `z1 a1 … zL p`, and the loss of each sample; with `forward_backward` also the backward pass.
-    /// `products` is the number of products for each layer.
+    /// Computes `z1 a1 … zL p` and the loss of each sample. If the kernel is `forward_backward`, it also runs the
+    /// backward pass. `products` is the number of products for each layer.
     fn forward(on: &Kernel<Forward>, products: usize, state: &mut State) -> gpu::Result<()> {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
             state.all_layers(on.function.name())?;
@@ -47,7 +47,7 @@ impl ThreadPerSample {
             read y[batch * classes], write p[batch * classes], write losses[batch], batch)
     }
 
-    /// `dzL dwL dbL … dz1 dw1 db1`.
+    /// Computes `dzL dwL dbL … dz1 dw1 db1`.
     fn backward(on: &Kernel<Backward>, state: &mut State) -> gpu::Result<()> {
         let AllLayers { layers, batch, n0, classes, weights, numbers, .. } =
             state.all_layers("backward")?;

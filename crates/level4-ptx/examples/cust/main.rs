@@ -21,15 +21,15 @@ use training::{Error, Level, Parameters, Result};
 
 struct OnCust {
     network: Network,
-    /// For each layer, `w b z a da dz dw db`.
+    /// The buffers of each layer: `w b z a da dz dw db`.
     layers: Vec<[DeviceBuffer<f32>; 8]>,
-    /// `x y p`, and the losses of all samples.
+    /// The buffers `x y p`, and the losses of all samples.
     rows: [DeviceBuffer<f32>; 4],
     table: DeviceBuffer<u64>,
     batch: usize,
     stream: Stream,
     module: Module,
-    /// Dropped last, because all of the above belong to it.
+    /// The context, which is declared last so that it is dropped after the buffers and kernels that belong to it.
     _context: Context,
 }
 
@@ -56,7 +56,7 @@ impl OnCust {
         })
     }
 
-    /// Allocates the buffers with a row for each sample, and writes the table of all addresses.
+    /// Allocates the buffers that have a row for each sample, and writes the table of all buffers' addresses.
     fn make_room(&mut self, batch: usize) -> CudaResult<()> {
         let (n0, classes) = (self.network.inputs(), self.network.outputs());
         self.rows =
@@ -102,7 +102,7 @@ impl Level for OnCust {
         let (layers, loss) = (self.layers.len() as u32, self.network.loss as u32);
         let (batch, table) = (self.batch as u32, self.table.as_device_ptr());
         let [x, y, p, losses] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
-        // SAFETY: these are the kernel's parameters, and the table has the addresses of all layers.
+        // SAFETY: the arguments match the kernel's parameters, and the table has the addresses of all layers.
         check(unsafe {
             launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(table, layers, loss, x, y, p, losses, batch))
         })
@@ -113,7 +113,7 @@ impl Level for OnCust {
         let (layers, batch, table) =
             (self.layers.len() as u32, self.batch as u32, self.table.as_device_ptr());
         let [x, y, p, _] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
-        // The threads add their gradients to the buffers' contents.
+        // Clears the gradients, because the threads add to the buffers' contents.
         for gradient in self.layers.iter_mut().flat_map(|layer| &mut layer[6..]) {
             check(gradient.set_8(0))?;
         }
@@ -128,7 +128,7 @@ impl Level for OnCust {
         for [w, b, .., dw, db] in &self.layers {
             for (w, dw) in [(w, dw), (b, db)] {
                 let (count, w, dw) = (w.len() as u32, w.as_device_ptr(), dw.as_device_ptr());
-                // SAFETY: these are the kernel's parameters, and both buffers have `count` elements.
+                // SAFETY: the arguments match the kernel's parameters, and both buffers have `count` elements.
                 check(unsafe {
                     launch!(kernel<<<count.div_ceil(256), 256, 0, stream>>>(w, dw, count, learning_rate))
                 })?;
@@ -148,7 +148,7 @@ impl Level for OnCust {
             let (w, b) = (DeviceBuffer::from_slice(w)?, DeviceBuffer::from_slice(b)?);
             Ok([w, b, zeros(1)?, zeros(1)?, zeros(1)?, zeros(1)?, dw, db])
         };
-        // The next `load` allocates the other buffers and writes the table.
+        // Makes the next `load` reallocate the buffers that depend on the batch, and write the table.
         self.batch = 0;
         self.layers = check(parameters.layers.iter().map(layer).collect())?;
         Ok(())

@@ -9,7 +9,7 @@ use crate::run::{in_order, launch, new_bench};
 use crate::support::{Arg, checked};
 use crate::{expect, without_addresses};
 
-/// The first finding of the diff; `None` if the two agree.
+/// The first finding of the diff; `None` if the step agrees with PyTorch's.
 fn diff(step: &Replaced) -> Option<String> {
     let comparison = tensor_diff::compare(&step.reference, &step.dump, 1.0);
     let divergence = comparison.first_divergence?;
@@ -21,7 +21,7 @@ fn diff(step: &Replaced) -> Option<String> {
     Some(divergence.reading + &likely.unwrap_or_default())
 }
 
-/// The diff's finding for a kernel's output. Checks that the corrected twin has no finding.
+/// The diff's finding for the output of a broken kernel. Checks that the corrected twin has no finding.
 fn diffed(name: &str) -> String {
     let fault = COMPARED.iter().find(|fault| fault.name == name).unwrap();
     let said =
@@ -77,7 +77,7 @@ fn weights_must_not_change_while_others_read_them() {
         ];
         launch(&bench, "backward", 1, 8, &args)?;
         let da = bench.read(da, 8 * 30);
-        // The tensors computed from it have to be computed from this one.
+        // The later tensors have to follow from the replaced tensor.
         let z = step.get(Z(1));
         let masked = da.iter().zip(z.data()).map(|(da, z)| if *z > 0.0 { *da } else { 0.0 });
         step.replace(Dz(1), masked.collect());

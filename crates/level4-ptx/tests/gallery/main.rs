@@ -29,7 +29,8 @@ pub(crate) fn expect(name: &str, found: &str) {
     assert_eq!(found, written, "{name}: the message differs from {}", path.display());
 }
 
-/// The message without addresses, which differ from run to run. They are longer than masks of lanes.
+/// A fault's message without addresses, which differ from run to run. Addresses are recognised by their length; masks
+/// of lanes are shorter.
 pub(crate) fn without_addresses(fault: &Fault) -> String {
     let text = fault.to_string();
     let mut out = String::new();
@@ -56,7 +57,7 @@ fn every_fault_has_its_message_and_its_twin() {
         };
         count += 1;
         assert!(folder.join(format!("{fault}.txt")).exists(), "{fault}.txt");
-        // This kernel is right; the host forgot to launch another one before it.
+        // This kernel itself is right: the fault is that the host didn't launch another kernel before it.
         let lonely = fault == "unwritten_gradients";
         assert_eq!(folder.join(format!("{fault}_fixed.ptx")).exists(), !lonely, "{fault}");
     }

@@ -1,4 +1,4 @@
-//! Tests with training steps of PyTorch in which the output of a gallery kernel replaces the right tensor.
+//! Training steps of PyTorch in which the output of a gallery kernel replaces the right tensor.
 
 use ptx_emulator::Fault;
 use tensor::{Dtype, Dump, Tensor, TensorName};
@@ -6,8 +6,7 @@ use tensor::{Dtype, Dump, Tensor, TensorName};
 use crate::run::{launch, root};
 use crate::support::{Arg, Bench};
 
-/// A step of a fixture that PyTorch computed, in single precision, in which tensors are replaced by those
-/// that a kernel computes from the others.
+/// A step of a fixture that PyTorch computed in single precision, with some tensors replaced by the output of a kernel.
 pub(crate) struct Replaced {
     pub(crate) reference: Dump,
     pub(crate) dump: Dump,
@@ -30,7 +29,7 @@ impl Replaced {
         self.reference.get(name).unwrap().to_tensor()
     }
 
-    /// The tensor, on the device.
+    /// Copies a tensor to the device, as an argument of a kernel.
     pub(crate) fn on(&self, bench: &Bench, name: TensorName) -> Arg {
         Arg::U64(bench.floats(self.get(name).data()))
     }
@@ -53,7 +52,7 @@ impl Replaced {
     }
 }
 
-/// A fault that only the comparison finds: its name, the file of its kernel, and the function that runs the
+/// A fault that is only found by comparing tensors: its name, the file of its kernel, and the function that runs the
 /// kernel in a step.
 pub(crate) struct Compared {
     pub(crate) name: &'static str,
@@ -61,7 +60,7 @@ pub(crate) struct Compared {
     pub(crate) run: fn(&Bench) -> Result<Replaced, Fault>,
 }
 
-/// All of them, in the order of the book's page.
+/// All faults that are only found by comparison, in the order of the book's page.
 pub(crate) const COMPARED: [Compared; 6] = [
     Compared { name: "row-zero", kernel: "row_zero", run: row_zero },
     Compared { name: "row-zero-mask", kernel: "row_zero", run: mask_of_row_zero },
@@ -103,7 +102,7 @@ pub(crate) fn mask_of_row_zero(bench: &Bench) -> Result<Replaced, Fault> {
     Ok(step)
 }
 
-/// After a full batch of 8 samples, a batch of 7 is loaded; the buffer still has the old eighth row.
+/// Loads a batch of 7 samples after a full batch of 8, so that the buffer still has the old eighth row.
 pub(crate) fn stale_rows(bench: &Bench) -> Result<Replaced, Fault> {
     let before = Replaced::new("softmax").get(TensorName::Dz(2));
     let mut step = Replaced::new("bce");

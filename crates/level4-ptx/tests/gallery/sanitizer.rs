@@ -6,7 +6,7 @@ use crate::run::{in_order, launch, new_bench};
 use crate::support::{Arg, Bench, checked};
 use crate::{expect, without_addresses};
 
-/// Checks that the sanitizer with all checks finds a fault, and nothing in its twin.
+/// Checks that the sanitizer with all checks finds a fault, and finds nothing in its corrected twin.
 fn sanitized(name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
     sanitized_by(checked(), name, launch);
 }
@@ -34,8 +34,8 @@ fn a_generic_address_is_not_a_local_address() {
 
 #[test]
 fn a_missing_barrier_is_a_race() {
-    // Only racecheck: the first early thread also reads memory that has not been written, which initcheck
-    // would report first.
+    // Enables only racecheck, because the first thread that is early also reads memory that has not been written, which
+    // initcheck would report first.
     let checks = Checks { races: true, ..Checks::default() };
     sanitized_by(RunOptions { checks, ..RunOptions::default() }, "missing_barrier", |bench| {
         let numbers: Vec<f32> = (0..64_u8).map(f32::from).collect();

@@ -90,8 +90,8 @@ fn products_are_those_of_rounded_factors() {
     }
 }
 
-/// In a pass, half a warp stores 8 bytes for each lane, or `ldmatrix` reads eight rows of 16 bytes. A tile
-/// with 32 numbers a row takes one such store of all 8 warps, one with 64 takes two.
+/// Counts passes of shared memory. In a pass, half a warp stores 8 bytes for each lane, or `ldmatrix` reads eight rows
+/// of 16 bytes. A tile with 32 numbers per row takes one such store by all 8 warps; a tile with 64 takes two.
 #[test]
 fn shared_memory_is_used_without_conflicts() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
@@ -100,10 +100,10 @@ fn shared_memory_is_used_without_conflicts() {
     drop(level_after_a_step(&network, 32, recording.profile(), &gpu));
     let (store, load, warps) = (2, 4, 8);
     let tiles = |stores: u64| warps * stores * store;
-    // The first layer has 784 inputs: 25 tiles of 32. The second has 32: one tile. All warps multiply.
+    // The first layer's 784 inputs make 25 tiles of 32, the second layer's 32 inputs make one, and all warps multiply.
     let forward = (25 + 1) * (tiles(2) + warps * 3 * load);
-    // The first layer's 784 inputs: 12 blocks of 64, in which all 8 warps multiply, and one of 16, in which 2 do. The
-    // second layer's 32 inputs: one block, in which 4 do.
+    // The first layer's 784 inputs make 12 blocks of 64, in which all 8 warps multiply, and one of 16, in which 2 warps
+    // do. The second layer's 32 inputs make one block, in which 4 warps multiply.
     let sums = |warps: u64| warps * 2 * 2 * load;
     let gradient = 14 * tiles(3) + 12 * sums(8) + sums(2) + sums(4);
     let backward = tiles(3) + sums(4);

@@ -54,7 +54,7 @@ fn rows_of_another_network_are_rejected() {
     }
 }
 
-/// `whole-epoch` needs all weights of hidden layers on chip.
+/// The rung `whole-epoch` has to keep all weights of hidden layers on chip.
 #[test]
 fn the_error_for_a_network_too_large_for_the_chip_recommends_a_rung() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();

@@ -73,9 +73,9 @@ fn the_profile_shows_what_each_rung_launches() {
         assert_eq!(heading.contains("tensor,"), ["tensor-cores", "bf16"].contains(&rung), "{said}");
         let picture = std::fs::read_to_string(svg).expect("a picture is written");
         assert!(picture.contains("NVIDIA H100 SXM5"), "{rung}: {picture}");
-        // Each kernel has two marks: without caches, and with perfect caches.
+        // The roofline has two marks for each kernel: without caches, and with perfect caches.
         let first = kernels[0];
-        // The roof of tensor cores is that of TF32, so kernels that multiply bfloat16 are left out.
+        // Kernels that multiply bfloat16 are left out, because the roofline's peak for tensor cores is that of TF32.
         if rung == "bf16" {
             assert!(!picture.contains(first), "{picture}");
             let left_out = said
@@ -88,7 +88,7 @@ fn the_profile_shows_what_each_rung_launches() {
     }
 }
 
-/// The lines of a plan, and the rung that `auto` takes.
+/// The lines of a plan, and the rung that `auto` chooses.
 fn plan_lines(args: &[&str], capability: &str) -> (Vec<String>, String) {
     let mut command = program(&[&["plan"], &EMULATED[..], args].concat());
     let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
@@ -103,7 +103,8 @@ fn a_plan_lists_the_rungs_that_run_and_the_reasons_of_the_others() {
     let no = |lines: &[String]| lines.iter().filter(|line| line.contains("  no   ")).count();
     let (lines, auto) = plan_lines(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
     assert_eq!((lines.len(), no(&lines), &auto[..]), (8, 0, "whole-epoch"));
-    // Too many samples for a block, and too few units for a tile.
+    // The batch is too large for a block of `whole-epoch`, and the layers are too narrow for the tiles of
+    // `register-tiles`.
     let (_, auto) = plan_lines(&["--sizes", "784-30-10", "--batch-size", "256"], "9.0");
     assert_eq!(auto, "one-launch");
     let (_, auto) = plan_lines(&["--sizes", "784-128-10", "--batch-size", "256"], "9.0");
@@ -115,7 +116,7 @@ fn a_plan_lists_the_rungs_that_run_and_the_reasons_of_the_others() {
     assert!(lines[3].contains("needs compute capability 8.0"), "{}", lines[3]);
 }
 
-/// If training with any rung would fail, so does the plan.
+/// Training fails with every rung for these sizes, so the plan fails too.
 #[test]
 fn a_plan_rejects_sizes_that_the_kernels_can_not_count() {
     let large = ["--sizes", "784-300000-10", "--batch-size", "60000"];

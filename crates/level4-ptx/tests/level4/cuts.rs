@@ -28,7 +28,7 @@ fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[
                 a: if l < last { bench.allocate(batch * n) } else { 0 },
                 dz: bench.allocate(batch * n),
                 partial: if epoch { 0 } else { bench.allocate(plan.chunks * n * (m + 1)) },
-                // Second copies of a, w and b.
+                // On `whole-epoch`, these are the buffers of the second copies of a, w and b.
                 da: if epoch && l < last { bench.allocate(batch * n) } else { 0 },
                 dw: if epoch && l > 1 { bench.allocate(n * m) } else { 0 },
                 db: if epoch && l > 1 { bench.allocate(n) } else { 0 },
@@ -107,7 +107,7 @@ fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[
 
 #[test]
 fn every_plan_agrees_with_the_references() {
-    // Plans with the weights in global memory, and on chip.
+    // Counts the tested plans with the weights in global memory, and on chip.
     let mut met = [0, 0];
     for preset in Preset::fixtures() {
         let reference = reference(&preset.name);
@@ -116,7 +116,7 @@ fn every_plan_agrees_with_the_references() {
         for (shared, room, phases) in
             [(48 << 10, 1000, &[7][..]), (48 << 10, 3, &[3, 4]), (6 << 10, 5, &[1, 2, 4])]
         {
-            // A wide layer doesn't fit on such a small device.
+            // Skips wide layers that don't fit on such a small device.
             let Some(plan) = Plan::new(Rung::OneLaunch, network, batch, shared, &mut |_| room)
             else {
                 assert!(network.sizes[1] > 1000, "{}", preset.name);
@@ -127,7 +127,7 @@ fn every_plan_agrees_with_the_references() {
             let comparison = tensor_diff::compare(&reference, &found, 1.0);
             assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
         }
-        // More chunks than samples: some blocks only wait.
+        // A plan with more chunks than samples, in which some blocks only wait.
         let mut plan = Plan::new(Rung::OneLaunch, network, batch, 48 << 10, &mut |_| 1000).unwrap();
         plan.chunks = batch + 2;
         if plan.blocks() > 1000 {
@@ -160,8 +160,8 @@ fn every_plan_of_an_epoch_agrees_with_the_references() {
     assert!(refused < 8, "{refused} plans don't fit");
 }
 
-/// Buffers that blocks share are double-buffered. Without the second copy, or without a barrier, the
-/// sanitizer reports a race, so its silence about the real kernel is meaningful.
+/// Buffers that blocks share are double-buffered. Without the second copy, or without a barrier, the sanitizer reports
+/// a race, which shows that it would report one in the real kernel.
 #[test]
 fn an_epoch_without_its_copies_or_barriers_is_a_race() {
     use Arg::{F32, U32, U64};
@@ -188,7 +188,7 @@ fn an_epoch_without_its_copies_or_barriers_is_a_race() {
             db: if deep { bench.allocate(n as usize) } else { 0 },
             partial: 0,
         };
-        // Three batches of two samples; two blocks.
+        // The launch has three batches of two samples, on two blocks.
         let words: Vec<u64> =
             [layer(16, 8, false), layer(8, 2, true)].iter().flat_map(Record::words).collect();
         let args = [

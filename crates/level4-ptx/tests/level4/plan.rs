@@ -30,7 +30,7 @@ fn a_device_with_little_room_gets_fewer_and_larger_blocks() {
 #[test]
 fn partial_sums_are_no_more_than_the_kernel_counts() {
     let plan = |batch| planned(Rung::OneLaunch, &[784, 50_000, 10], batch, 1 << 40, 1 << 40);
-    // 785 * 50,000 * 16 elements, below 2^30; twice as many are not.
+    // 16 chunks have 785 * 50,000 * 16 elements, which is below 2^30; 32 chunks would exceed it.
     assert_eq!(plan(512).unwrap().chunks, 16);
     assert_eq!(plan(1024).unwrap().chunks, 16);
     assert_eq!(plan(4096).unwrap().chunks, 16);
@@ -44,7 +44,7 @@ fn an_epoch_keeps_all_weights_on_chip_or_is_not_planned() {
     assert_eq!(roomy.shared, 4 * (4 * 784 + 4 * 64 + 64));
     let tight = plan(&[784, 128, 10], 8).unwrap();
     assert_eq!((tight.groups, &tight.per[..]), (8, &[16, 4][..]));
-    // Four units of 784 numbers are 12.5 kB, and a block has 100.
+    // The weights of four units with 784 inputs take 12.5 kB, and a block has 100 kB.
     assert_eq!(plan(&[784, 1024, 10], 8), None);
     assert_eq!(plan(&[784, 1024, 10], 132).unwrap().groups, 128);
 }

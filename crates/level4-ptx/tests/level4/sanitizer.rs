@@ -6,7 +6,7 @@ use test_support::program::{EMULATED, path};
 
 use crate::command_line::program;
 
-/// Runs the program on the emulated GPU, in this order of warps and blocks.
+/// Runs the program under the sanitizer, with an order of warps and blocks that `seed` determines.
 fn assert_clean(args: &[&str], seed: &str) {
     let mut command = program(&[args, &EMULATED].concat());
     test_support::sanitizer::assert_clean(command.env("EMULATED_GPU_SEED", seed));
@@ -28,8 +28,8 @@ fn steps_are_clean() {
     }
 }
 
-/// Many steps in a launch: in order and shuffled, with one layer and with three, in two orders of warps
-/// and of blocks.
+/// Runs many steps per launch: on batches in order and shuffled, with one layer and with three, in two orders of warps
+/// and blocks.
 #[test]
 fn launches_of_many_steps_are_clean() {
     for (sizes, shuffle) in [("784-17-10", "false"), ("784-10", "true"), ("784-20-9-10", "true")] {
@@ -43,7 +43,7 @@ fn launches_of_many_steps_are_clean() {
     }
 }
 
-/// Steps one after the other, on batches of two sizes.
+/// Runs consecutive steps on batches of two sizes.
 #[test]
 fn training_is_clean() {
     for rung in Rung::ALL {

@@ -1,5 +1,5 @@
-//! Tests of training. Rungs without atomic additions give the same bits each time, the others similar
-//! numbers: in order and shuffled, with a smaller last batch, and with test runs in between.
+//! Tests of training. Rungs without atomic additions give the same bits each time; the others give similar numbers.
+//! Batches are in order or shuffled, the last one is smaller, and tests run in between.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn rungs_agree_with_each_other_and_from_run_to_run() {
         let tiled = losses(Rung::Tiled);
         assert!(tiled[14] < 0.9 * tiled[0], "nothing is learnt: {tiled:?}");
         assert_eq!(tiled, losses(Rung::Tiled));
-        // Different tiles, but every sum has the same order.
+        // The two rungs have different tiles, but add every sum in the same order.
         assert_eq!(tiled, losses(Rung::RegisterTiles));
         let fused = losses(Rung::OneLaunch);
         assert_eq!(fused, losses(Rung::OneLaunch));
@@ -41,7 +41,7 @@ fn rungs_agree_with_each_other_and_from_run_to_run() {
             once
         });
         let epoch = losses(Rung::WholeEpoch);
-        // Sums in a different order over 15 steps; factors of 11 bits or 8 bits.
+        // The tolerances are for sums in another order over 15 steps, and for factors that are rounded to 11 or 8 bits.
         let others =
             [(fused, 1e-4), (losses(Rung::ThreadPerSample), 1e-4), (single, 1e-4), (epoch, 1e-4)];
         for (other, apart) in others.into_iter().chain([(tf32, 1e-2), (bf16, 5e-2)]) {
@@ -52,8 +52,8 @@ fn rungs_agree_with_each_other_and_from_run_to_run() {
     }
 }
 
-/// Training gives the same bits for any number of steps in a launch (odd or even), in order and shuffled, with
-/// a smaller last batch, and with one layer or three.
+/// Training gives the same bits for any number of steps in a launch (odd or even), in order and shuffled, with a
+/// smaller last batch, and for networks with one layer or three.
 #[test]
 fn many_steps_in_a_launch_are_the_same_steps() {
     for sizes in [vec![784, 17, 10], vec![784, 10], vec![784, 36, 13, 10]] {

@@ -70,7 +70,7 @@ impl Bench {
         bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
     }
 
-    /// Launches a kernel, with its parameters in the layout of its declaration.
+    /// Launches a kernel, with its arguments laid out as the kernel declares its parameters.
     pub(crate) fn try_launch(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl Bench {
         self.emulator.launch(&kernel, &launch)
     }
 
-    /// As [`try_launch`](Self::try_launch), for a kernel without a fault; panics if it has one.
+    /// Like [`try_launch`](Self::try_launch), but panics if the kernel has a fault.
     pub(crate) fn launch(&self, name: &str, grid: [u32; 3], block: u32, args: &[Arg]) {
         if let Err(fault) = self.try_launch(name, grid, block, 0, false, args) {
             panic!("{fault}");
