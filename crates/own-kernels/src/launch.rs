@@ -25,7 +25,7 @@ impl OwnKernel {
         &self.function
     }
 
-    /// The address of a buffer of at least `elements` elements, which are 1 until something is copied to it.
+    /// The address of a buffer with at least `elements` elements, all 1 unless a copy has overwritten them.
     fn scratch(&self, on: &Launcher, elements: usize) -> Result<u64> {
         let mut scratch = self.scratch.borrow_mut();
         let held = match scratch.take().filter(|held| held.len() >= elements) {

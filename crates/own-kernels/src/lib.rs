@@ -33,7 +33,7 @@ pub struct OwnArgs {
 /// The reader's kernels for a network.
 pub struct OwnKernels {
     substitutes: Rc<Substitutes>,
-    /// The number of the network's kernels, the book's included.
+    /// The number of kernels that the network needs, including the book's.
     count: usize,
 }
 
@@ -44,7 +44,8 @@ impl OwnKernels {
         Rc::clone(&self.substitutes)
     }
 
-    /// The reader's share of the kernels, with the accuracy after training if there is one.
+    /// A line that states how many of the network's kernels are the reader's, with the accuracy if the network was
+    /// tested.
     #[must_use]
     pub fn credit(&self, accuracy: Option<&str>) -> Option<String> {
         let (own, count) = (self.substitutes.len(), self.count);
@@ -54,11 +55,11 @@ impl OwnKernels {
 
 impl OwnArgs {
     /// Checks the reader's kernels for a network with this loss, prints a line for each, and loads those that pass.
-    /// `None` without the option.
+    /// `None` if the option `--own-kernels` is missing.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there is no such folder; [`Error::Read`] if a file can't be read; an error of the
-    /// compiler or the driver.
+    /// [`Error::Usage`] if there is no such folder; [`Error::Read`] if a file can't be read; an error of the compiler
+    /// or the driver.
     pub fn load(
         &self,
         gpu: &Gpu,
@@ -95,7 +96,8 @@ impl OwnArgs {
                 &format!("  {:<16} {state}{}\n", row.puzzle, next_command(&state, row, &option));
             if let SolutionState::Used(language, source, _) = state {
                 let own = OwnKernel::new(load_kernel(gpu, compiler, row, language, &source)?, row);
-                // Before level 2 loads its own: a profile takes the occupancy of the first.
+                // The reader's kernel is registered before level 2 loads the book's, because a profile shows the
+                // occupancy of the kernel that is registered first.
                 profiler.watch(row.operation, own.function());
                 substitutes.insert(row.operation, Box::new(own));
             }
