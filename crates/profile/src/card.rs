@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-/// A card with a roofline.
+/// A card whose roofline can be drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Card {
     /// NVIDIA H100 SXM5.
@@ -20,11 +20,11 @@ pub enum Card {
 /// The peak speeds of a card, without sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speeds {
-    /// Floating-point operations a second in single precision, without tensor cores.
+    /// Peak in floating-point operations per second in single precision, without tensor cores.
     pub single: f64,
-    /// Floating-point operations a second on tensor cores, with TF32.
+    /// Peak in floating-point operations per second on tensor cores, with TF32.
     pub tf32: f64,
-    /// Bytes a second, from and to its memory.
+    /// Peak memory bandwidth in bytes per second.
     pub memory: f64,
 }
 

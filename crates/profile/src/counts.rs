@@ -1,4 +1,4 @@
-//! The emulated GPU's counts. They come from functions that only the emulated driver has
+//! The emulated GPU's counts. They are read through functions that only the emulated driver exports
 //! (`include/emulated_gpu.h` of emulated-cuda).
 #![allow(unsafe_code, reason = "the driver is a C library")]
 
@@ -9,7 +9,7 @@ use cudarc::driver::CudaFunction;
 use cudarc::driver::sys::CUfunction;
 use libloading::Library;
 
-/// `EmulatedGpuCounts`: sums over the launches of a kernel.
+/// A kernel's counts, summed over its launches, in the layout of the C structure `EmulatedGpuCounts`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -23,39 +23,39 @@ pub struct Counts {
     pub warp_instructions: u64,
     /// Instructions that threads executed: each warp instruction counts once per active lane.
     pub thread_instructions: u64,
-    /// Time on the host, in nanoseconds.
+    /// Time that the emulator took on the host, in nanoseconds.
     pub nanoseconds: u64,
     /// Branches at which the lanes of a warp diverged.
     pub divergent_branches: u64,
     /// Warp instructions that accessed global memory.
     pub global_requests: u64,
-    /// 32-byte sectors of global memory that the requests accessed; 4 for a request of 32 neighbouring words.
+    /// 32-byte sectors of global memory that the requests accessed; a request of 32 neighbouring words accesses 4.
     pub global_sectors: u64,
     /// Warp instructions that accessed shared memory.
     pub shared_requests: u64,
-    /// Passes that the requests to shared memory took: more than one for a request with bank conflicts.
+    /// Passes that the requests to shared memory took: a request with bank conflicts takes more than one.
     pub shared_passes: u64,
-    /// The sectors of global memory that were written.
+    /// Sectors of global memory that were written.
     pub global_written_sectors: u64,
     /// Floating-point multiply-adds outside of tensor cores.
     pub fma_multiply_adds: u64,
     /// Multiply-adds by tensor cores.
     pub tensor_multiply_adds: u64,
-    /// The multiply-adds with types other than single precision and, on tensor cores, TF32.
+    /// Multiply-adds with types other than single precision and, on tensor cores, TF32.
     pub other_multiply_adds: u64,
     /// Floating-point additions, subtractions and multiplications that aren't part of a multiply-add.
     pub single_operations: u64,
 }
 
 impl Counts {
-    /// Bytes of global memory that were read and written: 32 for each sector. This includes accesses that would
-    /// hit a card's caches.
+    /// Bytes of global memory that were read and written: 32 per sector. This includes accesses that would hit a card's
+    /// caches.
     #[must_use]
     pub const fn global_bytes(&self) -> u64 {
         32 * self.global_sectors
     }
 
-    /// Bytes that shared memory could have transferred in its passes, 128 in each.
+    /// Bytes that shared memory could have transferred in its passes, 128 per pass.
     #[must_use]
     pub const fn shared_bytes(&self) -> u64 {
         128 * self.shared_passes
@@ -102,16 +102,17 @@ impl Sum for Counts {
 type SetCounting = unsafe extern "C" fn(c_int) -> c_int;
 type GetCounts = unsafe extern "C" fn(CUfunction, *mut Counts, usize) -> c_int;
 
-/// A handle that makes the emulated GPU count every instruction until it is dropped.
+/// A handle that switches on the emulated GPU's counting of instructions. Dropping it switches counting off.
 pub(crate) struct Counter {
     set: SetCounting,
     get: GetCounts,
-    /// The library that has the functions below, which must stay loaded.
+    /// The library with the functions `set` and `get`, which must stay loaded.
     _library: Library,
 }
 
 impl Counter {
-    /// Starts to count; `None` if the driver lacks the functions of the emulated GPU that count, or refuses to count.
+    /// Starts to count; `None` if the driver isn't the emulated one, and so lacks the counting functions, or if it
+    /// refuses to count.
     pub(crate) fn start() -> Option<Self> {
         // SAFETY: the emulated driver has already been loaded under this name; its functions have
         // the types that its header declares.

@@ -6,14 +6,15 @@ use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER
 use cudarc::driver::{CudaContext, CudaFunction, LaunchConfig};
 use gpu::Result;
 
-/// Threads of a warp.
+/// The number of threads in a warp.
 const WARP: u32 = 32;
 
 /// The launch shapes of each operation, and the occupancy that the driver reports for each.
 pub(crate) struct Occupancy {
-    /// Warp slots of a multiprocessor.
+    /// The number of warp slots of a multiprocessor.
     warp_slots: u32,
-    /// An operation, the threads of a block, the bytes of dynamic shared memory; the occupancy.
+    /// The occupancy of each launch shape. A shape is an operation, the threads per block, and the bytes of dynamic
+    /// shared memory.
     launched: Vec<((&'static str, u32, u32), f64)>,
 }
 
@@ -23,7 +24,7 @@ impl Occupancy {
         Ok(Self { warp_slots: threads.unsigned_abs() / WARP, launched: Vec::new() })
     }
 
-    /// Records a launch of a kernel.
+    /// Records a launch of a kernel, with its occupancy.
     pub(crate) fn launched(
         &mut self,
         operation: &'static str,

@@ -6,10 +6,10 @@ use gpu::ActivityKind;
 
 use crate::totals::Span;
 
-/// The line about the overlap; `None` if there were no collectives.
+/// Describes the overlap in a line of text; `None` if there were no collectives.
 ///
-/// On the emulated GPU, kernels and collectives share the host's processor, so the line only says how many
-/// collectives overlapped a kernel, which they would have been able to do on hardware, and no times.
+/// On the emulated GPU, kernels and collectives share the host's processor, so times mean nothing. The line only states
+/// how many collectives overlapped a kernel, because these could overlap it on hardware too.
 pub(crate) fn line(spans: &[Span]) -> Option<String> {
     let of = |kind| spans.iter().filter(move |span| span.kind == kind);
     let stretch = |span: &Span| (span.start, span.start + span.time);
@@ -23,7 +23,8 @@ pub(crate) fn line(spans: &[Span]) -> Option<String> {
     Some(format!("{overlapping} of {} collectives ran while a kernel did", sent.len()))
 }
 
-/// The time of an interval during which at least one of the others runs. These are in order of their starts.
+/// The part of an interval that is covered by at least one of `others`, as a duration. `others` are in order of their
+/// starts.
 fn covered((from, to): (Duration, Duration), others: &[(Duration, Duration)]) -> Duration {
     let (mut sum, mut at) = (Duration::ZERO, from);
     for &(start, end) in others {

@@ -1,7 +1,7 @@
-//! The record of launches and copies: their numbers, times and speeds.
+//! Recording of launches and copies: their number, times and speeds.
 //!
-//! On a real GPU, CUDA events before and after each of them measure the time. The emulated GPU's times mean
-//! nothing for a GPU, so there the table shows its counts: instructions, bytes, multiply-adds, occupancy.
+//! On a real GPU, CUDA events before and after each launch or copy measure its time. The emulated GPU's times mean
+//! nothing for a real GPU, so its table shows counts instead: instructions, bytes, multiply-adds, occupancy.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,23 +15,23 @@ use crate::occupancy::Occupancy;
 use crate::totals::{Span, Total, Totals};
 use crate::{overlap, table, trace};
 
-/// The most spans that are kept for the trace; viewers can't show more well.
+/// The maximum number of spans in the trace, because viewers become slow with more.
 const MAX_SPANS: usize = 20_000;
-/// The most pairs of events that are kept before their times are read.
+/// The maximum number of pairs of events that are pending. When it is reached, their times are read.
 const MAX_PENDING: usize = 4_096;
 
-/// Records everything that is launched and copied through its [`profiler`](Self::profiler). Clones share
-/// the records.
+/// Records everything that is launched and copied through its [`profiler`](Self::profiler). Clones share the recorded
+/// data.
 #[derive(Clone)]
 pub struct Recording(Rc<RefCell<Records>>);
 
 struct Records {
     device: String,
-    /// Counts instructions, on the emulated GPU.
+    /// Counts instructions on the emulated GPU; `None` on a real one.
     counter: Option<Counter>,
     nvtx: Option<Nvtx>,
     functions: Vec<(&'static str, CudaFunction)>,
-    /// The occupancy of launches, on the emulated GPU.
+    /// The occupancy of launches on the emulated GPU; `None` on a real one.
     occupancy: Option<Occupancy>,
     /// The first activity, whose start is time 0.
     origin: Option<Stretch>,
@@ -40,7 +40,7 @@ struct Records {
     spans: Vec<Span>,
 }
 
-/// An activity in a stream.
+/// A recorded activity in a stream.
 struct Entry {
     work: Work,
     kind: ActivityKind,

@@ -7,7 +7,7 @@ use host::file::{check_writable, write_atomically};
 
 use crate::{Card, ProfileError, Recording, Result, roofline};
 
-/// A profiler, and the files to write at the end.
+/// A profiler, with the files that are written from its records at the end.
 #[derive(Clone, Default)]
 pub struct Profile {
     /// The profiler to which a level reports.
@@ -18,7 +18,7 @@ pub struct Profile {
 }
 
 impl Recording {
-    /// A profile that reports to this recording and writes no files.
+    /// A profile that reports to this recording, and writes no files.
     #[must_use]
     pub fn profile(&self) -> Profile {
         Profile { profiler: self.profiler(), ..Profile::default() }
@@ -62,7 +62,7 @@ impl Profile {
         })
     }
 
-    /// Writes the files, and returns the lines of the table; none if nothing was recorded.
+    /// Writes the files, and returns the lines of the table. There are no lines if nothing was recorded.
     ///
     /// # Errors
     /// The driver's error; [`ProfileError::Write`] if a file can't be written.

@@ -1,6 +1,6 @@
-//! The roofline of a card: the upper bound of a kernel's floating-point operations a second as a function of
-//! its operations for each byte of memory (Williams, Waterman and Patterson, "Roofline", 2009). It is
-//! computed from counts and data sheets, and never from times.
+//! The roofline of a card: the upper bound of a kernel's floating-point operations per second as a function of its
+//! operations per byte of memory traffic (Williams, Waterman and Patterson, "Roofline", 2009). It is computed from
+//! counts and data sheets, and never from times.
 
 mod drawing;
 mod labels;
@@ -17,22 +17,24 @@ pub struct Point {
     pub name: String,
     /// Floating-point operations.
     pub flops: u64,
-    /// Instructions outside of tensor cores: multiply-adds, and other operations, which take as long.
+    /// The number of arithmetic instructions outside of tensor cores: multiply-adds, and additions and multiplications,
+    /// which take as long.
     pub single: u64,
-    /// Multiply-adds on tensor cores, in TF32.
+    /// The number of multiply-adds on tensor cores, in TF32.
     pub tensor: u64,
-    /// Bytes of global memory that the instructions access.
+    /// The number of bytes of global memory that the instructions access, which are loaded or stored if there are no
+    /// caches.
     pub asked: u64,
-    /// Bytes of global memory if each is loaded or stored only once.
+    /// The number of bytes of global memory if each is only loaded or stored once.
     pub least: u64,
 }
 
 /// A position in a roofline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
-    /// Floating-point operations for each byte.
+    /// Floating-point operations per byte of memory traffic.
     pub intensity: f64,
-    /// Upper bound of the floating-point operations a second.
+    /// Upper bound of the floating-point operations per second.
     pub rate: f64,
 }
 
@@ -46,7 +48,7 @@ pub enum Outside {
 }
 
 impl Outside {
-    /// The reason in words.
+    /// Describes the reason.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
@@ -60,7 +62,7 @@ impl Point {
     /// The point for these counts; `least` is the minimum number of bytes to be loaded and stored.
     ///
     /// # Errors
-    /// If it has no position in a roofline.
+    /// If the work has no position in a roofline.
     pub fn new(name: &str, counts: &Counts, least: u64) -> Result<Self, Outside> {
         if counts.other_multiply_adds > 0 {
             return Err(Outside::OtherTypes);
@@ -75,13 +77,13 @@ impl Point {
             single: counts.fma_multiply_adds + counts.single_operations,
             tensor: counts.tensor_multiply_adds,
             asked,
-            // A kernel may skip declared accesses.
+            // `least` may exceed `asked`, because a kernel may skip declared accesses.
             least: if least == 0 { asked } else { least.min(asked) },
         })
     }
 
-    /// The position if `bytes` bytes are loaded or stored. Memory, tensor cores and the other units run in
-    /// parallel, so the slowest of them decides.
+    /// The position if the kernel loads or stores `bytes` bytes. Memory, tensor cores and the other units run in
+    /// parallel, so the slowest of them determines the rate.
     #[must_use]
     pub fn mark(&self, bytes: u64, card: Card) -> Mark {
         let flops = self.flops as f64;
@@ -101,8 +103,8 @@ impl Point {
         self.mark(self.least, card)
     }
 
-    /// Seconds that the slower of the two units needs at its peak speed. This is not a prediction of the
-    /// kernel's time, but the divisor for the upper bound.
+    /// The time in seconds of the slower of the two arithmetic units at its peak speed. This doesn't predict the
+    /// kernel's time; it is the divisor for the upper bound.
     fn busy(&self, speeds: Speeds) -> f64 {
         let (single, tensor) = (2.0 * self.single as f64, 2.0 * self.tensor as f64);
         (single / speeds.single).max(tensor / speeds.tf32)
@@ -129,7 +131,7 @@ mod tests {
 
     #[test]
     fn with_slow_memory_the_bytes_decide() {
-        // 1,000 multiply-adds on 3,200 bytes: 0.625 FLOP for each, times 3.35 TB/s.
+        // 1,000 multiply-adds on 3,200 bytes are 0.625 FLOP per byte; multiplied by 3.35 TB/s, they give the rate.
         let point = Point::new("a", &counts(1_000, 0, 0, 100), 320).unwrap();
         let mark = point.without_caches(Card::H100);
         assert!(is_near(mark.intensity, 0.625) && is_near(mark.rate, 0.625 * 3.35e12), "{mark:?}");
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn with_fast_memory_the_units_decide() {
-        // 40 FLOP for a byte, beyond the corner at 67 / 3.35 = 20.
+        // 40 FLOP per byte, which is beyond the corner at 67 / 3.35 = 20.
         let point = Point::new("a", &counts(64_000, 0, 0, 100), 1_600).unwrap();
         assert!(is_near(point.without_caches(Card::H100).rate, 67e12));
         let tensor = Point::new("a", &counts(0, 64_000, 0, 100), 0).unwrap();
@@ -154,7 +156,7 @@ mod tests {
         // An addition takes as long as a multiply-add, but is only one operation instead of two.
         let additions = Point::new("a", &counts(0, 0, 128_000, 100), 0).unwrap();
         assert!(is_near(additions.without_caches(Card::H100).rate, 33.5e12));
-        // Equal numbers of both: the units run in parallel, and the slower one decides.
+        // Equal numbers of multiply-adds on both units, which run in parallel, so the slower unit determines the rate.
         let both = Point::new("a", &counts(6_400_000, 6_400_000, 0, 100), 0).unwrap();
         assert!(is_near(both.without_caches(Card::H100).rate, 2.0 * 67e12));
     }
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(Point::new("a", &other, 1), Err(Outside::OtherTypes));
     }
 
-    /// The corners of the roofs, computed by hand: 67 / 3.35, 19.5 / 2.039 and 82.6 / 1.008.
+    /// The corners of the three cards' rooflines, computed by hand: 67 / 3.35, 19.5 / 2.039 and 82.6 / 1.008.
     #[test]
     fn each_card_has_its_corner() {
         for (card, corner) in [(Card::H100, 20.0), (Card::A100, 9.56), (Card::Rtx4090, 81.9)] {

@@ -52,7 +52,7 @@ pub(crate) fn lines_with_counts(
         (["", "launches"], true),
         (["instr.,", "M"], whole > 0),
         (["", "lanes"], whole > 0),
-        // For each request of a warp.
+        // The number of sectors per request of a warp.
         (["sec-", "tors"], all.global_requests > 0),
         (["MB at", "least"], true),
         (["MB", "global"], all.global_requests > 0),
@@ -69,7 +69,7 @@ pub(crate) fn lines_with_counts(
     for total in totals.sorted_by(key) {
         let counts = of(total);
         let millions = |amount: u64| format!("{:.1}", 1e-6 * amount as f64);
-        // A library that computes on the host's processor has no instructions.
+        // An emulated library computes on the host's processor, so no instructions are counted for it.
         let counted = total.kind == ActivityKind::Kernel && counts.warp_instructions > 0;
         let kernel = |text: String| if counted { text } else { String::new() };
         let where_any = |amount: u64, text: String| match amount {
@@ -103,7 +103,7 @@ pub(crate) fn lines_with_counts(
     [vec![title], aligned(&rows)].concat()
 }
 
-/// An occupancy, or a range, in per cent.
+/// Formats an occupancy, or a range of occupancies, in per cent.
 fn percent(share: &RangeInclusive<f64>) -> String {
     let (least, most) =
         (format!("{:.0}", 100.0 * share.start()), format!("{:.0}", 100.0 * share.end()));
@@ -117,7 +117,7 @@ fn label(total: &Total) -> String {
     }
 }
 
-/// Pads columns to their widest cell: the first is left-aligned, numbers are right-aligned.
+/// Pads columns to their widest cell. The first column is left-aligned, the others are right-aligned.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(lines[4], "copy to the device         1                          4.0");
         assert!(!lines.concat().contains("GB/s"), "no rates");
         assert_eq!(percent(&(0.25..=0.5)), "25–50 %");
-        // This table has every column and 102 characters; usual tables have fewer columns and fit in 100.
+        // This table has every column and is 102 characters wide; usual tables have fewer columns and fit in 100.
         assert!(lines[1..].iter().all(|line| line.chars().count() <= 102), "{lines:?}");
     }
 

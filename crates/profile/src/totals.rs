@@ -16,17 +16,17 @@ pub(crate) struct Span {
 /// The sums over all launches of one operation, or over one kind of copy.
 #[derive(Clone, Debug)]
 pub struct Total {
-    /// The operation, or the destination of a copy.
+    /// The name of the operation, or the destination of a copy.
     pub name: &'static str,
     /// The kind of activity.
     pub kind: ActivityKind,
     /// Launches, or copies.
     pub launches: usize,
-    /// Bytes of their arguments.
+    /// The total size of the launches' arguments in bytes.
     pub bytes: usize,
     /// Floating-point operations.
     pub flops: usize,
-    /// The time between the events around them.
+    /// The total time between the events before and after each launch.
     pub time: Duration,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -
     .map_err(|error| ProfileError::Write { path: path.into(), reason: error.to_string() })
 }
 
-/// The number of a track, from 1.
+/// The number of the track for a kind of activity, counted from 1.
 fn track(kind: ActivityKind) -> usize {
     1 + TRACKS.iter().position(|(other, _)| *other == kind).unwrap_or(0)
 }

@@ -8,7 +8,8 @@ use crate::card::Card;
 
 const SIZE: (u32, u32) = (800, 520);
 const FONT: (&str, i32) = ("sans-serif", 13);
-/// Okabe and Ito's colours for the two roofs and the marks that belong to one of them; grey is for both.
+/// The colours, from the palette of Okabe and Ito, of the two roofs and of the marks that belong to one of them. Marks
+/// of both are grey.
 const SINGLE_COLOUR: RGBColor = RGBColor(0, 114, 178);
 const TF32_COLOUR: RGBColor = RGBColor(213, 94, 0);
 const BOTH_COLOUR: RGBColor = RGBColor(90, 90, 90);
@@ -57,7 +58,7 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
         .y_label_formatter(&|value| power(1e-12 * value))
         .label_style(FONT)
         .draw()?;
-    // If both roofs have the same height, one name is above and the other below.
+    // If both roofs have the same height, one name is above the line and the other below it.
     let same = speeds.single >= speeds.tf32;
     let mut taken = vec![memory(&root, &chart, left, speeds.memory)?];
     for (speed, what, colour, below) in [
@@ -103,7 +104,7 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
     Ok(())
 }
 
-/// Draws the name of the slope above its beginning, and returns the area of the text.
+/// Draws the name of the sloping line above its lower end, and returns the area of the text.
 fn memory(
     root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
     chart: &Chart<'_>,
@@ -112,7 +113,7 @@ fn memory(
 ) -> Drawn<Area> {
     let words = format!("memory: {} TB/s", figure(1e-12 * speed));
     let width = CHARACTER * words.chars().count() as i32;
-    // How far the sloping line rises over the width of the name, in pixels.
+    // Computes how far the sloping line rises over the width of the name, in pixels.
     let (begin, further) = (
         chart.backend_coord(&(left, left * speed)),
         chart.backend_coord(&(10.0 * left, 10.0 * left * speed)),
@@ -139,13 +140,13 @@ fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (10_f64.powf(low.log10().floor()), 10_f64.powf(high.log10().ceil()))
 }
 
-/// The text of a power of ten, without an exponent.
+/// Formats a power of ten without an exponent.
 fn power(value: f64) -> String {
     let digits = (-value.log10()).round().max(0.0) as usize;
     format!("{value:.digits$}")
 }
 
-/// The text of a data sheet's figure, with up to three digits after the point.
+/// Formats a figure of a data sheet, with up to three digits after the point.
 fn figure(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_mark_is_at_its_coordinates() {
-        // 1 FLOP a byte at 3.35 TFLOP/s: the axes go from 1 to 1,000 and from 1 to 1,000.
+        // The kernel has 1 FLOP per byte, and its rate is 3.35 TFLOP/s. Both axes go from 1 to 1,000.
         let points = [point("a", 500, 0, 1_000, 1_000)];
         let svg = svg(Card::H100, &points).unwrap();
         let circle = svg.lines().find(|line| line.starts_with("<circle")).unwrap();

@@ -1,17 +1,17 @@
 //! The positions of marks' names, chosen so that none covers another.
 
-/// Height of a line of text, in pixels.
+/// The height of a line of text, in pixels.
 pub(super) const LINE: i32 = 14;
-/// Upper bound of the average width of a character.
+/// An upper bound of the average width of a character, in pixels.
 pub(super) const CHARACTER: i32 = 7;
-/// Distance between a mark and its name.
+/// The distance between a mark and its name, in pixels.
 const GAP: i32 = 8;
 
 /// A rectangle: left, top, right, bottom.
 pub(super) type Area = (i32, i32, i32, i32);
 
-/// The upper left corner of the name of each mark: next to the mark or, if that place is taken, further
-/// away; all within an area.
+/// The upper left corner of each mark's name. It is next to the mark or, if that place is taken, further away, but
+/// always inside the area of the chart.
 pub(super) fn places(
     marks: &[((i32, i32), &str)],
     mut taken: Vec<Area>,
@@ -39,15 +39,15 @@ pub(super) fn places(
     found
 }
 
-/// The end, at the name, of the line from a mark to its name.
+/// A line connects a mark to its name. This is the line's end at the name.
 pub(super) fn corner((x, _): (i32, i32), place: (i32, i32), name: &str) -> (i32, i32) {
     let width = CHARACTER * name.chars().count() as i32;
     let side = if place.0 > x { place.0 - 2 } else { place.0 + width };
     (side, place.1 + LINE / 2)
 }
 
-/// Candidate positions: below the mark on its right and above it on its left, because roofs rise to the
-/// right; then further away.
+/// Candidate positions for a name, the preferred ones first: to the lower right or upper left of the mark, because
+/// roofs rise to the right, then positions further away.
 fn candidates((x, y): (i32, i32), (width, height): (i32, i32)) -> impl Iterator<Item = (i32, i32)> {
     (0..12).flat_map(move |step| {
         let (right, left) = (x + GAP, x - GAP - width);
