@@ -1,4 +1,4 @@
-//! Attempts: a reader's kernel is compiled, launched on each size, compared, and its cost counted.
+//! Attempts: compiles a reader's kernel, launches it on each tested size, compares the results, and counts the cost.
 
 use ptx_emulator::fault::Fault;
 use ptx_emulator::record::Record;
@@ -16,13 +16,13 @@ use crate::run::{Device, NotLaunched};
 /// Limits of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions that one warp may execute. The largest solution needs 1/100 of the default.
+    /// The maximum number of instructions that a warp may execute. The longest solution needs 1/100 of the default.
     pub instructions: u64,
-    /// Bytes of the device's memory.
+    /// The size of the device's memory in bytes.
     pub memory: u64,
-    /// Bytes of the source.
+    /// The maximum size of the source in bytes.
     pub source: usize,
-    /// Bytes of its output that are kept.
+    /// The maximum size in bytes of the `printf` output that is kept.
     pub printed: usize,
 }
 
@@ -32,7 +32,7 @@ impl Default for Limits {
     }
 }
 
-/// Runs a reader's kernel on each size, until one fails.
+/// Runs a reader's kernel on each tested size, until the kernel fails on one.
 #[must_use]
 pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limits) -> Outcome {
     let outcome = |verdict| Outcome::new(puzzle.name, language, verdict);
@@ -64,7 +64,7 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
         tried.push(Tried { size: case.describe(), passed });
         match ending {
             Ok(cost_of_case) => cost.join(&cost_of_case),
-            // A kernel that can't be launched has not failed on a particular size.
+            // A kernel that can't be launched is rejected as a whole, because it has not failed on a particular size.
             Err(failed) if failed.verdict == Verdict::Rejected => return *failed,
             Err(failed) => {
                 let marks = warnings;
@@ -96,7 +96,7 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
     Outcome { what, teaches, tried, marks, cost, solution, printed, ..outcome(verdict) }
 }
 
-/// The recording of a block in the launch of one of a puzzle's sizes.
+/// A step-by-step recording of one block of an attempt, launched on one of the puzzle's sizes.
 #[derive(Debug)]
 pub struct Recording {
     /// The PTX of the attempt.
@@ -113,10 +113,10 @@ pub struct Recording {
     pub fault: Option<(Fault, String)>,
 }
 
-/// Records at most `most` steps of a block of an attempt, in the launch of the puzzle's size number `size`, from 0.
+/// Records at most `most` steps of one block of an attempt. `size` is the index of the tested size, from 0.
 ///
 /// # Errors
-/// If there is no such size or block, or the attempt can't be launched: a description.
+/// If there is no such size or block, or the attempt can't be launched. The error is a description.
 pub fn record(
     puzzle: &Puzzle,
     language: Language,
@@ -142,7 +142,7 @@ pub fn record(
     Ok(Recording { source: text.text, kernel, grid, block, record, fault })
 }
 
-/// Cost of the solution in a language; `None` if the puzzle has no solution in it.
+/// Cost of the solution in a language; `None` if the puzzle has no solution in that language.
 #[must_use]
 pub fn cost_of_solution(puzzle: &Puzzle, language: Language) -> Option<Cost> {
     let source = puzzle.source(language)?.solution;
@@ -155,7 +155,7 @@ pub fn cost_of_solution(puzzle: &Puzzle, language: Language) -> Option<Cost> {
     Some(cost)
 }
 
-/// The PTX of a source and the compiler's warnings, or its errors.
+/// Compiles a source. Returns its PTX and the compiler's warnings, or the compiler's errors.
 fn compile(
     puzzle: &Puzzle,
     language: Language,
@@ -170,7 +170,7 @@ fn compile(
             let marks = |list: Vec<_>| list.into_iter().map(mark_of_cuda_c).collect();
             let ptx = cuda_c::compile(source, &options).map_err(marks)?;
             let made = Source { name, text: ptx.text };
-            // Inline PTX is the user's, and may be wrong.
+            // Only inline PTX, which the user wrote, may be wrong.
             debug_assert!(
                 source.contains("asm") || ptx_emulator::parse(&made).is_ok(),
                 "cuda-c made PTX that the emulator rejects:\n{}",
@@ -181,7 +181,7 @@ fn compile(
     }
 }
 
-/// A diagnostic of either compiler as a mark: the two types have the same fields.
+/// Converts a diagnostic of either compiler to a mark. The two types of diagnostics have the same fields.
 macro_rules! mark {
     ($diagnostic:expr, $is_warning:expr) => {{
         let found = $diagnostic;
@@ -207,7 +207,7 @@ fn mark_of_ptx(found: ptx_emulator::Diagnostic) -> Mark {
     mark!(found, false)
 }
 
-/// Launches a case and compares the buffers with the expected numbers. Returns its cost, or the failure.
+/// Launches a case and compares the buffers with the expected numbers. Returns the launch's cost, or the failure.
 fn run_case(
     puzzle: &Puzzle,
     language: Language,

@@ -2,7 +2,7 @@
 
 use crate::near::Near;
 
-/// Numbers in a buffer.
+/// The numbers in a buffer, of one of the types that puzzles use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     /// `unsigned`
@@ -42,7 +42,7 @@ impl Data {
         }
     }
 
-    /// A number as text.
+    /// Formats the number at an index.
     pub(crate) fn show(&self, index: usize) -> String {
         match self {
             Self::U32(values) => values[index].to_string(),
@@ -51,7 +51,7 @@ impl Data {
     }
 }
 
-/// Wrong numbers that a typical mistake produces, and the message that explains the mistake.
+/// A typical mistake: the wrong numbers that it produces, and the message that explains it.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspect {
     pub(crate) values: Vec<f64>,
@@ -62,13 +62,13 @@ pub(crate) struct Suspect {
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     pub(crate) name: &'static str,
-    /// Its number of elements along each axis; the last axis is contiguous.
+    /// The number of elements along each axis; the last axis is contiguous.
     pub(crate) shape: Vec<usize>,
-    /// Its contents before the launch. Unless it is `written`, these are zeros that only carry the type.
+    /// The contents before the launch. If `written` is false, these are zeros that only determine the type.
     pub(crate) before: Data,
-    /// Whether it is initialised before the launch; if not, reading it is a mistake.
+    /// Whether the buffer is initialised before the launch; if it isn't, reading it is a mistake.
     pub(crate) written: bool,
-    /// Its expected contents after the launch; `None` if they have to stay the same, bit by bit.
+    /// The expected contents after the launch; `None` if the contents must not change in any bit.
     pub(crate) after: Option<Vec<Near>>,
     pub(crate) suspects: Vec<Suspect>,
 }
@@ -93,7 +93,7 @@ impl Argument {
 /// A launch that tests a puzzle.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The size, in words: `n = 37`.
+    /// The tested size as text: `n = 37`.
     size: String,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -113,7 +113,7 @@ impl Case {
         Self::new(format!("n = {n}")).u32("n", n)
     }
 
-    /// A thread for each of `n` elements, in blocks of `block` threads, and the parameter `n`.
+    /// A launch with a thread for each of `n` elements, in blocks of `block` threads, and the parameter `n`.
     pub(crate) fn elements(n: usize, block: usize) -> Self {
         Self::with_n(n).launch(n.div_ceil(block) as u32, block as u32)
     }
@@ -211,7 +211,8 @@ impl Case {
         self.buffer(name, shape, (Data::U32(before.to_vec()), true), Some(after))
     }
 
-    /// Adds a typical mistake: if the last buffer holds these numbers after the launch, `says` explains why.
+    /// Adds a typical mistake to the last buffer: if it contains these numbers after the launch, the message `says`
+    /// explains why.
     pub(crate) fn suspect(
         mut self,
         values: impl IntoIterator<Item = impl Into<f64>>,
@@ -225,7 +226,7 @@ impl Case {
         self
     }
 
-    /// Adds a typical mistake of launches for which `applies` holds: of others, the numbers would be right.
+    /// Adds a typical mistake if `applies` is true. In other launches, the mistake would produce right numbers.
     pub(crate) fn suspect_if(
         self,
         applies: bool,
@@ -235,7 +236,7 @@ impl Case {
         if applies { self.suspect(values, says) } else { self }
     }
 
-    /// The size and the launch, in words.
+    /// Describes the size and the launch as text.
     pub(crate) fn describe(&self) -> String {
         let shape = |[x, y, _]: [u32; 3], one: &str, many: &str| match (x, y) {
             (1, 1) => format!("1 {one}"),

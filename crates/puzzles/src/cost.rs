@@ -3,10 +3,10 @@
 use ptx_emulator::Statistics;
 use serde::{Deserialize, Serialize};
 
-/// Counts over all sizes that a puzzle is tested on.
+/// The cost of a kernel: counts, summed over all sizes on which the puzzle is tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Instructions that warps executed, each counted once for up to 32 lanes.
+    /// Instructions that warps executed, each of which counts once for up to 32 lanes.
     pub warp_instructions: u64,
     /// Instructions that threads executed: each warp instruction counts once for each active lane.
     pub thread_instructions: u64,
@@ -44,7 +44,7 @@ impl Measure {
         Self::BankConflicts,
     ];
 
-    /// Its name in messages.
+    /// The measure's name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl Measure {
         }
     }
 
-    /// This count of a cost.
+    /// The value of this measure in a cost.
     #[must_use]
     pub fn count(self, cost: &Cost) -> u64 {
         match self {

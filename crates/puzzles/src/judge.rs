@@ -8,11 +8,11 @@ use crate::outcome::Wrong;
 pub(crate) fn judge(buffer: &Buffer, got: &Data) -> Option<Wrong> {
     let expected: Vec<Near> = match &buffer.after {
         Some(after) => after.clone(),
-        // An input has to stay the same bit by bit: -0 in place of 0 is a change.
+        // The bits of an input must not change: -0 in place of 0 is a change.
         None if *got == buffer.before => return None,
         None => (0..got.len()).map(|index| Near::exact(buffer.before.get(index))).collect(),
     };
-    // Written so that NaN is wrong.
+    // The comparison is written so that NaN is wrong.
     let right =
         |index: usize| (got.get(index) - expected[index].value).abs() <= expected[index].bound;
     let wrong: Vec<bool> = (0..got.len()).map(|index| !right(index)).collect();
@@ -27,7 +27,7 @@ pub(crate) fn judge(buffer: &Buffer, got: &Data) -> Option<Wrong> {
     })
 }
 
-/// Index of an element along each axis.
+/// The index along each axis of the element at a flat index.
 pub(crate) fn place(shape: &[usize], mut index: usize) -> Vec<usize> {
     let mut place: Vec<usize> = shape
         .iter()

@@ -1,10 +1,10 @@
-//! Puzzles: kernels to write, each with one idea, a task, an optional picture, a frame to fill in, tests on several sizes,
-//! hints, a solution, and the cost of the solution.
+//! Puzzles: kernels to write, each with one idea, a task, an optional picture, a frame to fill in, tests on several
+//! sizes, hints, a solution, and the cost of the solution.
 //!
-//! [`puzzles`] is the list, in an order in which each prepares the next. [`attempt`] runs a reader's kernel on each size,
-//! with every sanitizer, and compares the results with those of plain Rust in double precision, within bounds derived
-//! from the arithmetic of `float`. Its messages teach: they name the thread and the element, and the mistake that usually
-//! causes such numbers.
+//! [`puzzles`] is the list, in an order in which each puzzle prepares the next. [`attempt`] runs a reader's kernel on
+//! each size, with every sanitizer, and compares the results with those of plain Rust in double precision, within
+//! bounds derived from the arithmetic of `float`. Its messages teach: they name the thread and the element, and the
+//! mistake that usually causes such numbers.
 //!
 //! [`level2`] lists the puzzles whose kernels train the book's network.
 //!

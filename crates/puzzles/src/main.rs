@@ -132,7 +132,7 @@ impl Folder<'_> {
         self.0.join("progress.json")
     }
 
-    /// Writes a file in it, after creating the folder if it is missing.
+    /// Writes a file in this folder, which is created if it is missing.
     pub(crate) fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
         let failed = |source| Failure::Write { path: path.to_owned(), source };
         if self.0.exists() && !self.0.is_dir() {
@@ -186,7 +186,7 @@ fn check(
     if outcome.verdict != Verdict::Solved {
         return Ok(FAILED);
     }
-    // A solved file outside of the folder, such as the published solution, is no progress of the reader's.
+    // Only a file in the reader's folder counts as progress, not, for example, the published solution.
     if file::is_same(&path, &folder.file(puzzle, language)) {
         let mut progress = Progress::read(folder)?;
         progress.solved(puzzle, language);

@@ -7,12 +7,12 @@
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Half a unit in the last place of a `float` near 1.
+/// The unit roundoff of `float`: half a unit in the last place near 1.
 const U: f64 = 1.0 / (1 << 24) as f64;
 /// The smallest normal `float`: below it, rounding is no longer relative.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// A number, and the maximum distance of a `float` from it.
+/// An expected number, and the maximum distance of a computed `float` from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Near {
     pub(crate) value: f64,
@@ -30,21 +30,21 @@ impl Near {
         Self { value, bound: error + halves * U * (value.abs() + error) + U * TINY }
     }
 
-    /// The larger number, without rounding.
+    /// The larger of two numbers; this operation doesn't round.
     pub(crate) fn max(self, other: Self) -> Self {
         Self { value: self.value.max(other.value), bound: self.bound.max(other.bound) }
     }
 
-    /// e to its power, by `expf` or by `__expf`, whose error is at most 2 + 1.173·|x| units in the
-    /// last place (CUDA C++ Programming Guide, "Intrinsic Functions").
+    /// The exponential, computed by `expf` or by `__expf`, whose error is at most 2 + 1.173·|x| units in the last place
+    /// (CUDA C++ Programming Guide, "Intrinsic Functions").
     pub(crate) fn exp(self) -> Self {
         let value = libm::exp(self.value);
         let halves = 2.0 * (3.0 + 1.173 * self.value.abs());
         Self::rounded(value, value * libm::expm1(self.bound), halves)
     }
 
-    /// Its natural logarithm, by `logf` or by `__logf`, whose error is at most 2^−21.41 near 1 and 3
-    /// units elsewhere (as above).
+    /// The natural logarithm, computed by `logf` or by `__logf`, whose error is at most 2^−21.41 near 1 and 3 units
+    /// elsewhere (same source as for `exp`).
     pub(crate) fn ln(self) -> Self {
         let value = libm::log(self.value);
         let passed_on = self.bound / (self.value - self.bound).max(TINY);
@@ -93,7 +93,7 @@ impl Mul for Near {
     }
 }
 
-/// Division by `/` or by `__fdividef`, whose error is at most two units in the last place.
+/// Division, computed by `/` or by `__fdividef`, whose error is at most two units in the last place.
 impl Div for Near {
     type Output = Self;
     fn div(self, other: Self) -> Self {

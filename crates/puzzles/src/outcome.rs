@@ -1,4 +1,4 @@
-//! Outcome of an attempt: data that a page can draw, and its text for the terminal.
+//! Outcome of an attempt: the data that a page draws, and the text for the terminal.
 
 use std::fmt::{self, Write};
 
@@ -24,7 +24,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Its name in messages.
+    /// The verdict's name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,18 +37,18 @@ impl Verdict {
     }
 }
 
-/// An error or a warning of a compiler.
+/// A compiler's error or warning, with its place in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Whether it is only a warning.
+    /// Whether this is a warning rather than an error.
     pub warning: bool,
     /// The message.
     pub message: String,
-    /// Its line, from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// Its column, from 1, in characters.
+    /// The column in characters, counted from 1.
     pub column: usize,
-    /// Number of characters to underline, at least 1.
+    /// The number of characters to underline, at least 1.
     pub width: usize,
     /// The text next to the underline; may be empty.
     pub label: String,
@@ -61,18 +61,18 @@ pub struct Mark {
 /// A line of the reader's source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownLine {
-    /// Its number, from 1.
+    /// The line's number, counted from 1.
     pub line: usize,
     /// Its text.
     pub text: String,
-    /// Why it is shown, such as "where it happened".
+    /// The reason why the line is shown, such as "where it happened".
     pub role: String,
 }
 
 /// A test case that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Its size and launch, in words.
+    /// The size and the launch as text.
     pub size: String,
     /// Whether all numbers were right.
     pub passed: bool,
@@ -83,7 +83,7 @@ pub struct Tried {
 pub struct Wrong {
     /// The name of the kernel's parameter.
     pub buffer: String,
-    /// Its number of elements along each axis; the last axis is contiguous.
+    /// The buffer's number of elements along each axis; the last axis is contiguous.
     pub shape: Vec<usize>,
     /// Index of the first wrong element, along each axis.
     pub first: Vec<usize>,
@@ -92,7 +92,7 @@ pub struct Wrong {
     /// The computed numbers. In JSON a NaN is `null`.
     #[serde(deserialize_with = "numbers")]
     pub got: Vec<f64>,
-    /// Which elements are wrong.
+    /// For each element, whether it is wrong.
     pub wrong: Vec<bool>,
 }
 
@@ -112,19 +112,19 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// What happened, in a sentence; empty if the puzzle is solved.
     pub what: String,
-    /// Explanation and advice, a paragraph each.
+    /// Explanation and advice, as paragraphs.
     pub teaches: Vec<String>,
     /// Errors and warnings of the compiler.
     pub marks: Vec<Mark>,
-    /// The lines in which it happened.
+    /// The lines of the source in which the failure happened.
     pub places: Vec<ShownLine>,
     /// The test cases up to the first that failed, in order.
     pub tried: Vec<Tried>,
     /// The first buffer with wrong numbers.
     pub wrong: Option<Wrong>,
-    /// Its cost, if the numbers are right.
+    /// The attempt's cost, if the numbers are right.
     pub cost: Option<Cost>,
-    /// The cost of the solution in this language, if there is a [`cost`](Self::cost) to compare with.
+    /// The cost of the solution in this language, if the attempt has a [`cost`](Self::cost) to compare with.
     pub solution: Option<Cost>,
     /// Output of the kernel's `printf`.
     pub printed: String,
@@ -149,7 +149,7 @@ impl Outcome {
     }
 }
 
-/// The whole report, with a line break at its end.
+/// Writes the whole report, with a line break at its end.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} in {}: {}", self.puzzle, self.language.name(), self.verdict.name())?;
@@ -188,7 +188,7 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = if self.warning { "warning" } else { "error" };
         writeln!(f, "  line {}, {severity}: {}", self.line, self.message)?;
-        // Tabs are copied, so that the underline is below the right characters.
+        // The underline's indentation copies the line's tabs, so that it is below the right characters.
         let before = self.text.chars().take(self.column.saturating_sub(1));
         let blank: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         writeln!(f, "      {}", self.text)?;

@@ -30,13 +30,13 @@ impl Write for Text {
 }
 
 impl Printed {
-    /// Keeps the first `most` bytes.
+    /// A collector that keeps the first `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Text { most, ..Text::default() })))
     }
 
-    /// The output for a device whose kernels print here.
+    /// An output to set on a device, so that its kernels print into this collector.
     #[must_use]
     pub fn output(&self) -> Output {
         Output::to(self.0.clone())

@@ -1,11 +1,11 @@
-//! Data of a puzzle, and the languages that it can be solved in.
+//! The data of a puzzle, and the languages for solutions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::cost::Measure;
 
-/// A language for kernels.
+/// A language in which puzzles are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
@@ -19,7 +19,7 @@ impl Language {
     /// All languages.
     pub const ALL: [Self; 2] = [Self::CudaC, Self::Ptx];
 
-    /// Its name in messages.
+    /// The language's name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Language {
         }
     }
 
-    /// The extension of its files, without the dot.
+    /// The extension of source files in this language, without the dot.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -51,18 +51,18 @@ pub struct Source {
     pub language: Language,
     /// The text that the reader begins with. It compiles, but doesn't solve the puzzle.
     pub frame: &'static str,
-    /// One way to solve it.
+    /// A kernel that solves the puzzle.
     pub solution: &'static str,
 }
 
-/// A limit on a kernel's cost, in addition to right numbers.
+/// A limit on a kernel's cost, which a solution has to respect in addition to computing right numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// The count that is limited.
     pub measure: Measure,
     /// The limit, as a multiple of the count of the solution in the same language.
     pub ratio: f64,
-    /// The message for a kernel beyond the limit: its likely mistake, and what to do instead.
+    /// The message for a kernel beyond the limit: the likely mistake, and what to do instead.
     pub says: &'static str,
 }
 
@@ -81,28 +81,28 @@ impl Demand {
 /// A kernel to write.
 #[derive(Debug)]
 pub struct Puzzle {
-    /// Its name on the command line and in URLs: `add-one`.
+    /// The puzzle's name on the command line and in URLs: `add-one`.
     pub name: &'static str,
-    /// Its new idea, in a few words.
+    /// The puzzle's new idea in a few words.
     pub idea: &'static str,
     /// The name of the kernel in the sources.
     pub kernel: &'static str,
     /// The task, in Markdown; the first line is the title.
     pub task: &'static str,
-    /// A picture, as SVG that takes the page's colours.
+    /// A picture as SVG, which uses the page's colours.
     pub picture: Option<&'static str>,
-    /// The frame and the solution in each language that it can be solved in.
+    /// The frame and the solution in each language that has a solution.
     pub sources: &'static [Source],
-    /// The hints, each more explicit than the one before, separated by lines of `---`.
+    /// The hints, each more explicit than the previous one, separated by lines of `---`.
     pub(crate) hints: &'static str,
-    /// The limits on its cost.
+    /// The limits on a kernel's cost.
     pub demands: &'static [Demand],
-    /// The launches that test it, small ones first.
+    /// The launches that test a kernel, small ones first.
     pub(crate) cases: fn() -> Vec<Case>,
 }
 
 impl Puzzle {
-    /// Default values: no picture, no limits on the cost. The list adds the names and the texts.
+    /// Default values: no picture, no limits on the cost. The macro `list!` adds the names and the texts.
     pub(crate) const BLANK: Self = Self {
         name: "",
         idea: "",
@@ -133,13 +133,13 @@ impl Puzzle {
         self.hints.split("\n---\n").map(str::trim).filter(|hint| !hint.is_empty()).collect()
     }
 
-    /// The frame and the solution in a language; `None` if the puzzle can't be solved in it.
+    /// The frame and the solution in a language; `None` if there is no solution in that language.
     #[must_use]
     pub fn source(&self, language: Language) -> Option<&'static Source> {
         self.sources.iter().find(|source| source.language == language)
     }
 
-    /// The sizes and launches of its test cases, in words.
+    /// The sizes and launches of its test cases, as text.
     #[must_use]
     pub fn sizes(&self) -> Vec<String> {
         (self.cases)().iter().map(Case::describe).collect()

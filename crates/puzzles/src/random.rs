@@ -16,7 +16,7 @@ impl Random {
         (self.0 >> 32) as u32
     }
 
-    /// Numbers from −1 to 1, in steps of 2^−12. They are never 0, so that they differ from unwritten elements.
+    /// Random numbers from −1 to 1, in steps of 2^−12. They are never 0, so that they differ from unwritten elements.
     pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
         (0..count)
             .map(|_| {
@@ -26,7 +26,7 @@ impl Random {
             .collect()
     }
 
-    /// `count` integers below `below`.
+    /// `count` random integers below `below`.
     pub(crate) fn below(&mut self, below: u32, count: usize) -> Vec<u32> {
         (0..count).map(|_| ((u64::from(self.next()) * u64::from(below)) >> 32) as u32).collect()
     }

@@ -8,18 +8,18 @@ use crate::attempt::Limits;
 use crate::case::{Argument, Buffer, Case, Data};
 use crate::printed::Printed;
 
-/// A device whose memory holds the buffers of a case.
+/// An emulated device with a loaded program, whose memory contains the buffers of a case.
 pub(crate) struct Device {
     emulator: Emulator,
     loaded: Loaded,
-    /// Address of each buffer, in the order of the arguments; `None` for a number.
+    /// Address of each buffer, in the order of the arguments; `None` for an argument that is a number.
     pub(crate) addresses: Vec<Option<u64>>,
 }
 
 /// A failure before the launch.
 #[derive(Debug)]
 pub(crate) enum NotLaunched {
-    /// The text has errors.
+    /// The PTX text has errors.
     Program(Vec<ptx_emulator::Diagnostic>),
     /// The kernel is missing, or its parameters differ from the frame's.
     Kernel(String),
@@ -28,7 +28,7 @@ pub(crate) enum NotLaunched {
 }
 
 impl Device {
-    /// Loads a text, and allocates and fills the buffers of a case.
+    /// Loads a PTX text, and allocates and fills the buffers of a case.
     pub(crate) fn new(
         source: &Source,
         case: &Case,
@@ -121,7 +121,7 @@ impl Device {
         }
     }
 
-    /// Contents of a buffer after the launch; `None` for a number.
+    /// The contents of a buffer after the launch; `None` if the argument at `index` is a number.
     pub(crate) fn read(&self, index: usize, buffer: &Buffer) -> Option<Data> {
         let address = self.addresses[index]?;
         let mut bytes = vec![0; buffer.before.len() * 4];

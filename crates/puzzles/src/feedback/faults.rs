@@ -54,7 +54,7 @@ pub(crate) fn fault(fault: &Fault, case: &Case, addresses: &[Option<u64>]) -> Me
     }
 }
 
-/// `Thread 5 of block 1`, with two indices each if the launch has two axes.
+/// Names the thread of a fault: `Thread 5 of block 1`, with two indices each if the launch has two axes.
 fn who(fault: &Fault, case: &Case) -> String {
     let flat = case.grid[1] == 1 && case.block[1] == 1;
     let number = |[x, y, _]: [u32; 3]| match flat {
@@ -69,7 +69,7 @@ fn who(fault: &Fault, case: &Case) -> String {
     }
 }
 
-/// Index of the thread among all threads of a launch along x; `None` for a launch along two axes.
+/// The index of the fault's thread among all threads of the launch; `None` if the launch has two axes.
 fn number(fault: &Fault, case: &Case) -> Option<i64> {
     if case.grid[1] > 1 || case.block[1] > 1 {
         return None;
@@ -79,7 +79,7 @@ fn number(fault: &Fault, case: &Case) -> Option<i64> {
 }
 
 fn verb(fault: &Fault) -> &'static str {
-    // `global read of 4 bytes at …`
+    // The emulator's message begins with words such as `global read of 4 bytes at …`.
     let access = fault.message.split(" of ").next().unwrap_or_default();
     match () {
         () if access.contains("atomic") => "updates",

@@ -4,18 +4,18 @@ use crate::case::{Argument, Buffer, Case};
 use crate::judge::place;
 
 /// The maximum distance from a buffer at which an address is attributed to it, in multiples of the buffer's length
-/// (of 64 elements, if the buffer is shorter).
+/// (buffers with fewer than 64 elements count as 64).
 const MAX_DISTANCE: i64 = 4;
 
-/// An element of a buffer, or a position before or after its elements.
+/// An element of a buffer, or a position in memory before or after the buffer.
 pub(crate) struct Element<'case> {
     pub(crate) buffer: &'case Buffer,
-    /// Index of the element; negative before the beginning.
+    /// The index of the element, which is negative before the buffer.
     pub(crate) index: i64,
 }
 
 impl Element<'_> {
-    /// `x[37]`; for an existing element of a matrix, `a[2][5]`.
+    /// The element's name in messages: `x[37]`, or `a[2][5]` for an existing element of a matrix.
     pub(crate) fn name(&self) -> String {
         let name = self.buffer.name;
         if self.buffer.shape.len() < 2 || !self.is_inside() {
@@ -24,7 +24,7 @@ impl Element<'_> {
         format!("{name}{}", written(&place(&self.buffer.shape, self.index as usize)))
     }
 
-    /// Whether the element exists.
+    /// Whether the element exists, rather than being a position outside the buffer.
     pub(crate) fn is_inside(&self) -> bool {
         (0..self.count()).contains(&self.index)
     }
@@ -35,12 +35,12 @@ impl Element<'_> {
     }
 }
 
-/// Indices in brackets: `[2][5]`.
+/// Writes indices in brackets: `[2][5]`.
 pub(crate) fn written(place: &[usize]) -> String {
     place.iter().map(|at| format!("[{at}]")).collect()
 }
 
-/// The element at an address, or the nearest one.
+/// The element at an address, or the position relative to the nearest buffer.
 pub(crate) fn element<'case>(
     case: &'case Case,
     addresses: &[Option<u64>],

@@ -18,7 +18,7 @@ pub(crate) use numbers::numbers;
 pub(crate) struct Message {
     /// What happened.
     pub(crate) what: String,
-    /// Explanation and advice, a paragraph each.
+    /// Explanation and advice, as paragraphs.
     pub(crate) teaches: Vec<String>,
 }
 

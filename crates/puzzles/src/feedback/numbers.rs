@@ -6,12 +6,12 @@ use super::patterns::{ComparedNumbers, pattern};
 use crate::case::{Buffer, Data};
 use crate::outcome::Wrong;
 
-/// Names the first wrong number, and explains the pattern of all the wrong ones.
+/// Names the first wrong number, and explains the pattern that the wrong numbers have, if there is one.
 pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Message {
     let (name, count) = (&wrong.buffer, wrong.wrong.iter().filter(|&&wrong| wrong).count());
     let first = wrong.wrong.iter().position(|&wrong| wrong).unwrap_or_default();
     let expected = wrong.expected[first];
-    // A `float` prints with no more digits than it has.
+    // The expected number is printed with no more digits than a `float` has.
     let expected = match got {
         Data::U32(_) => expected.to_string(),
         Data::F32(_) => (expected as f32).to_string(),

@@ -8,7 +8,7 @@ pub(super) struct ComparedNumbers<'a> {
     buffer: &'a Buffer,
     got: Vec<f64>,
     wrong: &'a Wrong,
-    /// Maximum distance of each from the expected number.
+    /// For each element, the maximum distance from the expected number.
     bounds: Vec<f64>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> ComparedNumbers<'a> {
         Self { buffer, got, wrong, bounds }
     }
 
-    /// Whether the computed number is this value, within rounding.
+    /// Whether the computed number at `index` is this value, within rounding.
     fn close(&self, index: usize, value: f64) -> bool {
         let got = self.got[index];
         got == value
@@ -27,7 +27,7 @@ impl<'a> ComparedNumbers<'a> {
             || (got.is_nan() && value.is_nan())
     }
 
-    /// Whether the computed numbers are these, within rounding.
+    /// Whether the computed numbers are these values, within rounding.
     pub(super) fn is(&self, values: &[f64]) -> bool {
         (0..self.got.len()).all(|index| self.close(index, values[index]))
     }
@@ -41,7 +41,7 @@ impl<'a> ComparedNumbers<'a> {
         self.got[index] == self.buffer.before.get(index)
     }
 
-    /// Whether each number belongs `by` elements further on, if that element exists.
+    /// Whether each computed number would be right `by` elements further on, as far as that element exists.
     fn shifted(&self, by: isize) -> bool {
         let source = |index: usize| {
             let index = index.checked_add_signed(by)?;
@@ -51,7 +51,7 @@ impl<'a> ComparedNumbers<'a> {
         self.got.len() > 2 && pairs.all(|(index, value)| self.close(index, value))
     }
 
-    /// The common factor between the computed and the expected numbers.
+    /// The factor by which all computed numbers differ from the expected ones, if there is one.
     fn factor(&self) -> Option<f64> {
         let large = |&index: &usize| self.wrong.expected[index].abs() > 1e3 * self.bounds[index];
         let mut wrong = self.wrong().filter(large);
@@ -95,7 +95,7 @@ fn untouched(seen: &ComparedNumbers<'_>) -> Option<String> {
     }
     let (count, wrong) = (seen.got.len(), seen.wrong().count());
     let first = seen.wrong().next()?;
-    // An element that was right before the launch is no evidence of a write.
+    // Looks for an element that the kernel wrote correctly. An element that was right before the launch doesn't count.
     let done = (0..count).any(|index| !seen.wrong.wrong[index] && !seen.untouched(index));
     Some(if !done {
         format!(
@@ -209,7 +209,7 @@ fn at_an_edge(seen: &ComparedNumbers<'_>) -> Option<String> {
     ))
 }
 
-/// Wrong elements at equal distances.
+/// Describes wrong elements that are at equal distances.
 fn inside(seen: &ComparedNumbers<'_>) -> Option<String> {
     let wrong: Vec<usize> = seen.wrong().collect();
     let [first, second, ..] = wrong[..] else { return None };

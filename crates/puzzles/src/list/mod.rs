@@ -1,8 +1,8 @@
-//! List of the puzzles, in an order in which each prepares the next. Each has its own folder.
+//! List of the puzzles, in an order in which each puzzle prepares the next. Each puzzle has its own folder.
 
 use crate::puzzle::{Language, Puzzle, Source};
 
-/// The items that puzzles are made of.
+/// The items that the modules of puzzles import.
 mod prelude {
     pub(super) use crate::case::Case;
     pub(super) use crate::cost::Measure;
@@ -11,7 +11,7 @@ mod prelude {
     pub(super) use crate::random::Random;
 }
 
-/// The frame and the solution of a puzzle in a language.
+/// Includes the frame and the solution of a puzzle in a language.
 macro_rules! source {
     ($folder:ident $language:ident $extension:literal) => {
         Source {
@@ -23,8 +23,8 @@ macro_rules! source {
 }
 
 /// Declares a module for each puzzle, and lists the puzzles in this order: name, folder, name of the kernel, idea. The
-/// texts come from the folder, the rest from its module. All puzzles can be solved in CUDA C, and those with `Ptx` also
-/// in PTX.
+/// texts come from the puzzle's folder, everything else from its module. All puzzles can be solved in CUDA C, and those
+/// with `Ptx` also in PTX.
 macro_rules! list {
     ($($name:literal, $folder:ident, $kernel:literal, $idea:literal $(, $ptx:ident)?;)*) => {
         $(mod $folder;)*

@@ -1,4 +1,4 @@
-//! Progress file: the puzzles that the reader has solved, next to the attempts.
+//! The progress file, which lists the solved puzzles, and is in the folder of the reader's attempts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Reads the file of a folder. If it is missing, no puzzle is solved.
+    /// Reads the progress file of a folder. If it is missing, no puzzle is solved.
     pub(crate) fn read(folder: &Folder<'_>) -> Result<Self, Failure> {
         let path = folder.progress();
         if !path.exists() {

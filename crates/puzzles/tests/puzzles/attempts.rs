@@ -12,7 +12,7 @@ fn a_runaway_attempt_is_stopped() {
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (;;)\n        out[0] = 1.0f;\n}",
     );
     assert_eq!(outcome.verdict, Verdict::Stopped, "{outcome}");
-    // All threads write out[0], which is a race, unless only one of them does.
+    // If all threads write out[0], that is a race, so only one thread does.
     let alone = attempt_guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    if (threadIdx.x == 0)\n        for (;;)\n            out[0] = 1.0f;\n}",
     );

@@ -38,7 +38,7 @@ fn no_solution_comes_near_the_limits() {
         .map(|(puzzle, language)| cost_of_solution(puzzle, language).unwrap())
         .map(|cost| Measure::WarpInstructions.count(&cost))
         .max();
-    // The cost counts all warps and sizes; the limit applies to one warp.
+    // The cost is summed over all warps and sizes, although the limit applies to a single warp.
     assert!(most.unwrap() < Limits::default().instructions / 2, "{most:?}");
 }
 
@@ -54,7 +54,7 @@ fn every_puzzle_is_complete() {
         assert!(puzzle.hints().len() >= 2, "{name}");
         assert!(puzzle.sizes().len() >= 3, "{name}");
         assert!(puzzle.source(Language::CudaC).is_some(), "{name}");
-        // A picture takes the colours of the page, light or dark, and has a description.
+        // A picture uses the page's colours, light or dark, and has a description.
         if let Some(picture) = puzzle.picture {
             assert!(picture.starts_with("<svg ") && picture.contains("aria-label="), "{name}");
             assert!(picture.contains("currentColor") && !picture.contains("<script"), "{name}");

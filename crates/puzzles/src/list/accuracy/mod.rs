@@ -8,14 +8,14 @@ pub(super) const PUZZLE: Puzzle =
 fn case([batch, classes]: [usize; 2]) -> Case {
     let mut random = Random::new((batch * classes) as u64);
     let mut z = random.floats(batch * classes);
-    // All negative, as logits may well be: a maximum that begins with 0 would never be exceeded.
+    // Makes all logits negative, so that a kernel is wrong if it starts its maximum at 0.
     z.iter_mut().for_each(|z| *z -= 3.0);
     let largest = |row: &[f32]| {
         let best = row.iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(b.1));
         best.map_or(0, |(class, _)| class as u32)
     };
     let answers: Vec<u32> = z.chunks(classes).map(largest).collect();
-    // Two of three labels are right, and the others are off by one.
+    // Two of every three labels match the largest logit, and the third is off by one.
     let label = |i: usize| (answers[i] + u32::from(i % 3 == 2)) % classes as u32;
     let labels: Vec<u32> = (0..batch).map(label).collect();
     let right = (0..batch).filter(|&i| answers[i] == labels[i]).count() as u32;

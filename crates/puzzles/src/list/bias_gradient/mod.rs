@@ -1,4 +1,4 @@
-//! The gradient of the bias: a sum over the batch.
+//! The puzzle of the bias's gradient: a sum over the batch.
 
 use super::prelude::*;
 

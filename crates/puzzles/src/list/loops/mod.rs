@@ -12,7 +12,7 @@ fn case([m, n, k]: [usize; 3]) -> Case {
     product(Case::new(format!("m = {m}, n = {n}, k = {k}")).launch(1, 1), [m, n, k])
 }
 
-/// Adds the arguments of a product `c = a bᵀ`, and the results of typical mistakes.
+/// Adds to a case the arguments of a product `c = a bᵀ`, and the results of typical mistakes.
 pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     let mut random = Random::new((m * 10_000 + n * 100 + k) as u64);
     let (a, b) = (random.floats(m * k), random.floats(n * k));

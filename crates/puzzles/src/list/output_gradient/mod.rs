@@ -13,7 +13,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     let y: Vec<f32> = (0..batch * classes).map(one).collect();
     let near = |at: usize| {
         let difference = Near::from(p[at]) - Near::from(y[at]);
-        // Either a division, or a product with the reciprocal.
+        // The bound covers both a division and a multiplication by the reciprocal.
         let by = Near::exact(1.0) / Near::exact(batch as f64);
         difference * by
     };

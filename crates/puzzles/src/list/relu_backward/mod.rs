@@ -11,7 +11,7 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 fn case(n: usize) -> Case {
     let mut random = Random::new(n as u64);
     let (mut z, da) = (random.floats(n), random.floats(n));
-    // At the kink itself the slope is taken as 0.
+    // Some z are exactly 0, where the slope is defined as 0.
     z.iter_mut().skip(4).step_by(5).for_each(|z| *z = 0.0);
     let where_ = |keep: fn(f32) -> bool, rest: f64| -> Vec<f64> {
         z.iter().zip(&da).map(|(&z, &da)| if keep(z) { f64::from(da) } else { rest }).collect()

@@ -8,7 +8,7 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     ..Puzzle::BLANK
 };
 
-/// Random logits: in every second row they are so large that `exp` is infinite in `float`.
+/// Random logits. In every second row, they are so large that `exp` is infinite in `float`.
 pub(super) fn logits(random: &mut Random, batch: usize, classes: usize) -> Vec<f32> {
     let mut z = random.floats(batch * classes);
     for (row, values) in z.chunks_mut(classes).enumerate() {
@@ -18,7 +18,7 @@ pub(super) fn logits(random: &mut Random, batch: usize, classes: usize) -> Vec<f
     z
 }
 
-/// The powers `exp(z - largest)` of a row, their sum, and the largest logit.
+/// The numbers `exp(z - largest)` of a row, their sum, and the largest logit.
 pub(super) fn exponentials(row: &[f32]) -> (Vec<Near>, Near, Near) {
     let largest = Near::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let each: Vec<Near> = row.iter().map(|&z| (Near::from(z) - largest).exp()).collect();
