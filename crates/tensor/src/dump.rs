@@ -17,10 +17,10 @@ pub(crate) mod packed;
 const FORMAT: &str = "four-levels-dump";
 /// The only version of the format so far.
 const VERSION: u32 = 1;
-/// The largest number of tensors that are read: a network of 800 layers has fewer.
+/// The maximum number of tensors that are read. A network of 800 layers has fewer.
 const MAX_TENSORS: usize = 10_000;
 
-/// The arithmetic that made a dump; the bounds of its errors follow from it.
+/// The arithmetic with which a dump's tensors were computed; it determines the bounds of their errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
@@ -36,7 +36,7 @@ pub enum Dtype {
 }
 
 impl Dtype {
-    /// The name in the header: `f32`, `f64`, `tf32` or `bf16`.
+    /// The name in a dump's header: `f32`, `f64`, `tf32` or `bf16`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,23 +48,23 @@ impl Dtype {
     }
 }
 
-/// The samples of MNIST's training set that a batch holds.
+/// The samples of MNIST's training set that are in a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Samples {
     /// The normalisation of pixels: `unit` (x/255) or `mean-std` ((x/255 - 0.1307)/0.3081).
     pub normalisation: String,
-    /// The number of each sample in the training set, from 0, in the order of the batch.
+    /// The index of each sample in the training set, from 0, in the order of the batch.
     pub rows: Vec<u32>,
 }
 
 /// The origin of a dump, and the settings of its step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// The program that computed it: `level1-cpu`, `reference-pytorch`, ….
+    /// The program that computed the dump: `level1-cpu`, `reference-pytorch`, ….
     pub level: String,
-    /// The device it ran on, so that an emulated run never passes for hardware.
+    /// The device that computed the dump, so that an emulated run can't be mistaken for a run on hardware.
     pub device: String,
-    /// The preset or fixture. A former name is read as the current one.
+    /// The preset or fixture. A former name is converted to the current one when it is read.
     #[serde(deserialize_with = "crate::deserialize_preset_name")]
     pub preset: String,
     /// The loss; a dump without it is compared with the widest bound of the three losses.
@@ -79,25 +79,25 @@ pub struct Header {
     /// The number of steps of the run; absent in the dump of a single step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<u64>,
-    /// The rank that made it, counted from 0. Its dump holds that rank's share of the batch,
-    /// and the tensors that all ranks have: the parameters, their gradients and the loss. Absent in the combined dump
-    /// of all ranks, and in that of a single process.
+    /// The rank that made the dump, counted from 0. A rank's dump contains the rank's share of the batch, and the
+    /// tensors that all ranks have: the parameters, their gradients and the loss. Absent in the combined dump of all
+    /// ranks, and in the dump of a single process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<u64>,
     /// The number of ranks that computed the step together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world_size: Option<u64>,
-    /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
+    /// The learning rate with which the `_next` parameters were computed, as the `f32` that the levels use.
     pub learning_rate: f32,
-    /// The samples of MNIST that `x` and `y` hold. Absent for other data.
+    /// The samples of MNIST that are in `x` and `y`. Absent for other data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mnist: Option<Samples>,
-    /// The number of significant decimal digits to which the computed tensors were rounded
-    /// to save space. The given tensors are always exact.
+    /// The number of significant decimal digits to which computed tensors were rounded to save space. The step's inputs
+    /// are always exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u32>,
-    /// Tensors that this level never holds in memory, such as a `z1` that an epilogue consumes.
-    /// A comparison shows them as such; any other tensor that is absent is a mistake.
+    /// Tensors that this level never holds in memory, such as a `z1` that an epilogue consumes. A comparison marks them
+    /// as not materialised; any other absent tensor is a mistake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_materialised: Vec<TensorName>,
 }
@@ -114,7 +114,7 @@ pub struct DumpedTensor {
 }
 
 impl DumpedTensor {
-    /// The tensor in single precision; exact if a level wrote it.
+    /// Converts the tensor to single precision. The conversion is exact if a level wrote the dump.
     #[must_use]
     pub fn to_tensor(&self) -> Tensor {
         let data = self.data.iter().map(|&value| value as f32).collect();
@@ -134,7 +134,7 @@ pub struct Dump {
 /// An error in reading or writing a dump.
 #[derive(Debug, Error)]
 pub enum DumpError {
-    /// The file can't be opened or read; a truncated `.gz` is found here.
+    /// The file can't be opened or read; a truncated `.gz` file is this error, too.
     #[error("can't read the dump {}: {source}", host::shown(path))]
     Read {
         /// The file.
@@ -142,12 +142,12 @@ pub enum DumpError {
         /// The error of the operating system or of the decompressor.
         source: io::Error,
     },
-    /// The text is not JSON, or is JSON of another form.
+    /// The text is not JSON, or is JSON of a form other than a dump's.
     #[error("{} is not a dump{}", host::shown(path), describe(source))]
     Parse {
         /// The file.
         path: PathBuf,
-        /// The position, and the reason.
+        /// The parser's error, with the position and the reason.
         source: serde_json::Error,
     },
     /// The JSON is well formed, but its content makes no sense.
@@ -167,9 +167,9 @@ pub enum DumpError {
     TooLong {
         /// The file.
         path: PathBuf,
-        /// The limit, in bytes of JSON.
+        /// The limit for a run's dumps, in bytes of JSON.
         most: u64,
-        /// The steps that were written when the limit was passed.
+        /// The number of steps after which the limit was exceeded.
         steps: usize,
     },
     /// The file can't be written.
@@ -182,7 +182,7 @@ pub enum DumpError {
     },
 }
 
-/// The end of the error message for a text that is no dump: the reason, and the remedy.
+/// The end of the error message for a text that is not a dump: the reason, and the remedy.
 fn describe(error: &serde_json::Error) -> String {
     match (error.is_eof(), error.line(), error.column()) {
         (true, 1, 0) => ": the file is empty; name a file that `dump` wrote".into(),
@@ -192,11 +192,11 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 impl Dump {
-    /// The largest number of bytes of JSON that are read, unpacked, because a gzipped file may unpack to a thousand
-    /// times its size. The dump of a network with 20 million parameters is smaller.
+    /// The maximum number of bytes of JSON that are read. It applies to the unpacked text, because a gzipped file may
+    /// unpack to a thousand times its size. The dump of a network with 20 million parameters is smaller.
     pub const MOST_BYTES: u64 = 1 << 30;
 
-    /// A dump without tensors yet.
+    /// A dump that has no tensors yet.
     #[must_use]
     pub const fn new(header: Header) -> Self {
         Self { header, tensors: Vec::new() }
@@ -217,12 +217,12 @@ impl Dump {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// Reads a dump, plain or gzipped: the content decides, not the file's name. If there is no
-    /// `a.json`, but an `a.json.gz`, reads the latter.
+    /// Reads a dump, plain or gzipped: the content decides, not the file's name. If there is no `a.json`, but an
+    /// `a.json.gz`, reads the latter.
     ///
     /// # Errors
-    /// If the file can't be read, is truncated, is larger than 1 GiB (unpacked), is not JSON, is not a
-    /// dump of version 1, or has two tensors of one name or a tensor whose shape doesn't fit its elements.
+    /// If the file can't be read, is truncated, is larger than 1 GiB (unpacked), is not JSON, is not a dump of version
+    /// 1, has two tensors with the same name, or has a tensor whose shape doesn't match its number of elements.
     pub fn read(path: &Path) -> Result<Self, DumpError> {
         match <[Self; 1]>::try_from(run::documents(path)?) {
             Ok([dump]) => Ok(dump),
@@ -248,11 +248,13 @@ impl Dump {
                 stamp.format, stamp.version
             )));
         }
-        // A number takes 8 bytes in memory, and at least two characters of JSON, so the numbers take four times the text.
+        // A number takes 8 bytes in memory, and at least two characters of JSON, so the numbers take up to four times
+        // the memory of the text.
         host::memory::check(5 * json.len() as u64).map_err(|shortage| {
             content(format!("it has {} bytes, and reading them {shortage}", json.len()))
         })?;
-        // Two passes; each skips unknown fields without holding them in memory.
+        // The text is parsed twice, for the header and for the tensors. Both passes skip unknown fields without keeping
+        // them in memory.
         let header: Header = serde_json::from_slice(json).map_err(parse)?;
         let Tensors { tensors } = serde_json::from_slice(json).map_err(parse)?;
         if tensors.len() > MAX_TENSORS {
@@ -265,7 +267,7 @@ impl Dump {
         let mut names = HashSet::new();
         for TensorFile { name, shape, data: Numbers(mut data) } in tensors {
             if dump.header.dtype != Dtype::F64 {
-                // The text 0.1 stands for the f32 nearest to it, but was parsed as the f64 nearest to it.
+                // A number such as 0.1 denotes the nearest f32, but was parsed as the nearest f64.
                 data.iter_mut().for_each(|value| *value = f64::from(*value as f32));
             }
             ShapeError::check(&shape, data.len())
@@ -278,7 +280,7 @@ impl Dump {
         Ok(dump)
     }
 
-    /// Writes the dump, gzipped if the name ends in `.gz`, completely or not at all.
+    /// Writes the dump, gzipped if the name ends in `.gz`, atomically: after an error, the old file is unchanged.
     ///
     /// # Errors
     /// If the file can't be written.

@@ -6,15 +6,15 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The largest layer number. Names with a larger one are rejected, so arithmetic with a parsed number can't overflow.
+/// The largest layer number. Names with a larger number are rejected, so arithmetic with a parsed number can't
+/// overflow.
 const MAX_LAYERS: usize = 1 << 20;
 
-/// The name of one tensor of a training step. Layers count from 1, as in the mathematics: layer
-/// `l` turns `a(l-1)` into `z(l)`, and `a0` is the input `x`.
+/// The name of one tensor of a training step. Layers are counted from 1: layer `l` computes `z(l)` from `a(l-1)`, and
+/// `a0` is the input `x`.
 ///
 /// With a batch of `B` samples, `n0` inputs and `C` classes, the shapes are those of
-/// [`Network::shape`](crate::Network::shape). The name of a gradient is `d` and the name of its
-/// tensor.
+/// [`Network::shape`](crate::Network::shape). The name of a gradient is `d` followed by the tensor's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum TensorName {
@@ -49,8 +49,8 @@ pub enum TensorName {
 }
 
 impl TensorName {
-    /// Whether a training step is given the tensor rather than computes it: the batch, and the
-    /// parameters before the step.
+    /// Whether the tensor is an input of a training step rather than computed by it: the batch, and the parameters
+    /// before the step.
     #[must_use]
     pub const fn is_given(&self) -> bool {
         matches!(self, Self::X | Self::Y | Self::W(_) | Self::B(_))
@@ -91,7 +91,8 @@ impl FromStr for TensorName {
     type Err = ParseNameError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A number that is no layer becomes 1, and the name is then not that of the text. Layers count from 1.
+        // An invalid layer number becomes 1. The resulting name then doesn't print as the text, so the text is rejected
+        // below.
         let number =
             text.split(|c: char| !c.is_ascii_digit()).find_map(|digits| digits.parse().ok());
         let layer = number.filter(|layer| (1..=MAX_LAYERS).contains(layer)).unwrap_or(1);

@@ -8,7 +8,7 @@ use crate::TensorName;
 
 /// The loss, which also determines the function that turns the last `z` into `p`.
 ///
-/// For every one of them the gradient that starts backpropagation is `dzL = (p − y) / B`.
+/// For each of the losses, the gradient that starts backpropagation is `dzL = (p − y) / B`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
@@ -25,7 +25,7 @@ impl Loss {
     /// All losses.
     pub const ALL: [Self; 3] = [Self::CrossEntropy, Self::Bce, Self::SquaredError];
 
-    /// The name as dumps and command lines write it.
+    /// The loss's name in dumps and on command lines.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,8 +42,8 @@ impl fmt::Display for Loss {
     }
 }
 
-/// A multilayer perceptron: the number of units of each layer, input first, and the loss. The
-/// hidden layers are rectified (`relu`).
+/// A multilayer perceptron: the number of units of each layer, input first, and the loss. The activation of hidden
+/// layers is `relu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     /// `[n0, n1, …, nL]`: inputs, hidden units, outputs; at least two.
@@ -71,16 +71,16 @@ impl Network {
         self.sizes[self.layers()]
     }
 
-    /// The number of trainable numbers: all weights and biases; `usize::MAX` if there are more.
+    /// The number of parameters: all weights and biases. Saturates at `usize::MAX`.
     #[must_use]
     pub fn parameter_count(&self) -> usize {
         let of = |n: &[usize]| n[1].saturating_mul(n[0].saturating_add(1));
         self.sizes.windows(2).map(of).fold(0, usize::saturating_add)
     }
 
-    /// Every tensor of one training step, in the order of computation: inputs and parameters,
-    /// forward, loss, backward from the last layer to the first, parameters after the update. The
-    /// bug is in the operation that makes the first wrong tensor.
+    /// Every tensor of one training step, in the order of computation: inputs and parameters, forward, loss, backward
+    /// from the last layer to the first, parameters after the update. If a tensor is wrong and all before it are right,
+    /// the bug is in the operation that computes it.
     #[must_use]
     pub fn tensor_names(&self) -> Vec<TensorName> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};

@@ -7,21 +7,21 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The largest header of a safetensors file: that of ten thousand tensors has 1 MiB.
+/// The maximum size of a safetensors file's header. The header of ten thousand tensors has 1 MiB.
 const MAX_HEADER_BYTES: u64 = 1 << 24;
-/// Beyond this size, JSON is no longer checked: other files are recognised long before.
+/// The size up to which the beginning of JSON is checked. Files of another kind are recognised long before.
 const MAX_JSON_BYTES: usize = 1 << 24;
 
-/// The position of a tensor in a safetensors file; the metadata has none.
+/// An entry of a safetensors header: the position of a tensor in the file. The entry for metadata has none.
 #[derive(Deserialize)]
 struct TensorPlace {
     #[serde(default, rename = "data_offsets")]
     bytes: Value,
 }
 
-/// Whether a reader of safetensors can stop after these first bytes of a file: they are of another kind of file, or
-/// longer than the header says. A safetensors file begins with the length of its header, which has in JSON
-/// the first and the last byte of each tensor.
+/// Whether a reader of safetensors can stop after these first bytes of a file, because the file is of another kind, or
+/// longer than its header states. A safetensors file begins with the length of its header. The header is JSON, and
+/// states the first and the last byte of each tensor.
 #[must_use]
 pub fn cannot_be_safetensors(bytes: &[u8]) -> bool {
     let Some((length, rest)) = bytes.split_first_chunk() else { return false };
@@ -52,7 +52,8 @@ pub fn cannot_be_json(bytes: &[u8]) -> bool {
         let error = objects.find_map(Result::err)?;
         (!error.is_eof()).then(|| (error.line(), error.column()))
     };
-    // An error at the end may come from a truncated number; then it disappears with one byte less.
+    // A syntax error at the end may be caused by a truncated number. Such an error is at another position if the last
+    // byte is removed.
     error(bytes).is_some_and(|place| error(&bytes[..bytes.len() - 1]) == Some(place))
 }
 
@@ -88,7 +89,7 @@ mod tests {
     #[test]
     fn dumps_are_read_to_their_end_and_nothing_else_is() {
         let dumps = b" \n{\"a\": [1, -2.5e3, \"text\"], \"b\": {}}\n{\"a\": null}\n";
-        // Readers check no beginning that is shorter than the first brace and the blanks before it.
+        // Beginnings of fewer than three bytes are left out, because a reader doesn't check before the first brace.
         for length in 3..=dumps.len() {
             assert!(!cannot_be_json(&dumps[..length]), "{length} bytes");
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// The former name of each preset, which was that of its source, and its current name. Dumps, checkpoints,
+/// The former and the current name of each preset. Formerly, a preset had the name of its source. Dumps, checkpoints,
 /// reports and command lines may still use the former name.
 pub const FORMER_PRESET_NAMES: [(&str, &str); 5] = [
     ("nvmath", "small"),

@@ -1,5 +1,5 @@
-//! The combination of the dumps of several ranks that computed a step together. Each holds its share of the batch, and
-//! the tensors that all ranks have; combined, they are the dump of the whole batch.
+//! Combines the dumps of several ranks that computed a step together. Each dump contains the rank's share of the batch,
+//! and the tensors that all ranks have. The combined dump has the whole batch.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Assembled {
     pub differences: Vec<RankDifference>,
 }
 
-/// A tensor that is not the same, bit for bit, on a rank and on the first.
+/// A tensor whose bits differ between a rank and the first rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankDifference {
     /// The step.
@@ -26,7 +26,7 @@ pub struct RankDifference {
     pub rank: u64,
     /// The flat index of the first element that differs.
     pub at: usize,
-    /// The element on the rank, and on the first.
+    /// The value of that element on the rank, and on the first rank.
     pub values: (f64, f64),
     /// The number of elements that differ, and the number of all elements.
     pub elements: (usize, usize),
@@ -55,7 +55,7 @@ impl TensorName {
 }
 
 impl Header {
-    /// The header of the combined dump of all ranks, from a rank's header.
+    /// Converts a rank's header to the header of the combined dump of all ranks.
     #[must_use]
     pub fn of_all_ranks(&self) -> Self {
         Self { rank: None, mnist: None, not_materialised: Vec::new(), ..self.clone() }
@@ -66,8 +66,8 @@ impl Dump {
     /// Combines the dumps of all ranks of a step, in the order of the ranks.
     ///
     /// # Errors
-    /// If a rank is missing, the dumps are of different steps or runs, or the shapes of a tensor on two ranks
-    /// don't fit.
+    /// If a rank is missing, the dumps are of different steps or runs, or a tensor's shapes on two ranks can't be
+    /// combined.
     pub fn of_ranks(parts: &[&Self]) -> Result<Assembled, String> {
         let first = parts.first().ok_or("there is no rank")?;
         let header = first.header.of_all_ranks();
@@ -96,7 +96,7 @@ impl Dump {
         for tensor in first.tensors.iter().filter(|tensor| !is_absent(tensor.name)) {
             let name = tensor.name;
             let all: Option<Vec<_>> = parts.iter().map(|part| part.get(name)).collect();
-            // If a rank lacks it and doesn't declare that, it is missing in the combined dump, too.
+            // If a rank lacks the tensor without declaring it as not materialised, the combined dump lacks it too.
             let Some(all) = all else { continue };
             if name.has_a_row_for_each_sample() {
                 whole.tensors.push(rows(&all)?);
@@ -125,7 +125,7 @@ fn samples(parts: &[&Dump]) -> Option<Samples> {
     Some(Samples { normalisation, rows })
 }
 
-/// The combined tensor: the rows of all ranks, in the order of the ranks.
+/// Concatenates a tensor's rows on all ranks, in the order of the ranks.
 fn rows(all: &[&DumpedTensor]) -> Result<DumpedTensor, String> {
     let name = all[0].name;
     let mut whole = DumpedTensor { name, shape: all[0].shape.clone(), data: Vec::new() };

@@ -1,6 +1,7 @@
 //! Runs: files with the dumps of several consecutive training steps.
 //!
-//! A run is the concatenation of its dumps, as by `cat`, plain or gzipped. A dump of one step is a run of one.
+//! A run's file is the concatenation of its dumps, as `cat` makes it, plain or gzipped. A dump of one step is also a
+//! run.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,11 +13,11 @@ use crate::dump::packed::{unpacked, write_packed};
 use crate::{Dump, DumpError, TensorName};
 
 impl Dump {
-    /// Reads the dumps of a file: one, or those of the steps of a run.
+    /// Reads the dumps of a file: a single dump, or the dumps of a run's steps.
     ///
     /// # Errors
-    /// As [`Dump::read`] for each of them; or if they are not all steps of one run, consecutive and of one level and
-    /// one network.
+    /// As [`Dump::read`] for each dump. Also if the dumps aren't consecutive steps of one run, by one level and of one
+    /// network.
     pub fn read_run(path: &Path) -> Result<Vec<Self>, DumpError> {
         let run = documents(path)?;
         for (before, next) in run.iter().zip(&run[1..]) {
@@ -35,7 +36,8 @@ impl Dump {
         Ok(run)
     }
 
-    /// Writes the dumps of a run, gzipped if the name ends in `.gz`, completely or not at all.
+    /// Writes the dumps of a run, gzipped if the name ends in `.gz`, atomically: after an error, the old file is
+    /// unchanged.
     ///
     /// # Errors
     /// As [`write_each`](Self::write_each).
@@ -43,13 +45,13 @@ impl Dump {
         Self::write_each(path, |write| run.iter().try_for_each(write))
     }
 
-    /// Writes the dumps of a run as they are made, so that only one at a time is in memory. `make` calls
-    /// its argument with each of them. The file is written as by
-    /// [`write_run`](Self::write_run); if `make` fails, it isn't written at all.
+    /// Writes the dumps of a run one by one, so that only one of them is in memory at a time. `make` passes each dump
+    /// to the function that is its argument. The file is written as by [`write_run`](Self::write_run); if `make` fails,
+    /// no file is written.
     ///
     /// # Errors
-    /// The error that `make` returns; [`DumpError::Write`] if the file can't be written; [`DumpError::TooLong`]
-    /// if several dumps have more than [`MOST_BYTES`](Self::MOST_BYTES).
+    /// The error that `make` returns; [`DumpError::Write`] if the file can't be written; [`DumpError::TooLong`] if
+    /// there are several dumps, and they have more than [`MOST_BYTES`](Self::MOST_BYTES).
     pub fn write_each<E: From<DumpError>>(
         path: &Path,
         make: impl FnOnce(&mut dyn FnMut(&Self) -> Result<(), DumpError>) -> Result<(), E>,
@@ -58,7 +60,7 @@ impl Dump {
     }
 }
 
-/// [`Dump::write_each`] with this limit of bytes.
+/// Like [`Dump::write_each`], with the limit as an argument.
 fn write_up_to<E: From<DumpError>>(
     most: u64,
     path: &Path,
@@ -87,7 +89,7 @@ fn write_up_to<E: From<DumpError>>(
 /// The reason why a file of dumps was not written.
 enum WriteFailure<E> {
     Io(io::Error),
-    /// The dumps were not made, or their file was found to be too long.
+    /// `make` failed, or the dumps are too long.
     Unmade(E),
 }
 
@@ -115,7 +117,7 @@ impl Write for CountingWriter<'_> {
     }
 }
 
-/// The dumps of a file, at least one.
+/// Reads the dumps of a file; there is at least one.
 pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
     let json = unpacked(path)?;
     if let Some(found) = Foreign::detect(&json) {
@@ -128,7 +130,8 @@ pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
         document.map_err(|source| DumpError::Parse { path: path.to_owned(), source })?;
         ends.push(documents.byte_offset());
     }
-    // With one document or none, the parser reports an error in the rest of the file.
+    // If there is at most one complete JSON document, parse everything as one dump: then the parser reports the error
+    // in the rest of the file.
     if ends.len() < 2 {
         return Ok(vec![Dump::from_json(&json, path)?]);
     }
@@ -136,7 +139,7 @@ pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
     starts.zip(&ends).map(|(start, &end)| Dump::from_json(&json[start..end], path)).collect()
 }
 
-/// Checks that a dump is of the step after another one's; otherwise returns the reason.
+/// Checks that `next` is the dump of the step after `before`; otherwise returns the reason.
 fn follows(before: &Dump, next: &Dump) -> Result<(), String> {
     let (b, n) = (&before.header, &next.header);
     if n.step != b.step + 1 {

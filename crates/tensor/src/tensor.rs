@@ -2,18 +2,17 @@
 
 use thiserror::Error;
 
-/// A dense `f32` tensor in row-major order: the last index moves fastest, so element `[i, j]` of
-/// a `[rows, cols]` matrix is at `i * cols + j`. A scalar has the empty shape `[]` and one
-/// element.
+/// A dense `f32` tensor in row-major order: the last index moves fastest, so element `[i, j]` of a `[rows, cols]`
+/// matrix is at `i * cols + j`. A scalar has the empty shape `[]` and one element.
 ///
-/// This is the form in which tensors leave a level, not the form in which a level computes.
+/// Levels return tensors in this form; they don't compute in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     shape: Vec<usize>,
     data: Vec<f32>,
 }
 
-/// The number of elements doesn't fit the shape.
+/// The error if a number of elements doesn't match the shape.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("the shape {shape:?} does not hold {elements} elements")]
 pub struct ShapeError {
@@ -24,8 +23,8 @@ pub struct ShapeError {
 }
 
 impl ShapeError {
-    /// Checks that a shape has this number of elements. A shape from a file may have so large lengths that their product
-    /// overflows: then it is an error, too.
+    /// Checks that a shape has this number of elements. It is also an error if the product of the lengths overflows, as
+    /// it may for a shape from a file.
     pub(crate) fn check(shape: &[usize], elements: usize) -> Result<(), Self> {
         if shape.iter().try_fold(1_usize, |n, &axis| n.checked_mul(axis)) == Some(elements) {
             Ok(())

@@ -19,10 +19,10 @@ const END_VARIABLE: &str = "TENSOR_TEST_END";
 const AFTER_VARIABLE: &str = "TENSOR_TEST_AFTER";
 
 const OLD: &[u8] = b"the old file";
-/// Larger than the buffer of a writer, so that the pieces reach the disk one by one.
+/// The size of a piece in bytes. It exceeds a writer's buffer, so that the pieces are written to disk one by one.
 const PIECE: usize = 20_000;
 const PIECES: usize = 4;
-/// More pieces than the writer writes, so that the writer is not ended early.
+/// A number of pieces that the writer never reaches, so that the writer isn't ended early.
 const NEVER: usize = PIECES + 2;
 
 fn new() -> Vec<u8> {
@@ -51,7 +51,7 @@ fn write() -> ExitCode {
         }
         let kill = Command::new("kill").args([&end, &std::process::id().to_string()]).status();
         assert!(kill.expect("kill is there").success());
-        // The signal may arrive later.
+        // Waits, because the signal may arrive later.
         std::thread::sleep(Duration::from_secs(60));
     };
     let written = write_atomically::<io::Error>(Path::new(&path), |writer| {
@@ -86,7 +86,7 @@ fn run(shell: &str, end: &str, after: usize) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, OLD).unwrap();
-    // Under `nohup`, the tests ignore SIGHUP, and a shell can't undo that.
+    // Resets SIGHUP by another program, because tests that run under `nohup` ignore it, and a shell can't undo that.
     let (program, first) = if cfg!(target_os = "linux") {
         ("env", &["--default-signal=HUP,INT,TERM", "sh"][..])
     } else {
@@ -129,7 +129,7 @@ fn asked_to_end_at_each_write_nothing_unfinished_is_left() {
     for (end, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         for after in 0..=PIECES + 1 {
             let Outcome { status, said, content, names } = run("", end, after);
-            // The exit status shows the signal.
+            // The exit status shows that the signal ended the process.
             assert_eq!(status.signal(), Some(number), "{status}: {said}");
             let expected = if after > PIECES { new() } else { OLD.to_vec() };
             assert!(content == expected, "{end} after {after} pieces: {} bytes", content.len());
@@ -138,7 +138,8 @@ fn asked_to_end_at_each_write_nothing_unfinished_is_left() {
     }
 }
 
-/// As with `nohup` and SIGHUP: the ignored signal does nothing, and the next one ends the process.
+/// If a process ignores a signal, as `nohup` makes it ignore SIGHUP, that signal does nothing, and the next one ends
+/// the process.
 #[test]
 fn a_signal_that_is_ignored_stays_ignored() {
     let Outcome { status, said, content, names } =
@@ -147,11 +148,11 @@ fn a_signal_that_is_ignored_stays_ignored() {
     assert_eq!((content, names), (OLD.to_vec(), vec!["file".to_owned()]));
 }
 
-/// A limit on the size of files is an error at each place where it can be, whether or
-/// not its signal is ignored.
+/// If a file reaches the limit on its size, wherever in the file that is, writing fails with an error, whether or not
+/// SIGXFSZ is ignored.
 #[test]
 fn a_limit_on_the_size_of_files_is_an_error() {
-    // The shells have blocks of 512 or of 1024 bytes.
+    // The limit is in blocks, which have 512 or 1024 bytes, depending on the shell.
     for blocks in [0, 1, 19, 20, 39, 40, PIECES * PIECE / 1024] {
         for trap in ["", "trap '' XFSZ;"] {
             let shell = format!("{trap} ulimit -f {blocks};");

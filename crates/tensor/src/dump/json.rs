@@ -36,8 +36,8 @@ pub(super) struct TensorFile<T> {
     pub(super) data: T,
 }
 
-/// Numbers to be written: NaN and the infinities as strings, `f32` with the fewest digits that
-/// read back as the same `f32`.
+/// The numbers of a tensor, for writing: NaN and the infinities are strings, and an `f32` has the fewest digits that
+/// are read back as the same `f32`.
 pub(super) struct NumbersOf<'a> {
     pub(super) data: &'a [f64],
     pub(super) single: bool,
@@ -61,7 +61,7 @@ impl Serialize for NumbersOf<'_> {
     }
 }
 
-/// Numbers that were read: JSON numbers, and strings for NaN and the infinities.
+/// The numbers of a tensor, as read from JSON numbers, and from strings for NaN and the infinities.
 pub(super) struct Numbers(pub(super) Vec<f64>);
 
 impl<'de> Deserialize<'de> for Numbers {

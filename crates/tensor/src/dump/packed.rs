@@ -14,7 +14,7 @@ pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     file::read_packed(file::open_up_to(path, most)?, most, MultiGzDecoder::new, cannot_be_json)
 }
 
-/// The unpacked content of a file of dumps; if it doesn't exist, that of the file with `.gz` appended.
+/// The unpacked content of a file of dumps. If the file doesn't exist, a file with `.gz` appended to the name is read.
 pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
     let mut packed = path.as_os_str().to_owned();
     packed.push(".gz");
@@ -29,7 +29,7 @@ pub(crate) fn unpacked(path: &Path) -> Result<Vec<u8>, DumpError> {
     })
 }
 
-/// Writes a file of dumps, gzipped if its name ends in `.gz`, completely or not at all.
+/// Writes a file of dumps, gzipped if its name ends in `.gz`, atomically: after an error, the old file is unchanged.
 pub(crate) fn write_packed<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,

@@ -28,7 +28,7 @@ fn round_trip(dump: &Dump, name: &str) -> Dump {
 }
 
 proptest! {
-    /// Every finite f32, subnormals and −0 among them, comes back bit for bit.
+    /// Every finite f32, including subnormals and −0, is read back with the same bits.
     #[test]
     fn finite_f32_round_trips(bits in prop::collection::vec(any::<u32>(), 1..200)) {
         let values: Vec<f32> =
@@ -64,7 +64,7 @@ fn double_precision_keeps_all_its_digits() {
     assert_eq!(round_trip(&dump, "a.json"), dump);
 }
 
-/// The header has the required fields but not the optional loss; some of the data are whole numbers.
+/// The dump has no optional fields such as the loss, and some of its numbers are written without a decimal point.
 #[test]
 fn a_dump_written_by_hand_is_read() {
     let json = br#"{"format": "four-levels-dump", "version": 1, "level": "me", "device": "cpu",
@@ -147,7 +147,7 @@ fn a_file_that_unpacks_beyond_the_limit_is_refused() {
     assert!(error.starts_with("it has more than 65536 bytes"), "{error}");
 }
 
-/// An endless device is refused by its first bytes, and so is a gzipped file of another kind.
+/// An endless device is refused because of its first bytes, and so is a gzipped file that is not a dump.
 #[cfg(unix)]
 #[test]
 fn other_text_than_json_is_not_read_to_its_end() {
@@ -161,7 +161,7 @@ fn other_text_than_json_is_not_read_to_its_end() {
     assert!(Dump::read(&path).unwrap_err().to_string().contains("is not a dump"));
 }
 
-/// A truncated dump, gzipped or not, is never taken for a shorter one.
+/// A truncated dump, gzipped or not, is never mistaken for a shorter dump.
 #[test]
 fn a_dump_that_is_cut_off_at_any_byte_is_refused() {
     let mut dump = Dump::new(header(Dtype::F32));
