@@ -27,7 +27,7 @@ macro_rules! gpu_options {
     };
 }
 
-/// The name of the device is in the first line, in the report, and in a dump.
+/// Checks that the device's name is in the first line of the output, in the report, and in a dump.
 pub fn names_the_device(level: &str) {
     let folder = TempDir::new().unwrap();
     let (report, dump) = (path(&folder, "report.json"), path(&folder, "dump.json"));
@@ -45,7 +45,7 @@ pub fn names_the_device(level: &str) {
     }
 }
 
-/// Without a GPU, `--device cuda` is an error, and the default prints a note. Both state the reason.
+/// Checks that without a GPU, `--device cuda` fails and the default prints a note, and that both state the reason.
 pub fn misses_the_gpu(level: &str) {
     let short = [&BENCH[..], &SHORT].concat();
     let run = |args: &[&str]| program(level, &[&short[..], args].concat()).output().unwrap();
@@ -65,7 +65,8 @@ pub fn misses_the_gpu(level: &str) {
     fails(&output, 1, &[reason]);
 }
 
-/// An unknown device is a usage error. A profile that can't be written is reported before training.
+/// Checks that an unknown device is a usage error, and that a profile that can't be written is reported before
+/// training.
 pub fn checks_options(level: &str) {
     let run = |args: &[&str]| program(level, &[&SHORT[..], args].concat()).output().unwrap();
     fails(&run(&["--device", "tpu"]), 2, &["emulated"]);

@@ -27,7 +27,8 @@ pub fn gpu() -> Gpu {
     Gpu::open(device_choice()).unwrap()
 }
 
-/// Opens pages in a headless browser, which checks the expectations of each case. `folder` is for the list of cases.
+/// Opens pages in a headless browser, and checks what each case expects of its page. The list of cases is written to
+/// `folder`.
 pub fn open_in_browser(folder: &Path, cases: &Value) {
     let Some(mut node) = skipped::browser() else { return };
     let list = folder.join("cases.json");

@@ -8,12 +8,12 @@ use tempfile::TempDir;
 
 /// Options for two steps of a small network.
 pub const SHORT: [&str; 6] = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
-/// Options for two warm-up steps and two measured steps, without testing.
+/// Options for two warm-up steps and two measured steps, without a test of the accuracy.
 pub const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
 /// Options for the emulated GPU, even if there is a real one.
 pub const EMULATED: [&str; 2] = ["--device", "emulated"];
 
-/// The program with these arguments, independent of the tests' environment.
+/// A command for the program with these arguments, independent of the tests' environment.
 pub fn program(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args);

@@ -1,12 +1,13 @@
-//! A short training run: in order and shuffled, with a smaller last batch, and with tests on another set in
-//! between.
+//! A short training run for tests: on batches in order or shuffled, with a smaller last batch, and with tests on
+//! another data set in between.
 
 use data::{Counts, Dataset, Source};
 use tensor::{Loss, Network};
 use training::train::{Outcome, train};
 use training::{Console, Level, Parameters, Preset, Runner, Single};
 
-/// 3 epochs of 5 batches. The last batch of each has 20 samples instead of 50. Tested after every 4 batches.
+/// The preset of the run: 3 epochs of 5 batches, the last of which has 20 samples instead of 50. Tests run after every
+/// 4 batches.
 #[must_use]
 pub fn preset(shuffle: bool) -> Preset {
     let mut preset = Preset::find("medium").unwrap();
@@ -36,8 +37,8 @@ pub fn run_with_runner(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
     train(runner, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
 }
 
-/// Checks that every run is bit for bit the same as the first, and that the first one learns: a batch that
-/// arrives too late or too early would change the losses.
+/// Checks that every run has the same bits as the first run, and that the first run learns: a batch that arrives too
+/// late or too early would change the losses.
 pub fn same_bits(runs: impl IntoIterator<Item = (String, Outcome)>) {
     let bits = |run: &Outcome| {
         let losses: Vec<u32> = run.losses.iter().map(|at| at.loss.to_bits()).collect();
