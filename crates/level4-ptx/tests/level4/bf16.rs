@@ -24,7 +24,8 @@ fn level_after_a_step(network: &Network, batch: usize, profile: Profile, gpu: &G
     level
 }
 
-/// `Σ a·b` of rounded factors in double precision, and `Σ|a·b|`.
+/// Computes, in double precision, the sum of `a·b` over pairs of rounded factors, and the sum of the products'
+/// magnitudes.
 fn product(length: usize, pairs: impl Fn(usize) -> (f32, f32)) -> (f64, f64) {
     let round = |x: f32| bf16::from_f32(x).to_f64();
     (0..length)
