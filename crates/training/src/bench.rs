@@ -10,31 +10,31 @@ use crate::runner::{Runner, Terms};
 use crate::train::{advance, epoch_order};
 use crate::{Error, Parameters, Preset, Result};
 
-/// Samples per second over several runs in one process.
+/// The result of a benchmark: the rate in samples per second over several runs in one process.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bench {
     /// The level.
     pub level: String,
-    /// The device it ran on.
+    /// The device on which the level ran.
     pub device: String,
-    /// How many copies of the level trained together; absent for a single level.
+    /// The number of copies of the level that trained together; absent for a single level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world_size: Option<usize>,
     /// The preset.
     pub preset: String,
     /// The source of the images.
     pub data: String,
-    /// Measured runs, after a warm-up.
+    /// The number of measured runs; a warm-up precedes them.
     pub runs: usize,
-    /// Training steps in each run.
+    /// The number of training steps in each run.
     pub steps: usize,
-    /// The median of the runs.
+    /// The median of the runs' rates.
     pub samples_per_second: f64,
     /// The slowest run.
     pub samples_per_second_min: f64,
     /// The fastest run.
     pub samples_per_second_max: f64,
-    /// The matrix products' arithmetic at the median rate, in GFLOP/s.
+    /// The arithmetic rate of the matrix products at the median speed, in GFLOP/s.
     pub gflops: f64,
     /// The speed of this device's own matrix product on large square matrices, in GFLOP/s: the
     /// median of one measurement after each run.
@@ -58,24 +58,24 @@ pub fn operations_per_sample(network: &Network) -> usize {
 pub struct BenchPlan {
     /// Measured runs.
     pub runs: usize,
-    /// Training steps in a run; `None` for enough to fill half a second.
+    /// The number of training steps in a run; `None` for the number that fills half a second.
     pub steps: Option<usize>,
 }
 
 /// The measurements.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Samples per second of each measured run, from the slowest to the fastest.
+    /// The rate of each measured run in samples per second, from the slowest to the fastest.
     pub rates: Vec<f64>,
-    /// Training steps in each run.
+    /// The number of training steps in each run.
     pub steps: usize,
     /// The loss of the last batch.
     pub last_loss: f32,
-    /// The median of the baseline's measurements, if there is a baseline.
+    /// The median of the baseline's measurements; `None` without a baseline.
     pub baseline: Option<f64>,
 }
 
-/// The seconds of a run from which the number of steps for half a second can be extrapolated.
+/// The minimum duration, in seconds, of a run from which the number of steps for half a second can be extrapolated.
 const LONG_ENOUGH: f64 = 0.25;
 
 /// Measures training steps over preloaded data: load, forward, backward, update, batch after
@@ -125,7 +125,7 @@ pub fn bench(
             let mut steps = 16;
             loop {
                 let (_, time, _) = run(runner, steps)?;
-                // All copies of a level run the same number of steps, which the slowest copy's clock decides.
+                // All copies of a level run the same number of steps, which is determined by the slowest copy's time.
                 let seconds = f64::from(runner.largest(time.as_secs_f32())?);
                 if seconds >= LONG_ENOUGH {
                     break ((steps as f64 * 0.5 / seconds).ceil()) as usize;

@@ -15,7 +15,7 @@ use crate::{Error, Parameters, Preset, Result};
 
 mod names;
 
-/// The largest file that is read: more than the parameters of any network that `--sizes` accepts.
+/// The maximum size of a file, which exceeds the parameters of any network that `--sizes` accepts.
 const MAX_BYTES: u64 = 5 << 28;
 
 /// Writes `w1 b1 … wL bL` as little-endian `f32`, with the preset's name, loss and normalisation
@@ -48,12 +48,11 @@ pub fn save(path: &Path, parameters: &Parameters, preset: &Preset) -> Result<()>
     write_file(path, bytes)
 }
 
-/// Adds metadata to the header of a safetensors file. The file has the length of the header as eight bytes, the
-/// header as JSON, padded with blanks to a multiple of eight, and the tensors, whose offsets count from the
-/// header's end.
+/// Adds metadata to the header of a safetensors file. The file has the length of the header as eight bytes, the header
+/// as JSON, padded with blanks to a multiple of eight, and the tensors, whose offsets count from the header's end.
 ///
-/// The library would take the metadata as a hash map, and write it in a random order; the same run has to give
-/// the same bytes.
+/// The safetensors library isn't used for this, because it writes metadata in the random order of a hash map, and the
+/// same run has to give the same bytes.
 fn add_metadata(bytes: &[u8], metadata: &BTreeMap<&str, String>) -> io::Result<Vec<u8>> {
     let odd = || io::Error::other("the safetensors library wrote an unknown format");
     let (length, rest) = bytes.split_first_chunk().ok_or_else(odd)?;
@@ -68,7 +67,7 @@ fn add_metadata(bytes: &[u8], metadata: &BTreeMap<&str, String>) -> io::Result<V
     Ok([&(with.len() as u64).to_le_bytes()[..], &with, tensors].concat())
 }
 
-/// Saved parameters, as [`save`] or PyTorch wrote them.
+/// The content of a file with saved parameters, written by [`save`] or by PyTorch.
 pub struct Checkpoint {
     path: PathBuf,
     bytes: Vec<u8>,
@@ -78,19 +77,18 @@ impl Checkpoint {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it can't be read, or is larger than `MAX_BYTES`.
+    /// If the file can't be read, or is larger than `MAX_BYTES`.
     pub fn read(path: &Path) -> Result<Self> {
         let bytes = file::read_file(path, MAX_BYTES, tensor::cannot_be_safetensors);
         let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
         Ok(Self { path: path.into(), bytes })
     }
 
-    /// The preset that the parameters belong to: name, loss and normalisation from the file's
-    /// metadata if it has them (as [`save`] writes), layer sizes from the shapes of the tensors.
+    /// The preset that the parameters belong to: its name, loss and normalisation are in the metadata of files that
+    /// [`save`] wrote; its layer sizes follow from the shapes of the tensors.
     ///
     /// # Errors
-    /// If the file is not a safetensors file, has no `w1`, has a layer without units, or has transposed
-    /// weights.
+    /// If the file is not a safetensors file, has no `w1`, has a layer without units, or has transposed weights.
     pub fn preset(&self) -> Result<Preset> {
         let header = SafeTensors::read_metadata(&self.bytes);
         let (_, header) = header.map_err(|error| self.unusable(&error))?;
@@ -137,8 +135,8 @@ impl Checkpoint {
     /// The parameters, checked against the network.
     ///
     /// # Errors
-    /// If the file is not a safetensors file, lacks a tensor, or has one with another type, another shape or
-    /// a value that is not finite.
+    /// If the file is not a safetensors file, lacks a tensor, or has a tensor with the wrong type, the wrong shape or a
+    /// value that is not finite.
     pub fn parameters(&self, network: &Network) -> Result<Parameters> {
         let error = |reason: String| unreadable(&self.path, reason);
         let file = SafeTensors::deserialize(&self.bytes).map_err(|error| self.unusable(&error))?;
@@ -172,7 +170,7 @@ impl Checkpoint {
     fn unusable(&self, error: &dyn std::error::Error) -> Error {
         let reason = match Foreign::detect(&self.bytes) {
             Some(found) => {
-                // torch.save writes one of these two.
+                // torch.save writes one of these two formats.
                 let is_torch = ["a ZIP archive", "a Python pickle"].contains(&found.name);
                 let advice = if is_torch { names::TORCH_SAVE } else { "" };
                 found.instead_of("a safetensors file", advice)
@@ -192,7 +190,7 @@ fn unreadable(path: &Path, reason: String) -> Error {
 /// Reads parameters that [`save`] or PyTorch wrote, and checks them against the network.
 ///
 /// # Errors
-/// Those of [`Checkpoint::read`] and [`Checkpoint::parameters`].
+/// The errors of [`Checkpoint::read`] and [`Checkpoint::parameters`].
 pub fn load(path: &Path, network: &Network) -> Result<Parameters> {
     Checkpoint::read(path)?.parameters(network)
 }
@@ -210,7 +208,7 @@ mod tests {
         (folder, path)
     }
 
-    /// Random parameters of a preset, written to a file.
+    /// Writes random parameters of a preset to a file, and returns them.
     fn saved(path: &Path, preset: &Preset) -> Parameters {
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(path, &parameters, preset).unwrap();
@@ -257,8 +255,7 @@ mod tests {
         assert!(said.contains("b2 has NaN at index 3"), "{said}");
     }
 
-    /// The bytes are the same, not only the values, so that a digest of the file shows whether a run is
-    /// reproducible.
+    /// The files have the same bytes, so that a digest of the file shows whether a run is reproducible.
     #[test]
     fn the_same_parameters_are_the_same_bytes() {
         let (_folder, path) = file();
@@ -269,7 +266,7 @@ mod tests {
             fs::read(&path).unwrap()
         };
         let first = bytes();
-        // A hash map with three keys has one of six orders at random.
+        // If the metadata were a hash map, its three keys would be in one of six orders at random.
         for _ in 0..20 {
             assert!(bytes() == first);
         }

@@ -41,17 +41,17 @@ pub trait Program {
         Dtype::F32
     }
 
-    /// The files that these options cause to be written, each with its option. Before a command begins, it
+    /// The files that the level's own options cause to be written, each with its option. Before a command begins, it
     /// checks that no two options write the same file.
     fn outputs(_options: &Self::Options) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
 
-    /// Whether the command `plan` exists, because the level has several ways to compute.
+    /// Whether the level has the command `plan`, because it can compute a step in several ways.
     const PLANS: bool = false;
 
-    /// The output of the command `plan`, line by line: the kernels or products for a preset on this device, and
-    /// why others can't be used.
+    /// The output of the command `plan`, line by line: the kernels or products for a preset on this device, and the
+    /// reasons why others can't be used.
     ///
     /// # Errors
     /// If the level has no plans, or the device reports an error.
@@ -74,8 +74,7 @@ pub trait Program {
         Ok(true)
     }
 
-    /// The files that this process writes if an option names `path`: one for each copy of the level
-    /// that writes its own.
+    /// The files that this process writes if an option names `path`: one for each copy of the level in this process.
     fn files(_options: &Self::Options, path: &Path) -> Vec<PathBuf> {
         vec![path.to_owned()]
     }
@@ -103,7 +102,7 @@ pub trait Program {
     }
 }
 
-/// The whole command line: the part that all levels share, and the level's own options, which every command takes.
+/// The whole command line: the part that all levels share, and the level's own options, which every command accepts.
 struct CommandLine<O> {
     shared: SharedArgs,
     options: O,
@@ -112,7 +111,8 @@ struct CommandLine<O> {
 impl<O: Args> CommandFactory for CommandLine<O> {
     fn command() -> clap::Command {
         O::augment_args(SharedArgs::command()).mut_subcommands(|command| {
-            // Adding the options also sets the description, to that of their type.
+            // Saves the program's description, because adding the level's options replaces it by the description of
+            // their type.
             let about = command.get_about().cloned().unwrap_or_default();
             O::augment_args(command).about(about)
         })
@@ -136,7 +136,8 @@ impl<O: Args> FromArgMatches for CommandLine<O> {
     }
 }
 
-/// The commands and options that all levels share. They don't depend on the level's type, so they are compiled once.
+/// The commands and options that all levels share. They don't depend on the level's type, so they are compiled only
+/// once.
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct SharedArgs {
@@ -280,12 +281,12 @@ const NO_EFFECT: [(&str, &[&[&str]]); 4] = [
     ("plan", &[RUN_ONLY, TRAINING, &["normalisation"]]),
 ];
 
-/// The usage of commands with a required option. clap would add `--data-dir` to it in an error message if MNIST_DIR
-/// is set, as if that option were required.
+/// The usage of commands with a required option. They are stated here because if MNIST_DIR is set, clap's error
+/// messages would show `--data-dir` as if it were required.
 const USAGE: [(&str, &str); 2] =
     [("dump", "[OPTIONS] --out <FILE>"), ("predict", "[OPTIONS] --load <FILE> [PNG]...")];
 
-/// The options that decide how a step trains, and on which samples.
+/// The options that determine how a step trains, and on which samples.
 const TRAINING: &[&str] =
     &["learning_rate", "samples", "shuffle", "drop_last", "initialisation", "seed"];
 
@@ -353,7 +354,7 @@ fn execute(args: &SharedArgs, program: &dyn LevelProgram) -> ExitCode {
 mod tests {
     use super::*;
 
-    /// A level's options, whose description is none of a command.
+    /// A level's options, with a description that must not become that of a command.
     #[derive(Args)]
     struct Options {
         #[arg(long)]

@@ -21,8 +21,8 @@ pub struct Console {
 }
 
 impl Console {
-    /// A console that writes to standard output. If that fails, the run continues if it `goes_on`, so that its
-    /// files are still written; otherwise it ends.
+    /// A console that writes to standard output. If writing fails, the run ends, unless `goes_on` is set: then the run
+    /// continues, so that its files are still written.
     #[must_use]
     pub fn new(goes_on: bool) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Console {
     /// Writes a line.
     ///
     /// # Errors
-    /// If it can't be written, unless the run goes on.
+    /// If the line can't be written, unless the run goes on in that case.
     pub fn line(&self, text: &str) -> Result<()> {
         if self.quiet || self.lost.borrow().is_some() {
             return Ok(());
@@ -61,7 +61,7 @@ impl Console {
         Ok(())
     }
 
-    /// Reports lost lines at the end, after all files are written.
+    /// Reports at the end, after all files are written, whether lines were lost.
     ///
     /// # Errors
     /// If a line couldn't be written.
@@ -92,7 +92,7 @@ impl Console {
         self.line(&format!("after {batches:>6} batches   test accuracy {percent:.2} %"))
     }
 
-    /// Starts a progress bar for a number of batches; hidden if standard error is not a terminal.
+    /// Starts a progress bar for a number of batches; it is hidden if standard error is not a terminal.
     pub fn progress(&mut self, batches: usize) -> ProgressBar {
         if !self.quiet && io::stderr().is_terminal() {
             let style = "{bar:40} {pos}/{len} batches, {elapsed} elapsed, {eta} to go";

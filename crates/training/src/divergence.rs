@@ -1,9 +1,8 @@
 //! Divergence: finds the first tensor of a training run with a value that is not finite.
 //!
-//! Checking every tensor after every batch would take longer than the training. So the loop only
-//! checks the loss and the parameters when it reports anyway, and keeps the last parameters that were
-//! all finite. If a check fails, the batches since then are replayed phase by phase from those
-//! parameters, and every tensor is checked.
+//! Checking every tensor after every batch would take longer than the training. So the loop only checks the loss and
+//! the parameters when it reports, and keeps a copy of the last parameters that were all finite. If a check fails, the
+//! batches since that copy are replayed from it phase by phase, and every tensor is checked.
 
 use data::Dataset;
 use tensor::{Tensor, TensorName};
@@ -12,21 +11,21 @@ use crate::dump::{is_updated, read};
 use crate::train::{epoch_order, parameters};
 use crate::{Error, Level, Parameters, Preset, Result};
 
-/// The last finite parameters, and the batches trained since.
+/// The last parameters that were all finite, and the range of batches trained since then.
 pub(crate) struct FiniteParameters<'a> {
-    /// Parameters that were all finite.
+    /// The last parameters that were all finite.
     pub parameters: &'a Parameters,
-    /// The first batch after them.
+    /// The first batch that was trained from these parameters.
     pub first: usize,
-    /// The batch trained last.
+    /// The batch that was trained last.
     pub last: usize,
 }
 
 /// Returns the level's parameters if they and the loss are finite.
 ///
 /// # Errors
-/// [`Error::NonFinite`] with the first batch and tensor that are not finite; [`Error::NonFiniteOnce`] if the
-/// replay only shows finite tensors.
+/// [`Error::NonFinite`] with the first batch and tensor that are not finite; [`Error::NonFiniteOnce`] if all tensors
+/// are finite in the replay.
 pub(crate) fn check(
     level: &mut dyn Level,
     preset: &Preset,
@@ -92,7 +91,7 @@ fn locate(
     Ok(None)
 }
 
-/// The index, axis by axis, and the value of the first element that is not finite.
+/// The first element that is not finite: its index along each axis, and its value.
 fn first_non_finite(tensor: &Tensor) -> Option<(Vec<usize>, f32)> {
     let mut flat = tensor.first_non_finite()?;
     let value = tensor.data()[flat];

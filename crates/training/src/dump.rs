@@ -8,30 +8,30 @@ use crate::{Error, Level, Parameters, Preset, PresetKind, Result, Runner, Single
 
 /// The inputs of the dumped steps: samples, and the parameters before the first step.
 pub struct Inputs {
-    /// The samples, which are cut into batches.
+    /// The samples, which are divided into batches.
     pub set: Dataset,
     /// Parameters before the first step.
     pub parameters: Parameters,
-    /// Whether the steps take the samples in the order of the set, and also a last batch that is not full,
-    /// regardless of the preset.
+    /// Whether the steps use the samples in the order of the set, including a last batch that is not full, regardless
+    /// of the preset.
     keeps_order: bool,
-    /// The number of each sample in MNIST's training set, and the normalisation of its pixels, if known.
+    /// If known, each sample's index in MNIST's training set, and the normalisation of the pixels.
     mnist: Option<Samples>,
 }
 
 /// Which steps of a level's training are dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
-    /// How many steps are run first, without a dump.
+    /// The number of steps that are run first, without a dump.
     pub before: usize,
-    /// How many steps are dumped after those.
+    /// The number of steps that are dumped after that.
     pub dumped: usize,
     /// Whether to run the steps as training does, possibly with fused phases.
     pub fused: bool,
 }
 
 impl Inputs {
-    /// A training set, in the preset's order.
+    /// The inputs of training: a training set, which is used in the preset's order.
     #[must_use]
     pub const fn of_training(set: Dataset, parameters: Parameters) -> Self {
         Self { set, parameters, keeps_order: false, mnist: None }
@@ -46,9 +46,9 @@ impl Inputs {
         Self { mnist, ..self }
     }
 
-    /// The noise of a fixture: random pixels between 0 and 255, of which about half are 0 as in a digit,
-    /// random labels, and random parameters. The preset gives the normalisation, the edge of arithmetic, and
-    /// the number of samples, at least one batch.
+    /// The noise of a fixture: random pixels between 0 and 255, of which about half are 0 as in a digit, random labels,
+    /// and random parameters. The preset determines the normalisation, the edge of arithmetic, and the number of
+    /// samples, at least one batch.
     #[must_use]
     pub fn fixture(preset: &Preset) -> Self {
         let mut generator = Generator::new(preset.seed, Purpose::Noise, 0);
@@ -107,12 +107,11 @@ impl Inputs {
         Ok(all)
     }
 
-    /// The batch and the parameters of a dump. Changes the preset to match: layer sizes, batch size, seed,
-    /// learning rate, and the loss if the dump names it.
+    /// The batch and the parameters of a dump. Changes the preset to match the dump: layer sizes, batch size, seed,
+    /// learning rate, and the loss if the dump states it.
     ///
     /// # Errors
-    /// If `x`, `y` or a parameter is missing or has a shape that doesn't fit the others, or
-    /// `y` is not one-hot.
+    /// If `x`, `y` or a parameter is missing or has a shape that doesn't match the others, or `y` is not one-hot.
     pub fn from_dump(dump: &Dump, preset: &mut Preset) -> Result<Self> {
         let x = tensor_of(dump, TensorName::X)?;
         let &[batch, inputs] = x.shape() else {
@@ -136,14 +135,14 @@ impl Inputs {
         Ok(Self { set, parameters, keeps_order: true, mnist })
     }
 
-    /// The numbers of a batch's samples in MNIST.
+    /// The indices of a batch's samples in MNIST.
     fn samples(&self, batch: &Batch<'_>) -> Option<Samples> {
         let Samples { normalisation, rows } = self.mnist.as_ref()?;
         let rows = batch.indices().map(|i| rows[i]).collect();
         Some(Samples { normalisation: normalisation.clone(), rows })
     }
 
-    /// The order in which the steps of an epoch go through the samples.
+    /// The order of the samples in an epoch.
     fn order(&self, preset: &Preset, epoch: usize) -> Epoch {
         if self.keeps_order || preset.kind == PresetKind::Fixture {
             Epoch::in_order(self.set.len(), preset.batch_size, false)
@@ -194,7 +193,7 @@ fn tensor_of(dump: &Dump, name: TensorName) -> Result<Tensor> {
     tensor.ok_or_else(|| Error::Usage(format!("the inputs have no tensor {name}")))
 }
 
-/// The part of a dump that a step starts from, `x y w1 b1 … wL bL`, without computing anything.
+/// A dump with only the inputs of a step, `x y w1 b1 … wL bL`; nothing is computed.
 #[must_use]
 pub fn inputs_only(header: Header, preset: &Preset, inputs: &Inputs) -> Dump {
     let order = inputs.order(preset, 0);
@@ -215,12 +214,12 @@ pub fn inputs_only(header: Header, preset: &Preset, inputs: &Inputs) -> Dump {
 
 /// Runs one training step and dumps its tensors, which are read back from the level, inputs included.
 ///
-/// `header.step` steps run first, without a dump. With `fused`, the step is the one that training runs;
-/// otherwise it is forward, backward and update one after the other. The header lists the tensors that
-/// the level never holds in memory.
+/// `header.step` steps run first, without a dump. With `fused`, the step runs as in training; otherwise the phases
+/// forward, backward and update run one after the other. The header lists the tensors that the level never holds in
+/// memory.
 ///
 /// # Errors
-/// If the level fails, or the batch of that step does not exist.
+/// If the level fails, or there is no batch for that step.
 pub fn dump(
     level: &mut dyn Level,
     header: Header,
@@ -234,15 +233,14 @@ pub fn dump(
     run.pop().ok_or_else(|| Error::Usage("no step was requested".into()))
 }
 
-/// Trains as the training loop does, with the same buffers from step to step, and dumps the last steps. This
-/// also shows mistakes that a level carries over from one step to the next, which no dump of a single step
-/// can show.
+/// Trains as the training loop does, with the same buffers from step to step, and dumps the last steps. Such a run also
+/// shows mistakes whose effect on one step comes from an earlier step, which no dump of a single step can show.
 ///
-/// `header.step` is the number of the first step that is dumped. Reading the tensors waits for the
-/// device after each step, which training doesn't, so a missing synchronisation may not show.
+/// `header.step` is the number of the first step that is dumped. Reading the tensors waits for the device after each
+/// step, which training doesn't, so a missing synchronisation may not show.
 ///
 /// # Errors
-/// If the level fails, or the batch of a step does not exist.
+/// If the level fails, or there is no batch for a step.
 pub fn run(
     runner: &mut dyn Runner,
     header: &Header,
@@ -262,7 +260,7 @@ pub fn run(
 /// As [`run`], but passes each dump to `sink` before the next step runs.
 ///
 /// # Errors
-/// As [`run`]; the error of the sink.
+/// As [`run`], and if the sink fails.
 pub fn run_into(
     runner: &mut dyn Runner,
     header: &Header,
@@ -278,7 +276,7 @@ pub fn run_into(
     run.each_step(runner, |level, dump| step(level, preset, steps.fused, dump), sink)
 }
 
-/// As [`run_into`], but the dumps only contain what each step starts from: `x y w1 b1 … wL bL`.
+/// As [`run_into`], but the dumps only contain the inputs of each step: `x y w1 b1 … wL bL`.
 ///
 /// # Errors
 /// As [`run_into`].
@@ -297,10 +295,10 @@ pub fn inputs_into(
     DumpedRun { header, preset, inputs, steps }.each_step(runner, dumped, sink)
 }
 
-/// Consumes the dumps of a run, one at a time.
+/// A function that consumes the dumps of a run, one at a time.
 pub type Sink<'a> = dyn FnMut(Dump) -> Result<()> + 'a;
 
-/// Several steps of training to be dumped.
+/// A run of several training steps that are dumped.
 struct DumpedRun<'a> {
     header: &'a Header,
     preset: &'a Preset,
@@ -319,15 +317,15 @@ impl DumpedRun<'_> {
         Ok((per_epoch, self.steps.before.saturating_add(self.steps.dumped)))
     }
 
-    /// An empty dump of a step, counted from the first step of the run, with this part of its batch.
+    /// A dump without tensors for step number `step` of the run, on this rank's part of the step's batch.
     fn new_dump(&self, step: usize, batch: &Batch<'_>) -> Dump {
         let step = self.header.step + (step - self.steps.before) as u64;
         Dump::new(Header { step, mnist: self.inputs.samples(batch), ..self.header.clone() })
     }
 
-    /// Dumps several steps as training runs them on a level that takes several batches in one call. Each dump
-    /// is read after a call that begins where a call of training does, and ends with the dumped step. So
-    /// every step except the first of a call follows others in the same call, as in training.
+    /// Dumps several steps of a level that trains on several batches in one call. Each dumped step is the last one of
+    /// such a call, and the call starts where a call of training starts. So the same steps precede the dumped step in
+    /// its call as in training.
     fn fused(&self, runner: &mut dyn Runner, sink: &mut Sink<'_>) -> Result<()> {
         let Self { preset, inputs, steps, .. } = self;
         let (rate, set) = (preset.learning_rate, &inputs.set);
@@ -361,8 +359,8 @@ impl DumpedRun<'_> {
         Ok(())
     }
 
-    /// Loads each batch as the training loop does. Steps before the dumped ones are run; for the others,
-    /// `dumped` runs the step and fills its dump, which then goes to the sink.
+    /// Loads each batch as the training loop does. Steps before the dumped ones are run without a dump. For each dumped
+    /// step, `dumped` runs it and fills its dump, which is then passed to the sink.
     fn each_step(
         &self,
         runner: &mut dyn Runner,
@@ -425,7 +423,7 @@ fn record(
     Ok(())
 }
 
-/// Whether a step computes this tensor before the update.
+/// Whether a step computes this tensor, and does so before the update.
 fn is_computed(name: &TensorName) -> bool {
     !name.is_given() && !is_updated(name)
 }
@@ -435,7 +433,7 @@ pub(crate) fn is_updated(name: &TensorName) -> bool {
     matches!(name, TensorName::WNext(_) | TensorName::BNext(_))
 }
 
-/// Reads a tensor from a level. The updated parameters are the current ones.
+/// Reads a tensor from a level. The names of updated parameters return the level's current parameters.
 pub(crate) fn read(level: &mut dyn Level, name: TensorName) -> Result<Option<Tensor>> {
     match name {
         TensorName::WNext(l) => level.tensor(TensorName::W(l)),

@@ -6,13 +6,14 @@ use crate::parameters::Layer;
 /// A limit of single precision, at which a formula that is right on paper may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// The last weights times 400: `exp(z)` overflows, and most `p` are 0 or 1 in single precision.
+    /// The last layer's weights are multiplied by 400, so that `exp(z)` overflows, and most `p` are 0 or 1 in single
+    /// precision.
     LargeLogits,
     /// Every other unit of the first layer has weights and a bias of 0: its `z` is exactly 0, but not its
     /// `da`.
     Kink,
-    /// Every other unit of the first layer is scaled by 2⁻¹³⁰, and the last biases are lowered by 95: `z1`
-    /// and `exp(zL)` are subnormal, or 0 where subnormal numbers are flushed to zero.
+    /// Every other unit of the first layer is scaled by 2⁻¹³⁰, and the last layer's biases are reduced by 95, so that
+    /// `z1` and `exp(zL)` are subnormal, or 0 where subnormal numbers are flushed to zero.
     Subnormal,
     /// Each output is exactly its target, so that every gradient is 0.
     ZeroGradient,

@@ -8,10 +8,10 @@ use data::DataError;
 use tensor::{DumpError, TensorName};
 use thiserror::Error;
 
-/// The result of everything in this crate.
+/// The result of the functions in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a command ended early. The message names the failure, its place, and a remedy.
+/// The reason why a command ended early. The message names the failure, where it happened, and a remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The command line, or a file that it names, requests something impossible.
@@ -45,9 +45,9 @@ pub enum Error {
     /// Not enough memory.
     #[error("{what} {shortage}: use a smaller --batch-size, or smaller layers with --sizes")]
     Memory {
-        /// The purpose, such as "holding a batch".
+        /// The purpose of the memory, such as "holding a batch".
         what: String,
-        /// The bytes needed and available.
+        /// The number of bytes that are needed, and the number available.
         shortage: host::memory::Shortage,
     },
     /// A level was called before a batch was loaded.
@@ -63,13 +63,13 @@ pub enum Error {
          than {learning_rate:?}"
     )]
     NonFinite {
-        /// The batch, counted from 0 over all epochs.
+        /// The batch where this happened, counted from 0 over all epochs.
         batch: usize,
         /// The epoch, counted from 1.
         epoch: usize,
-        /// The first such tensor in the order of computation.
+        /// The first tensor with such a value, in the order of computation.
         tensor: TensorName,
-        /// The index of its first such element.
+        /// The index of the tensor's first element that is not finite.
         index: Vec<usize>,
         /// The element.
         value: f32,
@@ -89,7 +89,7 @@ pub enum Error {
         /// The tensor that was not finite.
         what: TensorName,
     },
-    /// One of several copies of a level failed.
+    /// One of several copies of a level that train together failed.
     #[error("{copy}: {error}")]
     Copy {
         /// The name of the copy.
@@ -103,7 +103,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An error of a level.
+    /// Wraps an error of a level.
     pub fn level(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Level(error.into())
     }

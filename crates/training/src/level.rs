@@ -11,8 +11,8 @@ use crate::{Parameters, Result};
 /// calls [`set_parameters`](Self::set_parameters) once, and then, for each batch, [`load`](Self::load) and
 /// [`step`](Self::step). All methods fail if the device reports an error.
 pub trait Level {
-    /// Passes the whole training set once, before training, so that a level can keep it on its device.
-    /// A batch that was loaded earlier may be lost.
+    /// Passes the whole training set once, before training, so that a level can keep it on its device. Afterwards, no
+    /// batch may be loaded.
     fn dataset(&mut self, set: &Dataset) -> Result<()>;
 
     /// Loads a batch onto the device. `next` is the following batch, so that its copy can overlap
@@ -29,15 +29,15 @@ pub trait Level {
     /// Updates the parameters, `w − lr·dw` and `b − lr·db`, after [`backward`](Self::backward).
     fn update(&mut self, learning_rate: f32) -> Result<()>;
 
-    /// A whole training step: forward, backward, update. Levels that fuse phases override it.
+    /// Runs a whole training step: forward, backward, update. Levels that fuse phases override it.
     fn step(&mut self, learning_rate: f32) -> Result<()> {
         self.forward()?;
         self.backward()?;
         self.update(learning_rate)
     }
 
-    /// The loss of the last forward pass, as the preset prints it. Waits for the device, so the
-    /// training loop only calls it when it reports.
+    /// The loss of the last forward pass, as it is printed. Waits for the device, so the training loop only calls it
+    /// when it reports.
     fn loss(&mut self) -> Result<f32>;
 
     /// Replaces all parameters.
@@ -47,20 +47,19 @@ pub trait Level {
     /// `w` and `b` are the current parameters. The `_next` names are never requested.
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
 
-    /// Lines to print at the end of a command, such as a profile that one of the level's own options
-    /// requested. `train` passes the accuracy, in words.
+    /// Lines to print at the end of a command, such as a profile that one of the level's own options requests. `train`
+    /// passes the accuracy as text.
     fn report(&mut self, _accuracy: Option<&str>) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 }
 
-/// A level that can take several training steps in one call, which fails if the device reports an error.
+/// A level that can run several training steps in one call. The call fails if the device reports an error.
 pub trait MultiStep: Level {
-    /// The most batches that one call of [`steps`](Self::steps) should get. If it is 1, `steps` is
-    /// never called.
+    /// The maximum number of batches for one call of [`steps`](Self::steps). If it is 1, `steps` is never called.
     fn at_once(&self) -> usize;
 
-    /// Trains on each of these batches in turn, as by [`load`](Level::load) and [`step`](Level::step).
-    /// Afterwards the last batch is the loaded one.
+    /// Trains on each of these batches in turn, as [`load`](Level::load) and [`step`](Level::step) would. Afterwards,
+    /// the last batch is loaded.
     fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()>;
 }

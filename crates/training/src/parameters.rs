@@ -14,7 +14,7 @@ pub struct Layer {
     pub b: Tensor,
 }
 
-/// All parameters of a network; `layers[0]` holds `w1` and `b1`.
+/// All parameters of a network; `layers[0]` contains `w1` and `b1`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
     /// The layers, first to last.
@@ -23,7 +23,8 @@ pub struct Parameters {
 
 impl Parameters {
     // ANCHOR: new
-    /// Draws the parameters: the same bits on every platform for the same seed.
+    /// Draws random parameters. The same seed gives the same bits on every
+    /// platform.
     #[must_use]
     pub fn new(network: &Network, initialisation: Initialisation, seed: u64) -> Self {
         let mut generator = Generator::new(seed, Purpose::Parameters, 0);
@@ -95,7 +96,7 @@ impl Parameters {
     /// A hash of the parameters, the same on every machine.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        // FNV-1a, over 64-bit numbers instead of bytes.
+        // The FNV-1a hash, over 64-bit words instead of bytes.
         let step = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x0000_0100_0000_01b3);
         let all = self.layers.iter().flat_map(|layer| [&layer.w, &layer.b]);
         let bits = all.flat_map(|tensor| tensor.data()).map(|value| u64::from(value.to_bits()));
@@ -138,7 +139,8 @@ mod tests {
         assert!((0.97e-4..1.03e-4).contains(&variance), "{variance}");
     }
 
-    /// Ranks compare the digest to check that they start from the same parameters.
+    /// The digest has to depend on every bit, because ranks compare it to check that they start from the same
+    /// parameters.
     #[test]
     fn each_bit_and_its_place_changes_the_digest() {
         let network = Network { sizes: vec![3, 2, 2], loss: Loss::Bce };

@@ -8,16 +8,15 @@ mod ink;
 
 pub use digit::read_digit;
 
-/// A grey image, 0 black to 255 white as MNIST stores it, as a `data:` URI with a PNG of dark ink
-/// on white paper.
+/// Encodes a grey image as a `data:` URI with a PNG of dark ink on white paper. As in MNIST, 0 is paper and 255 is ink.
 #[must_use]
 pub fn data_uri(pixels: &[u8], width: usize, height: usize) -> String {
     let paper: Vec<u8> = pixels.iter().map(|&ink| 255 - ink).collect();
     encoded(&paper, (width, height), png::ColorType::Grayscale)
 }
 
-/// Signed values as a `data:` URI with a PNG: zero is the middle of the colour map, and the
-/// largest magnitude is one of its ends.
+/// Encodes signed values as a `data:` URI with a PNG. Zero is the middle of the colour map, and the largest magnitude
+/// is at one of its ends.
 #[must_use]
 pub fn values_uri(values: &[f32], width: usize, height: usize) -> String {
     let most = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));

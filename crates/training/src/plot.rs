@@ -94,8 +94,8 @@ fn draw_curve(svg: &mut String, report: &Report) -> Result<(), Box<dyn std::erro
     Ok(())
 }
 
-/// Draws the first images of a set, each with its prediction, and with the true digit
-/// if that differs. A sheet of training images shows the labels as predictions.
+/// Draws the first images of a set, each with its prediction, and with the true digit if that differs. For a sheet of
+/// training images, pass the labels as predictions.
 ///
 /// # Errors
 /// If the file can't be written.
@@ -147,7 +147,7 @@ mod tests {
         data::load(Source::Digits, None, counts, &mut |_| {}).unwrap()
     }
 
-    /// Three losses and two tests.
+    /// A report with three losses and two tests.
     fn report() -> Report {
         let losses = [(0, 2.0), (4, 1.0), (9, 0.5)];
         let accuracies = [(5, 0.25), (10, 0.5)];
@@ -176,13 +176,13 @@ mod tests {
         for part in ["some-level on some &lt;device&gt;: small", "accuracy, 50.00 % in the end"] {
             assert!(svg.contains(part), "{part} is not in {svg}");
         }
-        // A mark for each test, and one in the legend.
+        // There is a circle for each test, and one in the legend.
         assert_eq!(svg.matches("<circle ").count(), 3);
         let points =
             |line: &str| line.split("points=\"").nth(1)?.split('"').next().map(str::to_owned);
         let lines: Vec<String> =
             svg.lines().filter(|l| l.contains("<polyline")).filter_map(points).collect();
-        // Those of losses fall: towards the bottom, the second coordinate grows.
+        // The lines of losses fall: the second coordinate grows downwards.
         let of_losses = lines.iter().filter(|line| line.split_whitespace().count() == 3);
         let heights: Vec<Vec<f64>> = of_losses
             .map(|line| {

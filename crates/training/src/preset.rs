@@ -1,4 +1,5 @@
-//! The presets, which are the networks of the documents that this project is based on, and the fixtures.
+//! The presets, which are the networks of the texts that this project is based on, and the fixtures, which are small
+//! networks for tests.
 
 use data::Normalisation;
 use serde::Serialize;
@@ -6,7 +7,7 @@ use tensor::{Loss, Network};
 
 use crate::Edge;
 
-/// The random distribution of the initial parameters.
+/// The random distribution from which initial parameters are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initialisation {
@@ -30,9 +31,9 @@ data::written_by_name!(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PresetKind {
-    /// For training on digits.
+    /// A preset for training on digits.
     Preset,
-    /// For `dump` on a batch of noise, with small and odd sizes; its reference dump is committed.
+    /// A fixture for `dump` on a batch of random inputs, with small and odd sizes. Its reference dump is committed.
     Fixture,
 }
 
@@ -43,13 +44,13 @@ pub struct Preset {
     pub name: String,
     /// A preset to train, or a fixture to dump.
     pub kind: PresetKind,
-    /// Layer sizes and loss.
+    /// The layer sizes and the loss.
     pub network: Network,
-    /// Samples in a batch, `B`.
+    /// The number of samples in a batch, `B`.
     pub batch_size: usize,
     /// Learning rate of plain SGD.
     pub learning_rate: f32,
-    /// Passes over the samples.
+    /// The number of passes over the samples.
     pub epochs: usize,
     /// The number of training images, counted from the first.
     pub samples: usize,
@@ -61,11 +62,11 @@ pub struct Preset {
     pub initialisation: Initialisation,
     /// Whether to skip a last batch that is not full, in training and in testing.
     pub drop_last: bool,
-    /// The seed of parameters and order.
+    /// The seed of the initial parameters and of the order of the samples.
     pub seed: u64,
-    /// The number of batches from one reported loss to the next.
+    /// The number of batches between reports of the loss.
     pub report_every: usize,
-    /// The number of batches from one test to the next; `None` to only test at the end.
+    /// The number of batches between tests; `None` to only test at the end.
     pub evaluate_every: Option<usize>,
     /// Training stops when the test accuracy exceeds this fraction.
     pub stop_at_accuracy: Option<f64>,
@@ -81,8 +82,8 @@ impl Preset {
     #[must_use]
     pub fn presets() -> Vec<Self> {
         vec![
-            // The nvmath-python tutorial. Its published run: loss 0.6833 at batch 0, 0.0566 at
-            // batch 220, accuracy 91.46 % on the 9,984 test images of 39 full batches.
+            // The network of the nvmath-python tutorial. The tutorial's published run: loss 0.6833 at batch 0, 0.0566
+            // at batch 220, accuracy 91.46 % on the 9,984 test images of 39 full batches.
             Self {
                 batch_size: 256,
                 learning_rate: 0.1,
@@ -90,7 +91,7 @@ impl Preset {
                 report_every: 20,
                 ..Self::trained("small", &[784, 30, 10], Loss::Bce)
             },
-            // "Training and verifying neural nets in raw CUDA".
+            // The network of the article "Training and verifying neural nets in raw CUDA".
             Self {
                 batch_size: 8,
                 epochs: 10,
@@ -109,7 +110,7 @@ impl Preset {
                 report_every: 312,
                 ..Self::trained("large", &[784, 1024, 10], Loss::CrossEntropy)
             },
-            // The PTX notebook's race to 60 %.
+            // The network of the PTX notebook, which measures the time until the accuracy is 60 %.
             Self {
                 learning_rate: 0.001,
                 epochs: 11,

@@ -10,21 +10,21 @@ use serde::Serialize;
 use crate::train::{Accuracy, AccuracyAt, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt};
 use crate::{Error, Initialisation, Preset, Result};
 
-/// A training run in numbers.
+/// The report of a training run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The level, such as `level1-cpu`.
+    /// The name of the level, such as `level1-cpu`.
     pub level: String,
     /// The device.
     pub device: String,
-    /// How many copies of the level trained together; absent for a single level.
+    /// The number of copies of the level that trained together; absent for a single level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world_size: Option<usize>,
     /// The preset's name.
     pub preset: String,
     /// Whether no part of the preset was overridden, except the seed.
     pub preset_unchanged: bool,
-    /// Layer sizes, input first.
+    /// The layer sizes, input first.
     pub sizes: Vec<usize>,
     /// The loss.
     pub loss: tensor::Loss,
@@ -36,15 +36,15 @@ pub struct Report {
     pub initialisation: Initialisation,
     /// The seed.
     pub seed: u64,
-    /// Samples in a batch.
+    /// The number of samples in a batch.
     pub batch_size: usize,
     /// Learning rate.
     pub learning_rate: f32,
     /// Batches trained.
     pub batches: usize,
-    /// Samples trained, over all epochs.
+    /// The number of samples trained, over all epochs.
     pub samples: usize,
-    /// Seconds spent in training steps, without testing.
+    /// The time spent in training steps, without testing, in seconds.
     pub seconds: f64,
     /// `samples / seconds`.
     pub samples_per_second: f64,
@@ -52,9 +52,9 @@ pub struct Report {
     pub losses: Vec<LossAt>,
     /// The test accuracies, the final one last.
     pub accuracies: Vec<AccuracyAt>,
-    /// The final test accuracy, a fraction.
+    /// The final test accuracy as a fraction.
     pub test_accuracy: f64,
-    /// The final test accuracy as counts.
+    /// The final test accuracy as a number of correct images and of all images.
     pub tested: Accuracy,
     /// Why training ended.
     pub stop_reason: StopReason,
@@ -62,7 +62,7 @@ pub struct Report {
     pub times: Vec<TimeAt>,
     /// The time of each phase, in seconds.
     pub phases: Phases,
-    /// The confusion matrix, `[label][predicted]`: the number of test images.
+    /// The confusion matrix: element `[label][predicted]` is a number of test images.
     pub confusion: Vec<Vec<usize>>,
     /// The misclassified test images with the largest margins.
     pub mistakes: Vec<Mistake>,

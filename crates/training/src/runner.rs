@@ -9,21 +9,20 @@ use tensor::Header;
 use crate::dump::Steps;
 use crate::{Level, MultiStep, Parameters, Preset, Result};
 
-/// A level as a command runs it. If several copies of a level train together, each has a runner, and the
-/// command calls the same methods of all runners in the same order. Methods whose documentation says "the
-/// same for all of them" return the same value in every copy. A single level ([`Single`], [`Multi`])
-/// decides for itself. Methods fail if the device reports an error.
+/// A level as a command runs it. If several copies of a level train together, each has a runner, and the command calls
+/// the same methods of all runners in the same order. Methods documented as "the same for all of them" return the same
+/// value in every copy. A single level is run by [`Single`] or [`Multi`]. Methods fail if the device reports an error.
 pub trait Runner {
-    /// The level; it takes whole batches.
+    /// The level, into which whole batches are loaded.
     fn level(&mut self) -> &mut dyn Level;
 
-    /// The level as a [`MultiStep`], if it can take several steps in one call.
+    /// The level as a [`MultiStep`], if it can run several steps in one call.
     fn multi_step(&mut self) -> Option<&mut dyn MultiStep> {
         None
     }
 
-    /// The level that tests and prints for all copies, or `None` in a copy that leaves this to another.
-    /// No batch is loaded in [`level`](Self::level) afterwards.
+    /// The level, if this copy tests the network and prints for all copies, otherwise `None`. Afterwards, no batch is
+    /// loaded in [`level`](Self::level).
     fn tester(&mut self) -> Option<&mut dyn Level>;
 
     /// Checks that all copies were started with the same settings. A command calls this before any other
@@ -35,7 +34,7 @@ pub trait Runner {
         Ok(())
     }
 
-    /// The maximum of a number over all copies: the same for all of them.
+    /// The maximum over all copies of the number `here`: the same for all of them.
     fn largest(&mut self, here: f32) -> Result<f32> {
         Ok(here)
     }
@@ -46,7 +45,7 @@ pub trait Runner {
         Ok(requested)
     }
 
-    /// How many copies train together; `None` for a single level.
+    /// The number of copies that train together; `None` for a single level.
     fn world_size(&self) -> Option<usize> {
         None
     }
@@ -56,8 +55,8 @@ pub trait Runner {
         *batch
     }
 
-    /// Completes the header of this copy's dumps, and returns the file that they go to if `out` names the
-    /// file of all copies.
+    /// Completes the header of this copy's dumps, and returns the file for them; `out` is the file that the user named
+    /// for all copies.
     fn own_dump(&self, _header: &mut Header, out: &Path) -> PathBuf {
         out.to_owned()
     }
@@ -68,13 +67,13 @@ pub trait Runner {
 pub struct Terms<'a> {
     /// The command.
     pub command: &'a str,
-    /// The steps that it dumps.
+    /// The steps that the command dumps, if it dumps any.
     pub steps: Option<Steps>,
     /// The preset.
     pub preset: &'a Preset,
     /// The training set.
     pub set: &'a Dataset,
-    /// The parameters that training starts from.
+    /// The initial parameters of training.
     pub start: &'a Parameters,
 }
 
@@ -91,7 +90,7 @@ impl Runner for Single<'_> {
     }
 }
 
-/// A single level that can take several steps in one call.
+/// A runner for a single level that can run several steps in one call.
 pub struct Multi<'a>(pub &'a mut dyn MultiStep);
 
 impl Runner for Multi<'_> {

@@ -33,12 +33,12 @@ pub fn epoch_order(preset: &Preset, samples: usize, epoch: usize) -> Epoch {
 
 /// Trains a level with a preset's settings, from the parameters `start`, then tests it.
 ///
-/// The clock runs while batches are loaded and trained. It stops while the level is
-/// tested and while its parameters are checked for values that are not finite.
+/// The clock runs while batches are loaded and trained. It stops while the level is tested and while its parameters are
+/// checked for values that are not finite.
 ///
 /// # Errors
-/// If the samples don't fill a batch, the level fails, or a loss or a parameter is not
-/// finite; then the error names the first such batch and tensor.
+/// If the samples don't fill a batch, the level fails, or a loss or a parameter is not finite. In that case, the error
+/// names the first batch and tensor that are not finite.
 pub fn train(
     runner: &mut dyn Runner,
     preset: &Preset,
@@ -88,13 +88,13 @@ pub fn train(
     watch.finish(runner)
 }
 
-/// The most batches that one call of the level takes.
+/// The maximum number of batches in one call of the level.
 pub(crate) fn at_once(runner: &mut dyn Runner) -> usize {
     runner.multi_step().map_or(1, |level| level.at_once())
 }
 
-/// Trains on the batches `k` of an epoch, as [`train`] does between two reports: each call of the
-/// level gets as many batches as it takes.
+/// Trains on the range `k` of an epoch's batches, as [`train`] does between two reports. Each call of the level gets as
+/// many batches as the level accepts in one call.
 ///
 /// # Errors
 /// If the device reports an error.
@@ -142,8 +142,8 @@ pub fn parameters(level: &mut dyn Level, network: &tensor::Network) -> Result<Pa
     })
 }
 
-/// Tests the level on a set, in batches of the preset's size. `drop_last` also skips the last batch here if it
-/// is not full.
+/// Tests the level on a set, in batches of the preset's size. As in training, `drop_last` skips a last batch that is
+/// not full.
 ///
 /// # Errors
 /// If the level fails, or an output is not finite.
@@ -185,7 +185,7 @@ pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<
     Ok(Examination { accuracy, confusion, mistakes })
 }
 
-/// The class with the largest output for each sample of a batch; the lowest one on a tie.
+/// For each sample of a batch, the class with the largest output; on a tie, the lowest such class.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -211,7 +211,7 @@ fn output(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Tensor> {
 // ANCHOR_END: output
 
 // ANCHOR: largest
-/// The index of the largest value, the lowest one on a tie.
+/// The index of the largest value; on a tie, the lowest such index.
 fn largest(row: &[f32]) -> u8 {
     let mut best = 0;
     for (class, value) in row.iter().enumerate() {

@@ -4,11 +4,11 @@
 pub(super) const TORCH_SAVE: &str = "if torch.save wrote it, load it with torch.load and write \
                                      it with safetensors.torch.save_file, as w1, b1, w2, …";
 
-/// The most names and layers that a message lists before "…".
+/// The maximum number of names and layers that a message lists before "…".
 const MAX_LISTED: usize = 8;
 
-/// The rest of a sentence that begins with "it has no tensor w1". If the tensors are the layers of a network
-/// with PyTorch's names, it explains how to rename them, otherwise it lists the names.
+/// Completes the sentence "it has no tensor w1". If the tensors are the layers of a network with PyTorch's names, the
+/// sentence explains how to rename them, otherwise it lists the tensors' names.
 pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
     let layers = layers(tensors);
     if layers.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
     )
 }
 
-/// The first items, separated by commas.
+/// Lists the first items, separated by commas.
 fn listed(items: impl Iterator<Item = String>) -> String {
     let mut items = items.peekable();
     let mut text: Vec<String> = items.by_ref().take(MAX_LISTED).collect();
@@ -38,8 +38,8 @@ fn listed(items: impl Iterator<Item = String>) -> String {
     text.join(", ")
 }
 
-/// The prefixes of `weight` and `bias` in the names of the layers, first to last: `["fc1.", "fc2."]`. Empty
-/// if there are other tensors, or if the number of a layer's inputs isn't that of the outputs before.
+/// The prefixes of `weight` and `bias` in the names of the layers, first to last: `["fc1.", "fc2."]`. Empty if there
+/// are other tensors, or a layer's number of inputs isn't the previous layer's number of outputs.
 fn layers(tensors: &[(String, Vec<usize>)]) -> Vec<&str> {
     let shape = |name: &str| tensors.iter().find(|(other, _)| other == name).map(|(_, s)| &**s);
     let mut layers: Vec<(&str, [usize; 2])> = Vec::new();

@@ -19,7 +19,7 @@ use crate::{
 /// The number of images on a sheet of `--plot`.
 const SHEET: usize = 40;
 
-/// `train`: trains, tests, and writes the requested files.
+/// The command `train`: trains, tests, and writes the requested files.
 pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
@@ -86,7 +86,7 @@ pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> 
     })
 }
 
-/// The console of a copy of a level; only the copy that tests writes to it.
+/// The console of a copy of a level; only the copy that tests the network writes to standard output.
 fn console(runner: &mut dyn Runner, goes_on: bool) -> Console {
     if runner.tester().is_some() { Console::new(goes_on) } else { Console::listening() }
 }
@@ -123,11 +123,11 @@ pub(super) fn print_report(
     level.report(accuracy)?.iter().try_for_each(|line| console.line(line))
 }
 
-/// `dump`: writes all tensors of one or several training steps.
+/// The command `dump`: writes all tensors of one or several training steps.
 pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
     let mut preset = args.preset.preset()?;
     let leads = program.leads()?;
-    // Without computing, the inputs are not divided among ranks: rank 0 writes one file.
+    // If no step is computed, the inputs are not divided among ranks, and rank 0 writes a single file.
     let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
     let out = ("--out", args.out.as_path());
     let mut outputs = outputs::of_level(program, Some(out).filter(|_| computes));
@@ -208,7 +208,7 @@ pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
     })
 }
 
-/// `bench`: samples per second.
+/// The command `bench`: measures training in samples per second.
 pub(super) fn bench(args: &BenchArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
@@ -260,7 +260,7 @@ pub(super) fn bench(args: &BenchArgs, program: &dyn LevelProgram) -> Result<()> 
     })
 }
 
-/// The result of `bench` as lines of output.
+/// Formats the result of `bench` as lines of output.
 fn rates_of(result: &Bench) -> Vec<String> {
     let share = match result.sgemm_gflops {
         Some(peak) => {
@@ -294,7 +294,7 @@ fn only_presets(preset: &Preset, command: &str) -> Result<()> {
     )))
 }
 
-/// The parameters that a run starts from: random, or from a file.
+/// The initial parameters of a run: random, or from a file.
 fn start_from(file: Option<&Path>, preset: &Preset) -> Result<Parameters> {
     match file {
         Some(path) => checkpoint::load(path, &preset.network),
@@ -302,7 +302,7 @@ fn start_from(file: Option<&Path>, preset: &Preset) -> Result<Parameters> {
     }
 }
 
-/// The network, the data and the training, in three lines.
+/// Describes the network, the data and the training in three lines.
 fn describe(preset: &Preset, digits: &Digits) -> String {
     let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!(
@@ -329,7 +329,7 @@ fn percent(run: &Outcome) -> String {
     format!("{:.2} %", 100.0 * run.accuracy.fraction())
 }
 
-/// The outcome of training, as lines of output.
+/// Formats the outcome of training as lines of output.
 fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
     let seconds = run.training_time.as_secs_f64();
     let rate = run.samples as f64 / seconds;

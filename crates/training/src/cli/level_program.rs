@@ -1,5 +1,5 @@
-//! A level's program together with its options, without the type parameter of [`Program`]. So the commands are
-//! compiled once, in this crate, and not again for each level.
+//! A level's program together with its options, without the type parameter of [`Program`]. Commands that use this type
+//! are only compiled once, in this crate, instead of once per level.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use tensor::{Dtype, Network};
 use super::Program;
 use crate::{Level, Preset, Result, Runner};
 
-/// Declares the functions of a [`Program`] that commands call, and implements each for a program with its options.
+/// Declares a trait with the functions of a [`Program`] that commands call, and implements it for [`WithOptions`].
 macro_rules! level_program {
     ($(fn $name:ident(&self $(, $parameter:ident: $type:ty)*) -> $result:ty;)*) => {
         /// The functions of a [`Program`], called with the options of the command line.
@@ -41,7 +41,7 @@ level_program! {
     fn on_each(&self, network: &Network, work: Work<'_>) -> Result<()>;
 }
 
-/// The work on each copy of a level.
+/// A function that a command runs on each copy of a level.
 pub(super) type Work<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
 /// A program with its options.

@@ -4,13 +4,13 @@ use tensor::{Dump, Network};
 
 use crate::{Error, Preset, Result};
 
-/// Bytes of an element in a level's memory.
+/// The size of an element in a level's memory, in bytes.
 const SINGLE: u128 = size_of::<f32>() as u128;
-/// Bytes of an element while it is dumped: in the level's memory, read back, and as `f64`.
+/// The bytes that an element takes while it is dumped: in the level's memory, as read from the level, and as `f64`.
 const DUMPED: u128 = 2 * SINGLE + size_of::<f64>() as u128;
 
-/// Checks that the parameters of a run fit into memory four times: the initial ones, the level's, their
-/// gradients, and the last ones that were all finite.
+/// Checks that the parameters of a run fit into memory four times: the initial parameters, the level's parameters,
+/// their gradients, and the last parameters that were all finite.
 ///
 /// # Errors
 /// [`Error::Memory`] if they don't.
@@ -25,18 +25,18 @@ pub(super) fn of_training(network: &Network) -> Result<()> {
 pub(super) fn of_dump(preset: &Preset, samples: usize) -> Result<()> {
     let network = &preset.network;
     let batch = preset.batch_size.min(samples) as u128;
-    // z, a, dz and da of each layer; x twice, in the data set and as the loaded batch.
+    // The elements are: z, a, dz and da of each layer, and x twice (in the data set and as the loaded batch).
     let units: u128 = network.sizes[1..].iter().map(|&units| 4 * units as u128).sum();
     let elements = batch * (units + 2 * network.inputs() as u128);
     let parameters = 4 * network.parameter_count() as u128;
     check(network, "tensors", DUMPED * (elements + parameters))
 }
 
-/// The fewest bytes of a number in the text of a dump: a digit and a comma.
+/// The minimum number of bytes of a number in the text of a dump: a digit and a comma.
 const WRITTEN: u128 = 2;
 
-/// Checks that a file of several dumps is small enough to be read back. The estimate only counts the parameters
-/// of each dump, and unless `inputs_only`, the updated ones.
+/// Checks that a file of several dumps is small enough to be read back. The estimate only counts the parameters of each
+/// dump and, unless `inputs_only` is set, the updated parameters.
 ///
 /// # Errors
 /// If the file would have more than [`Dump::MOST_BYTES`].

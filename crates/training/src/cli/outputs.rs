@@ -7,11 +7,11 @@ use host::file;
 use super::LevelProgram;
 use crate::{Error, Result};
 
-/// An option and a file that it causes this process to write.
+/// An option, and a file that this process writes because of it.
 pub(super) type Output = (&'static str, PathBuf);
 
-/// The files that this process writes for the level's own options, and for another option of which each rank
-/// writes its own file.
+/// The files that this process writes for the level's own options, and for an option such as `--out`, for which each
+/// rank writes its own file.
 pub(super) fn of_level(
     program: &dyn LevelProgram,
     another: Option<(&'static str, &Path)>,

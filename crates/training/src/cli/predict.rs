@@ -45,7 +45,7 @@ pub(super) fn predict(args: &PredictArgs, program: &dyn LevelProgram) -> Result<
             let pixels = picture::read_digit(path)?;
             x.extend(pixels.iter().map(|&pixel| preset.normalisation.apply(pixel)));
         }
-        // The labels are unknown, and unused.
+        // The labels of pictures are unknown; these zeros are never used.
         let labels = vec![0; args.pictures.len()];
         let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
         let set = Dataset::from_rows(x, labels, inputs, classes)?;

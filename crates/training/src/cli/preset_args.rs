@@ -67,7 +67,7 @@ pub(crate) struct PresetArgs {
 }
 
 impl PresetArgs {
-    /// The preset that the command line names, or the default, with the overrides.
+    /// The preset that the command line names, or the default preset, with the parts that options override.
     pub(crate) fn preset(&self) -> Result<Preset> {
         self.preset_or(|| Ok(Preset::presets().remove(0)))
     }
@@ -125,8 +125,8 @@ pub(crate) struct DataArgs {
 }
 
 impl DataArgs {
-    /// Loads the images, and checks that the network fits them. If this process `leads`, notes about their
-    /// source are printed.
+    /// Loads the images, and checks that the network fits them. Notes about the images' source are only printed if this
+    /// process `leads`.
     pub(crate) fn load(&self, network: &Network, counts: Counts, leads: bool) -> Result<Digits> {
         if network.inputs() != 28 * 28 || network.outputs() != 10 {
             return Err(Error::Usage(format!(
@@ -191,7 +191,7 @@ fn loss(text: &str) -> Result<Loss, String> {
 /// Parses a whole number for an option.
 ///
 /// # Errors
-/// The reason, for clap's message: the text is not a whole number, or the type can't hold it.
+/// If the text is not a whole number, or is out of the type's range. The error is the reason, for clap's message.
 pub fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => "it is too large".into(),

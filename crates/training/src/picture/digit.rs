@@ -13,30 +13,27 @@ use crate::{Error, Result};
 const SIDE: usize = 28;
 /// MNIST's authors scaled each digit to fit a box of this size, in the middle of the image.
 const BOX: usize = 20;
-/// The sizes of bounding boxes that count as similar to MNIST's. The built-in digits have 16 to 23.
+/// The sizes of a digit's bounding box that count as MNIST's size. The built-in digits have 16 to 23.
 const BOXES: std::ops::RangeInclusive<usize> = 14..=24;
-/// The maximum distance in pixels between the image's centre and a centred digit's centre of mass, along
-/// either axis. It is less than 1 for all of MNIST's digits, and less than 2 for 99 % of the built-in
-/// ones.
+/// The maximum distance in pixels between the image's centre and a centred digit's centre of mass, along either axis.
+/// The distance is less than 1 for all of MNIST's digits, and less than 2 for 99 % of the built-in digits.
 const MAX_OFFSET: f32 = 2.0;
-/// Less ink than this is noise, unless the paper is perfectly even.
+/// The minimum amount of ink. Less counts as noise, unless the paper's colour is perfectly even.
 const MIN_INK: f32 = 0.1;
 /// The maximum width and height of a picture. A larger one is refused before its pixels are decompressed.
 const MAX_SIDE: u32 = 4096;
-/// The largest file that is read: more than the largest picture needs without compression, with 16 bits for
-/// each channel.
+/// The maximum size of a file: more than the largest picture needs without compression and with 16 bits per channel.
 const MAX_BYTES: u64 = 1 << 28;
 
 /// Reads a PNG of one digit as an image like MNIST's: `28 × 28`, ink 255 on paper 0.
 ///
-/// The colour of the border is the paper, and the colour that differs most from it is the ink. Both may
-/// be any colours, the paper may be transparent, and the picture may have any size. In a picture of
-/// `28 × 28`, a centred digit of MNIST's size is not moved, so an image of MNIST is returned
-/// unchanged. Any other digit is cropped to its ink, scaled to fit `20 × 20` and placed with its centre
-/// of mass in the middle, as MNIST's authors did.
+/// The colour of the border is the paper, and the colour that differs most from it is the ink. Both may be any colours,
+/// the paper may be transparent, and the picture may have any size. In a picture of `28 × 28`, a centred digit of
+/// MNIST's size is not moved, so an image of MNIST is returned unchanged. Any other digit is cropped to its ink, scaled
+/// to fit `20 × 20` and placed with its centre of mass in the middle, as MNIST's authors did.
 ///
 /// # Errors
-/// If the file is not a PNG, has more than 4096 pixels a side, or has only one colour.
+/// If the file is not a PNG, is wider or higher than 4096 pixels, or has only one colour.
 pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
     let error = |reason: String| Error::Read { path: path.into(), reason };
     let picture = read_picture(path).map_err(error)?;
@@ -72,7 +69,7 @@ fn read_picture(path: &Path) -> Result<Picture, String> {
         return Err(format!("it has {width} x {height} pixels; the limit is {MAX_SIDE} a side"));
     }
     let size = reader.output_buffer_size().ok_or_else(|| text(&"it is too large"))?;
-    // For the samples, the ink, and the medians of a card's three channels.
+    // The memory for the samples, the ink, and the medians of a card's three channels.
     let pixels = u64::from(width) * u64::from(height);
     host::memory::check(size as u64 + 4 * size_of::<f32>() as u64 * pixels)
         .map_err(|shortage| format!("decompressing {width} x {height} pixels {shortage}"))?;
@@ -83,7 +80,7 @@ fn read_picture(path: &Path) -> Result<Picture, String> {
     Ok(Picture { samples, channels, width: width as usize, height: height as usize })
 }
 
-/// [`Foreign`]'s name of a PNG.
+/// The name by which [`Foreign`] identifies a PNG.
 const PNG: &str = "a PNG picture";
 
 /// A digit in a picture.
@@ -101,7 +98,7 @@ struct Digit<'a> {
 }
 
 impl<'a> Digit<'a> {
-    /// Finds the digit in a picture. At least one pixel has to be full ink.
+    /// Finds the digit in a picture. At least one pixel must have the full amount of ink.
     fn find(ink: &'a [f32], width: usize, height: usize) -> Self {
         let (mut columns, mut rows) = ((width - 1, 0), (height - 1, 0));
         let (mut x_moment, mut y_moment, mut total) = (0.0_f64, 0.0_f64, 0.0_f64);
@@ -136,11 +133,11 @@ impl<'a> Digit<'a> {
             && is_centred(self.centre.1)
     }
 
-    /// Crops to the ink, scales to fit the box, and centres by mass.
+    /// Crops the picture to its ink, scales it to fit the box, and centres it by mass.
     fn placed(&self) -> Vec<f32> {
         let ((left, right), (top, bottom)) = (self.columns, self.rows);
         let (columns, rows) = self.sides();
-        // Source pixels for each pixel of the result.
+        // The number of source pixels per pixel of the result, along each axis.
         let scale = columns.max(rows) as f32 / BOX as f32;
         let inside = |value: f32, limit: usize| (value.max(0.0) as usize).min(limit);
         let mut image = vec![0.0; SIDE * SIDE];
@@ -151,7 +148,7 @@ impl<'a> Digit<'a> {
             if x1 <= left as f32 || y1 <= top as f32 || x0 > right as f32 || y0 > bottom as f32 {
                 continue;
             }
-            // The mean of the source pixels that the result's pixel covers.
+            // Computes the mean of the source pixels that the result's pixel covers.
             let (mut sum, mut weight) = (0.0, 0.0);
             for y in inside(y0, self.height - 1)..=inside(y1.ceil() - 1.0, self.height - 1) {
                 for x in inside(x0, self.width - 1)..=inside(x1.ceil() - 1.0, self.width - 1) {

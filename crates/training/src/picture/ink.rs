@@ -1,7 +1,7 @@
 //! Separates a picture into ink and paper: the colour of each, and the amount of ink of every pixel.
 
-/// Colours with a smaller distance than this count as one colour (black and white have 1). It is a
-/// dozen of 255 steps, more than the noise of a scanner.
+/// Colours with a smaller distance than this count as one colour (black and white have 1). It is about 12 of 255 steps
+/// of brightness, more than the noise of a scanner.
 const MIN_CONTRAST: f32 = 0.05;
 /// Ink on black or white paper with at least this contrast isn't stretched to full contrast.
 const FULL_CONTRAST: f32 = 0.9;
@@ -11,7 +11,7 @@ const MIN_CARD_COVERAGE: f32 = 0.6;
 /// The minimum difference in brightness between a card's paper and its ink.
 const MIN_CARD_CONTRAST: f32 = 0.25;
 
-/// Red, green, blue, each 0 to 1.
+/// A colour: red, green and blue, each from 0 to 1.
 type Colour = [f32; 3];
 
 const BLACK: Colour = [0.0; 3];
@@ -28,9 +28,9 @@ pub(super) struct Picture {
 
 /// The amounts of ink of all pixels.
 pub(super) struct Ink {
-    /// 0 to 1, row by row.
+    /// The amount of ink of each pixel, from 0 to 1, row by row.
     pub(super) amounts: Vec<f32>,
-    /// Whether most of the border has exactly the paper's colour. Then even a little ink is not noise.
+    /// Whether most of the border has exactly the paper's colour. If so, even a little ink is not noise.
     pub(super) is_clean: bool,
 }
 
@@ -48,7 +48,7 @@ impl Picture {
             mix(under, colour, opacity)
         };
         let paper = median(self.border().map(colour));
-        // Ink may touch the border.
+        // Not all of the border has to be even, because ink may touch it.
         let even = self.border().filter(|&i| distance(colour(i), paper) < 1e-3).count();
         let is_clean = 4 * even >= 3 * self.border().count();
         let (mut strongest, mut most) = (paper, 0.0);
@@ -74,10 +74,10 @@ impl Picture {
         Some(Ink { amounts, is_clean })
     }
 
-    /// The background colour to put under transparent pixels, so that opaque ones are visible.
+    /// The background colour that is put under transparent pixels, so that opaque pixels are visible.
     ///
-    /// A drawing without paper needs a contrasting background: black for white ink. Paper with a few
-    /// transparent pixels, such as rounded corners, and a card with a digit, get the paper's colour.
+    /// A drawing without paper needs a contrasting background: black for white ink. Paper with a few transparent
+    /// pixels, such as rounded corners, and a card with a digit, get the paper's colour.
     fn background(&self) -> Colour {
         if self.channels % 2 == 1 {
             return WHITE;
@@ -110,7 +110,8 @@ impl Picture {
             let brightness = brightness(self.pixel(i).0);
             (least, most) = (least.min(brightness), most.max(brightness));
         }
-        // Without opaque pixels, `right` and `bottom` stay less than `left` and `top`.
+        // If there are no opaque pixels, `right` and `bottom` remain less than `left` and `top`, and the subtraction
+        // fails.
         let (columns, rows) = ((right + 1).checked_sub(left)?, (bottom + 1).checked_sub(top)?);
         let covered = count as f32 / (columns * rows).max(1) as f32;
         let is_card = covered >= MIN_CARD_COVERAGE && most - least >= MIN_CARD_CONTRAST;
@@ -169,7 +170,7 @@ fn median(colours: impl Iterator<Item = Colour>) -> Colour {
     })
 }
 
-/// A colour with this opacity over another.
+/// Blends a colour with this opacity over another colour.
 fn mix(under: Colour, over: Colour, opacity: f32) -> Colour {
     let channel = |c: usize| over[c] * opacity + under[c] * (1.0 - opacity);
     [channel(0), channel(1), channel(2)]
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(border(1, 1), [0]);
     }
 
-    /// Ink from 0 to 1 on each pixel of a row in the middle of a 7 x 3 picture.
+    /// Returns the amounts of ink that are found in a 7 x 3 picture, whose middle row has pixels with these amounts.
     fn found(pixel: impl Fn(f32) -> Vec<u8>, ink: [f32; 5]) -> Option<Vec<f32>> {
         let channels = pixel(0.0).len();
         let row = |ink: [f32; 7]| ink.into_iter().flat_map(&pixel).collect::<Vec<u8>>();
@@ -235,12 +236,12 @@ mod tests {
             for ink in colours.into_iter().filter(|ink| *ink != paper) {
                 let found = found(between(paper, ink), amounts).unwrap();
                 for (found, amount) in found.iter().zip(amounts) {
-                    // The samples have 8 bits.
+                    // The tolerance is the rounding of samples to 8 bits.
                     let exact = 2.0 / 255.0 / distance(paper, ink);
                     assert!((found - amount).abs() < exact, "{ink:?} on {paper:?}: {found}");
                 }
             }
-            // The amounts of ink as opacity, on a transparent background instead of paper.
+            // A pixel whose opacity is the amount of ink, on a transparent background instead of paper.
             let on_nothing = |amount| {
                 let [r, g, b] = paper.map(byte);
                 vec![r, g, b, byte(amount)]
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(found(|_| vec![255, 255, 255, 0], amounts), None);
     }
 
-    /// A 9 x 9 picture, of a colour and an opacity at each place.
+    /// A 9 x 9 picture; `pixel` returns the grey value and the opacity at a column and row.
     fn picture(pixel: impl Fn(usize, usize) -> [u8; 2]) -> Picture {
         let samples = (0..81).flat_map(|i| pixel(i % 9, i / 9)).collect();
         Picture { samples, channels: 2, width: 9, height: 9 }
@@ -282,7 +283,7 @@ mod tests {
 
     #[test]
     fn highlights_on_the_other_side_of_the_papers_colour_are_not_ink() {
-        // A bright spot on grey paper, and darker ink.
+        // The picture has a bright spot on grey paper, and darker ink.
         let shade = |x, y| {
             if is_stroke(x, y) {
                 20

@@ -5,11 +5,11 @@ use serde::Deserialize;
 
 use crate::train::{AccuracyAt, Phases, TimeAt};
 
-/// The parts of a report that a page shows. A report of the gold standard in Python has no times, so each of
-/// its batches is assumed to take equally long.
+/// The parts of a report that a page uses. A report of the gold standard in Python has no times, so each of its batches
+/// is assumed to take equally long.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Curve {
-    /// The program, such as `level1-cpu`.
+    /// The program that made the report, such as `level1-cpu`.
     pub level: String,
     /// The device.
     pub device: String,
@@ -20,9 +20,9 @@ pub struct Curve {
     pub batches: usize,
     /// Seconds of training.
     pub seconds: f64,
-    /// Samples trained in a second.
+    /// The number of samples trained per second.
     pub samples_per_second: f64,
-    /// The final test accuracy, a fraction.
+    /// The final test accuracy as a fraction.
     pub test_accuracy: f64,
     losses: Vec<LossAt>,
     accuracies: Vec<AccuracyAt>,
@@ -41,7 +41,7 @@ struct LossAt {
 }
 
 impl Curve {
-    /// The training time of the first `batches` batches in seconds.
+    /// The time in seconds that training the first `batches` batches took.
     fn seconds_at(&self, batches: usize) -> f64 {
         let known = self.times.iter().find(|time| time.batches >= batches);
         let evenly = || self.seconds * batches as f64 / self.batches.max(1) as f64;
@@ -53,8 +53,8 @@ impl Curve {
     }
 }
 
-/// A title for each run: its level if that is unique, otherwise the level with the preset, then with the
-/// device, and as the last resort with the run's number.
+/// A title for each run: the level if that is unique; otherwise the level with the preset, or also with the device, or
+/// also with the run's number.
 pub(super) fn titles(curves: &[Curve]) -> Vec<String> {
     let ways: [fn(&Curve) -> String; 3] = [
         |one| one.level.clone(),
@@ -75,7 +75,7 @@ pub(super) fn titles(curves: &[Curve]) -> Vec<String> {
         .collect()
 }
 
-/// Charts of loss and accuracy, each against batches and against seconds: SVG and caption.
+/// Charts of the loss and the accuracy, each against batches and against seconds. A chart is an SVG and its caption.
 pub(super) fn charts(curves: &[Curve], titles: &[String]) -> Vec<(String, &'static str)> {
     [
         ("Loss against batches", BATCHES, false),
@@ -95,7 +95,7 @@ pub(super) fn race(curves: &[Curve]) -> Chart {
     Chart { logarithmic: true, ..chart(curves, &titles(curves), SECONDS, true) }
 }
 
-/// A horizontal axis: its label, and its value after a number of batches of a run.
+/// A horizontal axis: its label, and a function that returns its value for a run after a number of batches.
 type Axis = (&'static str, fn(&Curve, usize) -> f64);
 
 const BATCHES: Axis = ("batches", |_, batches| batches as f64);

@@ -1,5 +1,5 @@
-//! Reports as an HTML page: curves of one or several runs against batches and against seconds, the confusion
-//! matrix, and for a run of this program its worst mistakes and its weights.
+//! Reports as an HTML page: curves of one or several runs against batches and against seconds, the confusion matrix,
+//! and, if the program itself made the run, the worst mistakes and the weights.
 
 mod curve;
 
@@ -17,7 +17,7 @@ pub use curve::Curve;
 use crate::report::{Report, write_file};
 use crate::{Error, Parameters, Result, picture};
 
-/// The most units of the first layer whose weights are drawn.
+/// The maximum number of first-layer units whose weights are drawn.
 const MAX_UNITS: usize = 128;
 
 const PAGE: Page<'static> =
@@ -33,7 +33,7 @@ struct Content {
     all_weights: usize,
 }
 
-/// A run, as the template shows it.
+/// The data of a run for the page's template.
 #[derive(Serialize)]
 struct Run {
     title: String,
@@ -43,9 +43,10 @@ struct Run {
     seconds: String,
     rate: String,
     accuracy: String,
-    /// The time of each phase: name, seconds, share in tenths for the bar.
+    /// The time of each phase: its name, its seconds, and its share in tenths, which is the length of its bar.
     phases: Vec<(&'static str, String, usize)>,
-    /// Rows of the confusion matrix: label, and for each prediction its count and its shade from 0 to 9.
+    /// The rows of the confusion matrix. A row has a label and, for each predicted digit, the count and the shade from
+    /// 0 to 9.
     confusion: Vec<(usize, Vec<(usize, usize)>)>,
 }
 
@@ -56,7 +57,7 @@ struct CaptionedPicture {
     text: String,
 }
 
-/// Writes the page of a run of this program: the report, the trained parameters, and the mistakes among the
+/// Writes the page of a run that this program made, with the report, the trained parameters, and the mistakes among the
 /// `tested` images.
 ///
 /// # Errors
@@ -83,7 +84,7 @@ pub fn write_one(
     write(path, &content)
 }
 
-/// Writes one page of several reports, in the order given.
+/// Writes one page with several reports, in the order of `curves`.
 ///
 /// # Errors
 /// If the file can't be written.
@@ -106,7 +107,7 @@ pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
 /// Reads a report that `train --json` of a level or of the gold standard wrote.
 ///
 /// # Errors
-/// If it can't be read, or is not such a report.
+/// If the file can't be read, or is not such a report.
 pub fn read(path: &Path) -> Result<Curve> {
     let failed = |reason: String| Error::Read { path: path.into(), reason };
     let bytes = file::read_file(path, MAX_BYTES, tensor::cannot_be_json);
@@ -118,7 +119,7 @@ pub fn read(path: &Path) -> Result<Curve> {
         .map_err(|error| failed(format!("it is not the report of a training run: {error}")))
 }
 
-/// The largest report that is read, in bytes. A million losses take less.
+/// The maximum size of a report file in bytes. A million losses take less.
 const MAX_BYTES: u64 = 1 << 28;
 
 fn write(path: &Path, content: &Content) -> Result<()> {
@@ -148,7 +149,7 @@ fn content(curves: &[Curve]) -> Content {
 fn run(curve: &Curve, title: String) -> Run {
     let whole = curve.phases.as_ref().map_or(0.0, |p| p.load + p.step + p.wait + p.check + p.test);
     let phase = |name, seconds: f64| {
-        // Ten steps of a bar are enough to see what dominates.
+        // A bar has ten steps of length, which are enough to show the dominant phase.
         let tenths = (10.0 * seconds / whole.max(f64::MIN_POSITIVE)).round() as usize;
         (name, format!("{seconds:.3}"), tenths.min(10))
     };
@@ -179,8 +180,8 @@ fn run(curve: &Curve, title: String) -> Run {
     }
 }
 
-/// The weights of the first layer's units as pictures, and the number of units; none if a unit has not one
-/// input for each pixel.
+/// The weights of the first layer's units as pictures, and the number of units; there are no pictures if the first
+/// layer's inputs aren't the pixels.
 fn weights(parameters: &Parameters, images: &Images) -> (Vec<CaptionedPicture>, usize) {
     let (width, height) = (images.width(), images.height());
     let Some(first) = parameters.layers.first() else { return (Vec::new(), 0) };

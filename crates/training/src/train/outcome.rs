@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Parameters;
 
-/// The loss of one batch, before its update.
+/// The loss of one batch, computed before the batch's update.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LossAt {
     /// The batch, counted from 0 over all epochs.
     pub batch: usize,
-    /// The loss, as the preset prints it.
+    /// The loss, as it is printed.
     pub loss: f32,
 }
 
-/// The number of test images that were recognised.
+/// A test accuracy, as the number of test images that were recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
-    /// Images whose largest output is that of their label.
+    /// The number of images whose largest output is that of their label.
     pub correct: usize,
     /// Images tested.
     pub total: usize,
@@ -46,7 +46,7 @@ pub struct AccuracyAt {
 pub struct TimeAt {
     /// The number of batches trained so far.
     pub batches: usize,
-    /// Seconds spent in training steps, without testing.
+    /// The time spent in training steps, without testing, in seconds.
     pub seconds: f64,
 }
 
@@ -54,24 +54,24 @@ pub struct TimeAt {
 /// waits for it later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Loading batches onto the device.
+    /// The time for loading batches onto the device.
     pub load: f64,
-    /// Computing steps, or enqueuing them on the device.
+    /// The time for computing steps, or for enqueuing them on the device.
     pub step: f64,
-    /// Waiting for the device when the loss is read.
+    /// The time for waiting for the device when the loss is read.
     pub wait: f64,
-    /// Checking whether the parameters are finite; not counted as training.
+    /// The time for checking whether the parameters are finite, which doesn't count as training.
     pub check: f64,
-    /// Testing; not counted as training.
+    /// The time for testing, which doesn't count as training.
     pub test: f64,
 }
 
 /// A misclassified test image.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mistake {
-    /// Its index in the test set.
+    /// The image's index in the test set.
     pub image: usize,
-    /// The digit that it shows.
+    /// The digit that the image shows.
     pub label: u8,
     /// The digit that was predicted.
     pub predicted: u8,
@@ -84,7 +84,7 @@ pub struct Mistake {
 pub struct Examination {
     /// The accuracy.
     pub accuracy: Accuracy,
-    /// The confusion matrix, `[label][predicted]`: the number of images.
+    /// The confusion matrix: element `[label][predicted]` is a number of images.
     pub confusion: Vec<Vec<usize>>,
     /// The mistakes with the largest margins, the worst first.
     pub mistakes: Vec<Mistake>,
@@ -101,7 +101,7 @@ pub enum StopReason {
     MaxBatches,
     /// The test accuracy exceeded the preset's threshold.
     Accuracy,
-    /// A signal, such as Ctrl-C.
+    /// A signal, such as Ctrl-C, ended training.
     Interrupted,
 }
 
@@ -122,9 +122,9 @@ pub struct Outcome {
     pub phases: Phases,
     /// Batches trained.
     pub batches: usize,
-    /// Samples trained, over all epochs.
+    /// The number of samples trained, over all epochs.
     pub samples: usize,
-    /// Time spent in training steps, without testing.
+    /// The time spent in training steps, without testing.
     pub training_time: Duration,
     /// Why training ended.
     pub stop_reason: StopReason,

@@ -18,9 +18,9 @@ pub(super) struct RunMonitor<'a> {
     planned: usize,
     console: &'a Console,
     progress: ProgressBar,
-    /// The time when training last continued after a test or a check.
+    /// The moment when training last started or continued after a test or a check.
     clock: Instant,
-    /// The first batch that `outcome.parameters` was not trained on.
+    /// The first batch after those on which `outcome.parameters` was trained.
     saved_at: usize,
     outcome: Outcome,
 }
@@ -51,13 +51,12 @@ impl<'a> RunMonitor<'a> {
         timed(&mut self.outcome.phases.load, load)
     }
 
-    /// Takes one or several steps, and measures the time.
+    /// Runs one or several steps, and measures the time.
     pub(super) fn step(&mut self, step: impl FnOnce() -> Result<()>) -> Result<()> {
         timed(&mut self.outcome.phases.step, step)
     }
 
-    /// Counts the trained batches, reports and tests when the preset asks for it, and decides whether
-    /// training stops.
+    /// Counts the trained batches, reports and tests at the preset's intervals, and decides whether training stops.
     pub(super) fn stops_after(
         &mut self,
         batches: &[Batch<'_>],
@@ -77,7 +76,7 @@ impl<'a> RunMonitor<'a> {
             && preset.evaluate_every.is_some_and(|every| outcome.batches.is_multiple_of(every));
         let mut passed = false;
         if report || test_now {
-            // Reading the loss waits for the device, so that its work is counted as training.
+            // Reading the loss waits for the device, so the device's remaining work is counted as training.
             let loss = timed(&mut outcome.phases.wait, || runner.level().loss())?;
             outcome.training_time += self.clock.elapsed();
             let seconds = outcome.training_time.as_secs_f64();
@@ -140,8 +139,8 @@ impl<'a> RunMonitor<'a> {
     }
 }
 
-/// The number of batches up to the next one that is reported, followed by a test, or the last; `done` are
-/// trained already.
+/// The number of batches up to and including the next batch that is reported, is followed by a test, or is the last.
+/// `done` batches have already been trained.
 fn until_report(preset: &Preset, done: usize, planned: usize) -> usize {
     // A loss is reported at each batch whose number is a multiple of `report_every`; a test follows after
     // each `evaluate_every` batches.
@@ -157,8 +156,8 @@ fn until_report(preset: &Preset, done: usize, planned: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The batches that are reported, followed by a test, or the last are the last ones of their calls, and no
-    /// other batch is.
+    /// A batch ends a call of the level exactly if its loss is reported, a test follows it, or it is the last batch of
+    /// the run.
     #[test]
     fn calls_with_several_batches_end_at_reports_and_tests() {
         let mut preset = Preset::find("small").unwrap();

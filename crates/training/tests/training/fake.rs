@@ -7,21 +7,23 @@ use training::{Level, MultiStep, Parameters, Preset, Result};
 
 pub(crate) struct Fake {
     pub(crate) parameters: Parameters,
-    /// For each loaded batch its labels, and those of the next batch.
+    /// For each loaded batch, its labels, and the labels of the next batch if there is one.
     pub(crate) loaded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// The number of calls of `step`.
     pub(crate) steps: usize,
     /// The number of calls of `update`.
     pub(crate) updates: usize,
-    /// The number of batches trained one at a time, by `step` or by `update`; a replay sets it back.
+    /// The number of batches trained one at a time, by `step` or by `update`. A replay resets it to the replay's first
+    /// batch.
     pub(crate) trained: usize,
     pub(crate) sizes_of_batches: Vec<usize>,
     pub(crate) at_once: usize,
     /// The number of batches in each call of `steps`.
     pub(crate) launches: Vec<usize>,
-    /// The number of batches after which `p` is 1 for the label. Before, it is 1 for the class after it.
+    /// The number of batches after which `p` is 1 for the label. Before that, `p` is 1 for the next class, which is
+    /// wrong.
     pub(crate) learns_after: usize,
-    /// The number of batches after which the next one makes an element of `b1` NaN.
+    /// The index of the batch whose update makes an element of `b1` NaN.
     pub(crate) breaks_at: usize,
     /// Whether the NaN only appears in `step`, and not if the phases run one by one.
     pub(crate) breaks_only_fused: bool,
@@ -95,8 +97,8 @@ impl Level for Fake {
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
         self.parameters = parameters.clone();
-        // In the tests of the loop, it checks the parameters after batches 0, 4, 8, …; a replay from them starts
-        // with the next batch.
+        // Sets the counter for a replay. In these tests, the loop checks the parameters after batches 0, 4, 8, …, and a
+        // replay starts with the batch after the last successful check.
         self.trained = (self.trained.saturating_sub(1) / 4 * 4).saturating_sub(3);
         Ok(())
     }
@@ -124,7 +126,7 @@ impl MultiStep for Fake {
         self.at_once
     }
 
-    /// Makes a mistake in the second step of a call.
+    /// The fake makes a mistake in the second step of each call.
     fn steps(&mut self, batches: &[Batch<'_>], _learning_rate: f32) -> Result<()> {
         self.launches.push(batches.len());
         self.parameters.layers[0].b.data_mut()[0] = 7.0;

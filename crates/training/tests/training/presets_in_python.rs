@@ -39,7 +39,7 @@ fn in_json(preset: &Preset) -> Value {
         "sizes": preset.network.sizes,
         "loss": preset.network.loss,
         "batch_size": preset.batch_size,
-        // As the decimal 0.1, not as the nearest f32.
+        // Converts the f32 through its decimal form, so that it is 0.1 in double precision too.
         "learning_rate": preset.learning_rate.to_string().parse::<f64>().unwrap(),
         "epochs": preset.epochs,
         "samples": preset.samples,

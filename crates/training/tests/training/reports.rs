@@ -3,10 +3,10 @@
 use std::fs;
 use std::process::Command;
 
-/// A report as the gold standard in Python writes it, without times, and one of a level.
+/// A report that the gold standard in Python wrote, without times, and a report of a level.
 const REPORTS: [(&str, &str, &str, &str); 2] = [
     ("pytorch.json", "reference-pytorch", "small", ""),
-    // With the former name of the same preset.
+    // This report has the former name of the same preset.
     ("level.json", "level1-cpu", "nvmath", r#", "times": [{"batches": 4, "seconds": 0.5}]"#),
 ];
 
@@ -39,7 +39,7 @@ fn several_reports_are_compared_on_a_page() {
     for (arguments, reason) in [
         (&["other.json", "--html", "page.html"][..], "not the report of a training run"),
         (&["none.json", "--html", "page.html"], "can't read none.json"),
-        // An endless device is recognised by its first bytes.
+        // An endless device is refused because of its first bytes.
         #[cfg(unix)]
         (&["/dev/zero", "--html", "page.html"], "not the report of a training run"),
         (&["level.json", "--html", "./level.json"], "--html would overwrite the report"),

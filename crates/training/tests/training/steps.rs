@@ -10,11 +10,11 @@ use training::{Error, Level, Multi, Parameters, Preset, Result, Runner, Single, 
 
 use crate::fake::Fake;
 
-/// One of several copies of a level. The slowest copy sets the number of steps.
+/// A runner for one of several copies of a level, of which the slowest determines the number of steps.
 struct CopyRunner {
     level: Fake,
     terms: Vec<String>,
-    /// This copy's measurements, one for each call of `largest`.
+    /// The numbers that were passed to `largest`, which are this copy's measurements.
     said: Vec<f32>,
 }
 
@@ -32,14 +32,14 @@ impl Runner for CopyRunner {
         Ok(())
     }
 
-    /// Another copy needs 0.4 seconds for 32 steps.
+    /// Pretends that another copy needs 0.4 seconds for 32 steps.
     fn largest(&mut self, here: f32) -> Result<f32> {
         self.said.push(here);
         Ok(if self.said.len() == 2 { 0.4 } else { 0.2 })
     }
 }
 
-/// 4 inputs, 3 classes, batches of 2, in order.
+/// A preset with 4 inputs, 3 classes, and batches of 2 samples in order.
 fn preset() -> Preset {
     let mut preset = Preset::find("small").unwrap();
     preset.network = Network { sizes: vec![4, 3], loss: Loss::CrossEntropy };
@@ -48,12 +48,12 @@ fn preset() -> Preset {
     preset
 }
 
-/// 5 samples, with the labels 0, 1, 2, 0, 1.
+/// A data set of 5 samples, with the labels 0, 1, 2, 0, 1.
 fn samples() -> Dataset {
     Dataset::from_rows(vec![0.5; 4 * 5], vec![0, 1, 2, 0, 1], 4, 3).unwrap()
 }
 
-/// A training run from random parameters, and the header of its dumps, the first of which is of this step.
+/// A training run from random parameters, and the header of its dumps, the first of which is the dump of this step.
 fn training(step: u64) -> (Preset, Inputs, Header) {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
@@ -61,7 +61,7 @@ fn training(step: u64) -> (Preset, Inputs, Header) {
     (preset, Inputs::of_training(samples(), start), header)
 }
 
-/// A dump of two samples whose `y` is as given, as a program in another language may write it.
+/// A dump of two samples with this JSON for `y`, as a program in another language may write it.
 fn dump(y: &str) -> Dump {
     let text = format!(
         r#"{{"format": "four-levels-dump", "version": 1, "level": "other", "device": "cpu",
@@ -105,7 +105,7 @@ fn labels_that_are_not_one_hot_are_refused() {
     }
 }
 
-/// Each batch is loaded together with the next one, except the last of an epoch.
+/// Each call of `load` also gets the next batch, except for the last batch of an epoch.
 #[test]
 fn steps_of_a_dump_load_batches_as_training_does() {
     let (preset, inputs, header) = training(2);
@@ -125,13 +125,13 @@ fn steps_of_a_dump_load_batches_as_training_does() {
     assert!(dumps.iter().all(|dump| dump.get(TensorName::W(1)).is_some()));
     assert!(dumps.iter().all(|dump| dump.header.not_materialised.contains(&TensorName::X)));
 
-    // Unless fused, the dumped steps run phase by phase.
+    // Without `fused`, the dumped steps run phase by phase.
     let mut level = Fake::new(&preset);
     let steps = Steps { fused: false, ..steps };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
 
-    // Only the inputs of the steps.
+    // Dumps only the inputs of the steps.
     let mut level = Fake::new(&preset);
     let mut given = Vec::new();
     let mut sink = |dump: Dump| {
@@ -143,26 +143,27 @@ fn steps_of_a_dump_load_batches_as_training_does() {
     assert!(given.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
 }
 
-/// Calls of two batches, in epochs of three: each step of a call is dumped after the earlier steps of
-/// that call, from the call's start.
+/// The level trains on two batches per call, and an epoch has three. To dump a step, the call is repeated from its
+/// start up to that step.
 #[test]
 fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
     let (preset, inputs, header) = training(0);
     let steps = Steps { before: 2, dumped: 3, fused: true };
     let mut level = Fake { at_once: 2, ..Fake::new(&preset) };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
-    // Calls of several: the two steps before the dumps; then the second dump of the next epoch's first call.
+    // Two calls have several batches: the call with the two steps before the dumps, and the call for the second step of
+    // the next epoch's first call.
     assert_eq!(level.launches, [2, 2]);
     let first = |dump: &Dump, name| dump.get(name).unwrap().data[0];
     let drawn = f64::from(inputs.parameters.layers[0].b.data()[0]);
     let (b, next) = (TensorName::B(1), TensorName::BNext(1));
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
-    // The call before the dumps runs two steps and makes the mistake, so every dump begins with a bias of 7. The
-    // second call makes the same mistake, which sets the bias to 7 again.
+    // The call before the dumps runs two steps and makes the mistake, which sets the bias to 7, so every dump begins
+    // with that bias. Later calls make the same mistake.
     assert_eq!(found, [(7.0, 7.0); 3]);
     assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [0, 1, 2]);
 
-    // From the start, the mistake is in the second step, and not in the first or the third.
+    // Without steps before the dumps, the mistake is in the second step, and not in the first.
     let steps = Steps { before: 0, dumped: 2, fused: true };
     let mut level = Fake { at_once: 2, ..Fake::new(&preset) };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
@@ -176,7 +177,7 @@ fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
     assert!(level.launches.is_empty());
 }
 
-/// Each dump is passed on before the next step, so that a run may be larger than memory.
+/// Each dump is passed to the sink before the next step runs, so that a run may be larger than memory.
 #[test]
 fn a_run_ends_when_the_sink_fails() {
     let (preset, inputs, header) = training(0);
@@ -194,8 +195,8 @@ fn a_run_ends_when_the_sink_fails() {
     assert_eq!((level.steps, taken), (3, 3));
 }
 
-/// The slowest copy's clock decides for all. Otherwise the copies would run different numbers of steps, and
-/// wait for each other forever.
+/// All copies run the number of steps that the slowest copy's time determines. Otherwise the copies would run different
+/// numbers of steps, and wait for each other forever.
 #[test]
 fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     let preset = preset();
@@ -203,7 +204,8 @@ fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     let plan = BenchPlan { runs: 2, steps: None };
     let mut copy = CopyRunner { level: Fake::new(&preset), terms: Vec::new(), said: Vec::new() };
     let measured = bench(&mut copy, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
-    // Trial runs of 16 steps and of 32, which took 0.4 s; then two measured runs of half a second each.
+    // There are trial runs of 16 and of 32 steps, of which the second takes 0.4 s, so a run of half a second has 40
+    // steps.
     assert_eq!(measured.steps, 40);
     assert_eq!(copy.level.steps, 16 + 32 + 2 * 40);
     assert!(copy.said.len() == 2 && copy.said.iter().all(|&said| said < 0.2), "{:?}", copy.said);

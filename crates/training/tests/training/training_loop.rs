@@ -7,7 +7,7 @@ use training::{Console, Error, Preset, Result, Single};
 
 use crate::fake::Fake;
 
-/// 4 inputs, 100 samples, batches of 8: 12 full ones and one of 4.
+/// A preset with 4 inputs, for 100 samples in batches of 8: 12 full batches and one of 4.
 fn preset() -> Preset {
     let mut preset = Preset::find("deep").unwrap();
     preset.network = Network { sizes: vec![4, 3, 10], loss: Loss::CrossEntropy };

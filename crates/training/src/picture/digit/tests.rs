@@ -34,7 +34,7 @@ struct Format {
     colour: ColorType,
     depth: BitDepth,
     palette: Option<Vec<u8>>,
-    /// The grey value, or the opacities of the palette's entries, that make pixels transparent.
+    /// The PNG's transparency: the grey value that is transparent, or the opacities of the palette's entries.
     transparent: Option<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl Format {
         Self { colour, depth: BitDepth::Eight, palette: None, transparent: None }
     }
 
-    /// Writes a PNG from raw pixels, and reads the digit.
+    /// Writes raw pixels as a PNG of this format, and reads the digit.
     fn read(&self, bytes: &[u8], (width, height): (usize, usize)) -> Result<[u8; SIDE * SIDE]> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("digit.png");
@@ -73,12 +73,13 @@ fn byte(value: f32) -> u8 {
     (255.0 * value).round() as u8
 }
 
-/// Reads light ink on black.
+/// Reads a picture with light ink on black.
 fn on_black(ink: &[f32]) -> [u8; SIDE * SIDE] {
     read(ColorType::Grayscale, ink, |ink| vec![byte(ink)])
 }
 
-/// Asserts that both pictures show the same digit. Rounded shades, and faint ink that counts as noise, may differ.
+/// Asserts that both pictures show the same digit. Shades may differ by rounding, and so may faint ink that counts as
+/// noise.
 #[track_caller]
 fn assert_same_digit(found: &[u8], expected: &[u8], what: &str) {
     let apart = |(a, b): (&u8, &u8)| u64::from(a.abs_diff(*b));
@@ -107,7 +108,7 @@ fn an_image_like_mnists_is_not_changed() {
             (Format::plain(ColorType::Rgb), each(&|v| vec![v; 3])),
             (Format::plain(ColorType::Rgb), each(&|v| vec![255 - v; 3])),
             (Format::plain(ColorType::Rgba), each(&|v| vec![v, v, v, 255])),
-            // Black and white ink without paper; the opacity is the amount of ink.
+            // Pictures of black and of white ink without paper, in which the opacity is the amount of ink.
             (Format::plain(ColorType::Rgba), each(&|v| vec![0, 0, 0, v])),
             (Format::plain(ColorType::Rgba), each(&|v| vec![255, 255, 255, v])),
             (Format::plain(ColorType::GrayscaleAlpha), each(&|v| vec![0, v])),
@@ -123,7 +124,7 @@ fn an_image_like_mnists_is_not_changed() {
 #[test]
 fn a_digit_that_touches_the_border_is_not_changed() {
     let mut digit = digits().image(0).to_vec();
-    // Faint ink is kept, too. On uneven paper it would be noise.
+    // Ink as faint as 1 is kept, because the paper is even; on uneven paper it would be noise.
     digit[..4].copy_from_slice(&[9, 120, 30, 1]);
     let found = Format::plain(ColorType::Grayscale).read(&digit, (SIDE, SIDE)).unwrap();
     assert!(found[..] == digit[..]);
@@ -157,7 +158,7 @@ fn a_digit_is_the_same_on_every_paper_at_every_size() {
         for (paper, light) in [(0.95, 0.0), (0.6, 0.1), (0.3, 0.9), (0.05, 1.0)] {
             let grey = |amount: f32| vec![byte(paper + (light - paper) * amount)];
             let found = read(ColorType::Grayscale, &ink, grey);
-            // Its strongest ink is nearly full, and is stretched to full ink.
+            // The digit's strongest ink is nearly full, and is stretched to full ink.
             let full = f32::from(*digit.iter().max().unwrap());
             let expected: Vec<u8> = digit.iter().map(|&v| byte(f32::from(v) / full)).collect();
             assert_same_digit(&found, &expected, &format!("{light} on {paper}"));
@@ -176,7 +177,7 @@ fn palettes_and_transparent_colours_are_read() {
         &expected,
         "black stands for nothing",
     );
-    // An inverted palette, and one with a transparent first entry.
+    // Pictures with an inverted palette, and with a palette whose first entry is transparent.
     let backwards = (0..=255).flat_map(|v: u8| [255 - v; 3]).collect();
     let indexed = Format { palette: Some(backwards), ..Format::plain(ColorType::Indexed) };
     assert_same_digit(&indexed.read(&levels, (100, 100)).unwrap(), &expected, "palette");
@@ -193,7 +194,7 @@ fn palettes_and_transparent_colours_are_read() {
 
 #[test]
 fn a_digit_in_a_corner_of_a_small_picture_is_centred() {
-    // Half the size, at the top left of 28 x 28, on black and on grey.
+    // The digit has half the size and is at the top left of 28 x 28 pixels, on black and on grey.
     let small = seven(14);
     let mut ink = vec![0.0; SIDE * SIDE];
     for (i, &amount) in small.iter().enumerate() {
@@ -250,13 +251,13 @@ fn pictures_without_a_digit_and_invalid_files_are_refused() {
     let mut encoder = png::Encoder::new(&mut whole, 40, 30);
     encoder.set_color(ColorType::Grayscale);
     encoder.write_header().unwrap().write_image_data(&[255; 40 * 30]).unwrap();
-    // Cut off anywhere before the end of the pixel data.
+    // The PNG is cut off at any byte before the end of the pixel data.
     let pixels_end = whole.windows(4).position(|name| name == b"IEND").unwrap() - 8;
     for cut in 0..pixels_end {
         let said = said(&whole[..cut]);
         assert!(said.contains("not a valid PNG"), "{said}");
     }
-    // An endless device is rejected by its first bytes.
+    // An endless device is rejected because of its first bytes.
     #[cfg(unix)]
     assert!(
         read_digit(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a valid PNG")
@@ -264,7 +265,7 @@ fn pictures_without_a_digit_and_invalid_files_are_refused() {
     assert!(
         grey.read(&[0; 5000], (5000, 1)).unwrap_err().to_string().contains("the limit is 4096")
     );
-    // A header that promises 4 billion pixels, for which no memory is allocated.
+    // A header that states 4 billion pixels is refused before memory is allocated for them.
     let header = whole.windows(4).position(|name| name == b"IHDR").unwrap();
     whole[header + 4..header + 12].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
     let sum = crc32(&whole[header..header + 17]);
