@@ -20,7 +20,7 @@ pub enum Check {
     Steps,
     /// One step of every preset's network, on a batch of its size, agrees with level 1.
     Presets,
-    /// Networks and batches that fit no tile, no block and no warp agree with level 1.
+    /// Networks and batches whose sizes aren't multiples of a tile, a block or a warp agree with level 1.
     OddShapes,
     /// One step of every preset's network on a single sample agrees with level 1.
     BatchOfOne,
@@ -63,9 +63,9 @@ data::written_by_name!(
     TenSteps: "ten-steps",
 );
 
-/// A network, its inputs, and the expected result.
+/// A case of a check: a network, its inputs, and the expected result.
 pub struct Case {
-    /// The name in messages.
+    /// The case's name in messages.
     pub name: String,
     pub(crate) preset: Preset,
     pub(crate) inputs: Inputs,
@@ -74,15 +74,15 @@ pub struct Case {
 
 /// The expected result of a case.
 pub(crate) enum Expected {
-    /// Every tensor of one step.
+    /// The expected values of every tensor of one step.
     Step(Box<Dump>),
-    /// Every tensor of several steps.
+    /// The expected values of every tensor of several steps.
     Run(Vec<Dump>),
-    /// The parameters and the last loss after several steps.
+    /// The expected parameters and last loss after several steps.
     Trained(crate::steps::Trained),
 }
 
-/// The step of a fixture, as PyTorch made it.
+/// The case of one step of a fixture, with PyTorch's results.
 fn reference(preset: &Preset, dumps: &Path) -> Result<Case> {
     let path = find(&preset.name, dumps)?;
     let expected = Dump::read(&path)?;
@@ -97,7 +97,7 @@ fn reference(preset: &Preset, dumps: &Path) -> Result<Case> {
     })
 }
 
-/// Three steps with a fixture's loss, as PyTorch made them.
+/// The case of three steps with a fixture's loss, with PyTorch's results.
 fn steps(fixture: &str, dumps: &Path) -> Result<Case> {
     let name = format!("{fixture}-steps");
     let path = find(&name, dumps)?;
@@ -123,7 +123,7 @@ fn find(name: &str, dumps: &Path) -> Result<PathBuf> {
         })
 }
 
-/// A step on random inputs, computed by level 1 one operation at a time.
+/// The case of a step on random inputs, with the results of level 1, which computes one operation at a time.
 fn against_level1(preset: Preset) -> Result<Case> {
     let preset = Preset { kind: PresetKind::Fixture, samples: preset.batch_size, ..preset };
     let inputs = Inputs::fixture(&preset);
@@ -134,8 +134,8 @@ fn against_level1(preset: Preset) -> Result<Case> {
     Ok(Case { name, preset, inputs, expected: Expected::Step(Box::new(expected)) })
 }
 
-/// A single layer, one unit, one sample, primes, more classes than a warp has lanes, four layers,
-/// and batch sizes close to these numbers; with each loss.
+/// Networks with odd sizes, for each loss: a single layer, one unit, one sample, prime numbers, more classes than a
+/// warp has lanes, four layers, and batch sizes close to such limits.
 fn odd_shapes() -> Vec<Preset> {
     let shapes = [
         (vec![784, 10], 70),

@@ -1,5 +1,5 @@
-//! The results of the checks as HTML pages: one for each reference, with a column for every variant and a row for every
-//! tensor, and an index.
+//! The results of the checks as HTML pages: an index, and a page for each reference, with a column for every variant
+//! and a row for every tensor.
 
 use std::io;
 use std::path::{Path, PathBuf};

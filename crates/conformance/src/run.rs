@@ -23,14 +23,14 @@ pub struct Outcome {
     pub check: Check,
     /// The network, and the other details of the case.
     pub case: String,
-    /// Whether the step was run as training runs it, where phases may be fused.
+    /// Whether the step ran as in training, where phases may be fused, rather than phase by phase.
     pub fused: bool,
     /// Whether it passed.
     pub agrees: bool,
     /// The reason if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The tensors that were not compared because the level never holds them.
+    /// The tensors that were not compared because the level never has them in memory.
     pub not_materialised: Vec<TensorName>,
     /// The duration, including the loading of kernels.
     pub seconds: f64,
@@ -43,7 +43,7 @@ pub struct Report {
     pub format: &'static str,
     /// The version of the format, 1.
     pub version: u32,
-    /// The GPU that the levels from 2 on computed on.
+    /// The GPU that ran levels 2 to 4.
     pub device: Option<String>,
     /// The number of cases that passed.
     pub passed: usize,
@@ -80,13 +80,14 @@ pub fn run(variant: &Variant, check: Check, case: &Case) -> Vec<Outcome> {
 /// The tensors that a variant computed in a case.
 #[derive(Clone, Debug)]
 pub struct RunTensors {
-    /// The variant, and how it ran.
+    /// A title: the variant, and whether its step was fused.
     pub title: String,
     /// Every tensor of each step.
     pub run: Vec<Dump>,
 }
 
-/// Like [`run`]; also keeps the tensors of the first run of a case, and of each run that doesn't agree.
+/// Like [`run`], and also keeps the tensors of the first run of a case, and of each run that disagrees with the
+/// expected results.
 pub fn run_and_keep(
     variant: &Variant,
     check: Check,
@@ -110,7 +111,7 @@ pub fn run_and_keep(
                 Ok(steps::apart(expected, &found, &case.inputs.parameters, variant.dtype()?))
             }
         };
-        // cudarc panics if a library lacks a function: then only this case fails.
+        // cudarc panics if a library lacks a function. The panic is caught, so that only this case fails.
         let reason = match catch_unwind(AssertUnwindSafe(&mut attempt)) {
             Ok(Ok(reason)) => reason,
             Ok(Err(error)) => Some(error.to_string()),
@@ -160,7 +161,7 @@ fn step(
     Ok(Some(why(comparison.first_divergence.as_ref())))
 }
 
-/// Runs several steps, and compares them tensor by tensor; returns the first step that differs, and how.
+/// Runs several steps, and compares them tensor by tensor; returns the first difference.
 fn run_steps(
     variant: &Variant,
     case: &Case,

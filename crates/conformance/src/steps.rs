@@ -1,8 +1,8 @@
 //! Consecutive training steps, which have to stay close to level 1's.
 //!
 //! The rounding errors of one step are in the next one's input, so no bound follows from a single step's arithmetic.
-//! Instead, the two levels' parameters may be apart by a small part of the distance that the parameters have moved, and
-//! by one rounding for each update.
+//! Instead, the two levels' parameters may differ by a small fraction of the distance that the parameters have moved,
+//! plus one rounding for each update.
 
 use data::{Dataset, Epoch};
 use level1_cpu::{Form, Level1};
@@ -38,9 +38,8 @@ pub(crate) fn case(preset: Preset) -> Result<Case> {
     Ok(Case { name, preset, inputs, expected: Expected::Trained(trained) })
 }
 
-/// Trains as the training loop does, with several batches in one call if the level takes them. It only reads
-/// from the level at the end, because reading waits for the device, and waiting would hide missing
-/// synchronisation.
+/// Trains as the training loop does, with several batches in one call if the level supports that. It only reads from
+/// the level at the end, because reading waits for the device, and waiting would hide missing synchronisation.
 pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -> Result<Trained> {
     let set: &Dataset = &inputs.set;
     let order = if preset.shuffle {
@@ -55,16 +54,16 @@ pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -
     Ok(Trained { parameters: parameters(runner.level(), &preset.network)?, loss })
 }
 
-/// The difference of a run's end from the expected one, if it is larger than allowed.
+/// Describes how a run's parameters and loss differ from the expected ones, if they differ by more than allowed.
 pub(crate) fn apart(
     expected: &Trained,
     found: &Trained,
     start: &Parameters,
     dtype: Dtype,
 ) -> Option<String> {
-    // On the emulated GPU, the largest distance is 4·10⁻⁶ of the way in f32. TF32 rounds the inputs of
-    // products to 2⁻¹¹ instead of 2⁻²⁴, and now and then a unit falls on the other side of zero: 2 %.
-    // bfloat16 rounds them to 2⁻⁸: 10 %.
+    // On the emulated GPU, the largest difference in f32 is 4·10⁻⁶ of the distance that the parameters moved. TF32
+    // rounds the inputs of products to 2⁻¹¹ instead of 2⁻²⁴, which occasionally changes the sign of a z, so 2 % are
+    // allowed. bfloat16 rounds them to 2⁻⁸, so 10 % are allowed.
     let part = match dtype {
         Dtype::Bf16 => 0.3,
         Dtype::Tf32 => 0.1,
@@ -119,7 +118,7 @@ mod tests {
         Trained { parameters: trained.parameters.clone(), loss: trained.loss }
     }
 
-    /// A missing update, a wrong learning rate, and a NaN.
+    /// The runs that must be noticed have a missing update, a wrong learning rate, and a NaN.
     #[test]
     fn what_went_another_way_is_noticed() {
         for preset in Preset::presets() {

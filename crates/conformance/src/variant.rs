@@ -10,18 +10,18 @@ use training::{Error, Level, Program, Result, Runner};
 
 use crate::Check;
 
-/// A level, with options of its command line that determine how it computes.
+/// A variant: a level, with command-line options that determine how it computes.
 #[derive(Clone, Debug)]
 pub struct Variant {
     /// The level's name.
     pub level: &'static str,
     /// The options, without the device.
     pub options: String,
-    /// The GPU that it computes on; `None` for a level on the processor.
+    /// The choice of the GPU; `None` for a level on the processor.
     pub device: Option<Choice>,
-    /// The checks that it has to pass.
+    /// The checks that the variant has to pass.
     pub checks: &'static [Check],
-    /// The names of the cases that it skips.
+    /// The names of the cases that the variant skips.
     pub without: &'static [&'static str],
     functions: ProgramFunctions,
 }
@@ -32,7 +32,7 @@ type OpenedLevel = Result<Box<dyn Level>>;
 /// A function that uses a level as a command of the level's program does.
 type LevelWork<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
-/// Makes the level from these options, as its program does.
+/// Functions that use a level's options as its program does.
 #[derive(Clone, Copy, Debug)]
 struct ProgramFunctions {
     open: fn(&[String], &Network) -> OpenedLevel,
@@ -42,13 +42,13 @@ struct ProgramFunctions {
 }
 
 impl Variant {
-    /// A level on the processor, with these options.
+    /// A variant of a level on the processor, with these options.
     #[must_use]
     pub fn on_cpu<P: Program>(options: &str) -> Self {
         Self::new::<P>(options, None)
     }
 
-    /// A level on a GPU, with these options.
+    /// A variant of a level on a GPU, with these options.
     #[must_use]
     pub fn on_gpu<P: Program>(device: Choice, options: &str) -> Self {
         Self::new::<P>(options, Some(device))
@@ -65,13 +65,13 @@ impl Variant {
         Self { level: P::NAME, options, device, checks, without: &[], functions }
     }
 
-    /// This variant with only these checks; another variant with the same kernels has to pass the others.
+    /// Limits this variant to these checks, because another variant with the same kernels has to pass the others.
     #[must_use]
     pub fn held_to(self, checks: &'static [Check]) -> Self {
         Self { checks, ..self }
     }
 
-    /// This variant without these cases, whose result depends on a library that the level calls.
+    /// Excludes these cases, whose result depends on a library that the level calls.
     #[must_use]
     pub fn without(self, cases: &'static [&'static str]) -> Self {
         Self { without: cases, ..self }
@@ -85,11 +85,11 @@ impl Variant {
         (self.functions.open)(&self.arguments(), network)
     }
 
-    /// Runs `work` on the level as a command of its program would: with several batches in one call if
-    /// the level takes them.
+    /// Runs `work` on the level as a command of its program would: with several batches in one call if the level
+    /// supports that.
     ///
     /// # Errors
-    /// As [`open`](Self::open); the error of `work`.
+    /// As [`open`](Self::open), and if `work` fails.
     pub fn run<T: Send>(
         &self,
         network: &Network,
@@ -113,7 +113,7 @@ impl Variant {
         (self.functions.device)(&self.arguments())
     }
 
-    /// The arithmetic that it computes in.
+    /// The arithmetic in which the variant computes.
     ///
     /// # Errors
     /// If the level doesn't have these options.
@@ -121,7 +121,7 @@ impl Variant {
         (self.functions.dtype)(&self.arguments())
     }
 
-    /// The options as on the level's command line.
+    /// The options in the form of command-line arguments.
     fn arguments(&self) -> Vec<String> {
         let device = self.device.map(|device| format!("--device={device}"));
         self.options.split_whitespace().map(str::to_owned).chain(device).collect()
@@ -134,7 +134,7 @@ impl fmt::Display for Variant {
     }
 }
 
-/// A level's options, parsed as by its command line.
+/// Parses options as the level's command line does.
 fn parse<P: Program>(arguments: &[String]) -> Result<P::Options> {
     let command = P::Options::augment_args(Command::new(P::NAME).no_binary_name(true));
     command

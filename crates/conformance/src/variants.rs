@@ -17,8 +17,8 @@ pub fn variants(device: Choice) -> Vec<Variant> {
         for transfer in Strategy::ALL {
             let options = format!("--kernels {kernels} --transfer {transfer}");
             let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
-            // The kernels are the same for each way to transfer a batch. Level 2's tests train with
-            // each way, and expect the same bits.
+            // The kernels are the same for each way to transfer a batch. So only one way runs all checks; level 2's
+            // tests train with each way, and expect the same bits.
             all.push(match (transfer, kernels) {
                 (Strategy::Explicit, _) => variant,
                 (_, "per-operation") => variant.held_to(&[Check::References, Check::TenSteps]),
@@ -29,7 +29,7 @@ pub fn variants(device: Choice) -> Vec<Variant> {
     for kernels in ["per-operation", "per-sample"] {
         let options = format!("--kernels {kernels} --compiler built-in");
         let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
-        // The host code is the same for all; the references check what the kernels compute.
+        // The host code is the same for all kernels of products, so the references are enough to check the kernels.
         all.push(variant.held_to(&[Check::References, Check::Steps]));
     }
     for products in level2_cuda_naive::Products::ALL.into_iter().skip(1) {
@@ -39,8 +39,8 @@ pub fn variants(device: Choice) -> Vec<Variant> {
             // Level 2's tests try these kernels on many shapes. The kernels keep nothing from step to
             // step, so comparing a few steps tensor by tensor finds as much as ten steps of larger networks.
             Dtype::F32 => variant.held_to(&[Check::References, Check::Steps]),
-            // Level 2's tests try these kernels, too, on factors that are already rounded; here, their bounds are
-            // checked.
+            // Level 2's tests try these kernels on factors that are already rounded, so the bounds for rounded factors
+            // are checked here.
             _ => variant,
         });
     }

@@ -1,6 +1,6 @@
-//! Tests with planted faults, one at a time: both instruments have to name the tensor and the step of each, and
-//! exactly the faults that the table marks as explained have a right reading. The authors of the readings
-//! knew some of the faults, but none of the blind ones.
+//! Tests with planted faults, one at a time: the comparison with a reference and the judgement without one have to name
+//! the tensor and the step of each fault, and exactly the faults that the table marks as explained have a right
+//! reading. The authors of the readings knew some of the faults, but none of the blind ones.
 
 #[path = "../examples/planted/faults/mod.rs"]
 mod faults;
@@ -14,15 +14,15 @@ use test_support::open_in_browser;
 
 /// The result of planting, running and reading a fault.
 struct Outcome {
-    /// The wrong verdicts, if they are wrong.
+    /// A description of the verdicts, if they don't name the fault.
     missed: Option<String>,
-    /// The case for the browser: the path of the fault's page, and the content that the page must have.
+    /// The case for the test in a browser: the path of the fault's HTML page, and the content that it must have.
     case: Value,
-    /// The reading, if it is right and the table doesn't expect that, or the other way round.
+    /// The reading, if it is right although the table expects none, or wrong although the table expects the right one.
     misread: Option<String>,
 }
 
-/// Plants a fault, and writes the page of its verdicts.
+/// Plants a fault, and writes the HTML page of the comparison.
 fn try_fault(fault: &Fault, gpu: &Gpu, path: &Path) -> Outcome {
     let verdicts =
         plant::plant(fault, gpu).unwrap_or_else(|error| panic!("{}: {error}", fault.what));
@@ -80,7 +80,7 @@ fn every_planted_fault_is_found_and_explained_as_the_table_says() {
     open_in_browser(folder.path(), &seen.iter().map(|one| one.case.clone()).collect());
 }
 
-/// If no fault is planted, none is found.
+/// A level without a planted fault has no finding.
 #[test]
 fn without_a_fault_nothing_is_found() {
     let nothing = r#"

@@ -41,7 +41,7 @@ fn a_level_that_agrees_is_a_success() {
     assert_eq!(report["outcomes"].as_array().unwrap().len(), 60);
 }
 
-/// A page for each reference, and an index.
+/// The program writes an index, and a page for each reference.
 #[test]
 fn results_are_written_as_pages() {
     let folder = tempfile::tempdir().unwrap();
@@ -59,7 +59,8 @@ fn results_are_written_as_pages() {
     }
 }
 
-/// One number of a reference is wrong: both forms of the level differ from the reference there, and nowhere else.
+/// One number of a reference is changed. Both forms of level 1 then differ from the reference in that tensor, and
+/// nowhere else.
 #[test]
 fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
     let folder = tempfile::tempdir().unwrap();
@@ -70,7 +71,7 @@ fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
             let dw1 = run[0].tensors.iter_mut().find(|tensor| tensor.name.to_string() == "dw1");
             dw1.unwrap().data[7] += 1.0;
         }
-        // A reference that isn't gzipped is read as well.
+        // The changed reference is written without gzip, because plain JSON is read too.
         let name = path.file_name().unwrap().to_str().unwrap().trim_end_matches(".gz");
         Dump::write_run(&run, &folder.path().join(name)).unwrap();
     }
@@ -78,7 +79,7 @@ fn a_level_that_differs_is_a_failure_that_names_the_tensor() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     let failures: Vec<&str> = said.lines().filter(|line| line.starts_with("FAIL ")).collect();
-    // The fast form never holds dw1 when it runs as in training.
+    // Of four runs, three fail: as in training, the fast form never has dw1 in memory.
     assert_eq!(failures.len(), 3, "{said}");
     assert!(failures.iter().all(|line| line.contains(", bce") && line.contains("dw1 DIFFERS")));
     assert!(said.contains("57 passed, 3 failed"), "{said}");

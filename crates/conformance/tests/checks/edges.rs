@@ -1,5 +1,5 @@
-//! Tests at the edges of arithmetic: the fixture made for a fault finds it, and no other case does; and
-//! cuBLASLt's behaviour at the kink.
+//! Tests at the edges of arithmetic: the fixture that was made for a fault finds that fault, and no other case does.
+//! Also a test of cuBLASLt's behaviour where z is 0, at the kink of ReLU.
 
 #[path = "../../examples/planted/faults/network.rs"]
 #[allow(dead_code, reason = "the example uses the rest")]
@@ -17,7 +17,7 @@ use network::{Change, FaultyNetwork, Make};
 
 /// The planted faults: the tensor that each makes wrong, and how.
 const FAULTS: [(TensorName, Make); 4] = [
-    // Softmax doesn't subtract the maximum.
+    // The fault: softmax doesn't subtract the maximum.
     (TensorName::P, |step| {
         let z = step.get(TensorName::Z(step.layers));
         let row = |z: &[f32]| -> Vec<f32> {
@@ -26,13 +26,13 @@ const FAULTS: [(TensorName, Make); 4] = [
         };
         z.chunks(z.len() / step.batch).flat_map(row).collect()
     }),
-    // The loss is `−ln p`, which is infinite if `p` has underflowed to 0.
+    // The fault: the loss is computed as `−ln p`, which is infinite if `p` has underflowed to 0.
     (TensorName::Loss, |step| {
         let pairs = step.get(TensorName::P).iter().zip(step.get(TensorName::Y));
         let sum: f32 = pairs.filter(|(_, y)| **y == 1.0).map(|(p, _)| -p.ln()).sum();
         vec![sum / step.batch as f32]
     }),
-    // `dz1` is `da1` where `z1 ≥ 0`.
+    // The fault: `dz1` is `da1` where `z1 ≥ 0`, instead of where `z1 > 0`.
     (TensorName::Dz(1), |step| {
         let pairs = step.get(TensorName::Da(1)).iter().zip(step.get(TensorName::Z(1)));
         pairs.map(|(da, z)| if *z >= 0.0 { *da } else { 0.0 }).collect()
@@ -58,7 +58,8 @@ impl<const FAULT: usize> Program for Faulty<FAULT> {
 
     fn level(_options: &NoOptions, network: &Network) -> Result<Box<dyn Level>> {
         let (tensor, make) = FAULTS[FAULT];
-        // The first two faults are in softmax and its loss, the third in a hidden layer.
+        // Whether a preset has the faulty tensor: the first two faults are in softmax and its loss, the third is in a
+        // hidden layer.
         let has_place = match tensor {
             TensorName::Dz(_) => network.layers() > 1,
             _ => network.loss == Loss::CrossEntropy,
@@ -92,8 +93,8 @@ fn a_fault_at_an_edge_is_found() {
     assert_eq!(failed, expected);
 }
 
-/// cuBLASLt's mask has a one where `z` is exactly 0, so `dz1` is `da1` there; in PyTorch it is 0. If this
-/// test fails with a newer library, the variants that use it should no longer skip this fixture.
+/// cuBLASLt's mask has a set bit where `z` is exactly 0, so `dz1` is `da1` there; in PyTorch it is 0. If this test
+/// fails with a newer library, the variants that use it should no longer skip this fixture.
 #[test]
 fn cublaslt_lets_the_gradient_through_at_the_kink() {
     let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");

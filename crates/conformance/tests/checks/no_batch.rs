@@ -1,5 +1,6 @@
-//! Tests of levels without a batch: before the first one, and on a GPU after a batch for which the device had no
-//! memory, or after another training set. Then nothing computes, and the next batch trains as on a new level.
+//! Tests of levels that have no batch: before the first batch and, on a GPU, after a batch that didn't fit into the
+//! device's memory, or after another training set was passed. In this state, all computations fail, and the next batch
+//! trains as on a new level.
 
 use std::process::{Command, Stdio};
 
@@ -11,12 +12,12 @@ use gpu::Choice;
 use tensor::{Loss, Network};
 use training::{Initialisation, Level, Parameters, Result};
 
-/// Wide enough that some thousand samples fill a small device.
+/// A network that is so wide that a few thousand samples fill a small device's memory.
 fn network() -> Network {
     Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy }
 }
 
-/// Rows of features that all differ, with the ten classes in turn.
+/// A data set whose features all differ, with the ten classes in turn.
 fn rows(count: usize) -> Dataset {
     let x = (0..count * 4).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
     let labels = (0..count).map(|i| (i % 10) as u8).collect();
@@ -54,7 +55,8 @@ fn losses(level: &mut dyn Level, set: &Dataset) -> [f32; 2] {
     [before, level.loss().unwrap()]
 }
 
-/// Expects the same bits, or for atomic sums, whose order varies, close numbers.
+/// Asserts that the losses have the same bits or, on rungs with atomic additions, whose order varies, that they are
+/// close.
 fn assert_same_losses(variant: &Variant, expected: [f32; 2], found: [f32; 2]) {
     let is_atomic = variant.options.contains("thread-per-sample");
     let is_same = |(a, b): (f32, f32)| match is_atomic {
@@ -65,7 +67,7 @@ fn assert_same_losses(variant: &Variant, expected: [f32; 2], found: [f32; 2]) {
     assert!(agree, "{variant}: {found:?} instead of {expected:?}");
 }
 
-/// Expects that nothing computes.
+/// Asserts that every computation fails because there is no batch.
 fn has_no_batch(variant: &Variant, level: &mut dyn Level) {
     let phases = [
         ("forward", level.forward()),
@@ -89,10 +91,10 @@ fn assert_left_as_it_was(level: &str) {
         let mut level = open(&variant);
         losses(level.as_mut(), &rows(5));
         start(level.as_mut());
-        // A size that is known, planned and captured, before some of the buffers are moved.
+        // This batch size has been planned and captured before; since then, some buffers have moved.
         assert_same_losses(&variant, expected, losses(level.as_mut(), &few));
         start(level.as_mut());
-        // Doubled until the allocation of a buffer fails.
+        // The number of samples is doubled until the allocation of a buffer fails.
         let sizes = (6..20).map(|n| rows(1 << n));
         let mut too_many = sizes.filter(|set| load(level.as_mut(), set).is_err());
         let too_many = too_many.next().expect("2^19 rows fit");

@@ -1,4 +1,4 @@
-//! Tests that every way to run a level expect_pass every check: on the emulated GPU, or on the device that
+//! Tests that every way to run a level passes every check: on the emulated GPU, or on the device that
 //! `FOUR_LEVELS_DEVICE` names.
 
 use std::path::Path;
@@ -35,7 +35,7 @@ fn steps_agree_with_the_references() {
         assert!(of.clone().count() > 0, "{level} {options} is gone");
         assert!(of.all(|outcome| outcome.not_materialised.is_empty()), "{level} {options}");
     }
-    // Of the rungs, only the plainest one holds all tensors.
+    // Of the rungs of level 4, only `thread-per-sample` has all tensors in memory.
     for outcome in outcomes.iter().filter(|outcome| outcome.level == "level4-ptx") {
         let plain = outcome.options == "--kernels thread-per-sample";
         assert_eq!(outcome.not_materialised.is_empty(), plain, "{}", outcome.options);
@@ -50,7 +50,8 @@ fn steps_agree_with_the_references() {
     }
 }
 
-/// With the buffers of the step before, so that values that a level carries over by mistake show.
+/// The level keeps its buffers from step to step, so the test finds values that remain from the previous step by
+/// mistake.
 #[test]
 fn three_steps_agree_with_the_references() {
     expect_pass(Check::Steps);

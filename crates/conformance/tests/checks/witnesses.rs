@@ -10,7 +10,7 @@ use test_support::{device_choice, reference};
 use training::dump::{Inputs, dump, header};
 use training::{Edge, Level as _, Preset, PresetKind};
 
-/// Every preset and fixture, as one small batch.
+/// Every preset and fixture, with one small batch.
 fn networks() -> Vec<Preset> {
     let presets = Preset::presets().into_iter().map(|preset| Preset {
         batch_size: 8,
@@ -21,7 +21,7 @@ fn networks() -> Vec<Preset> {
     presets.chain(Preset::fixtures()).collect()
 }
 
-/// The dump of one step of `autograd`, with every digit that it has.
+/// The dump of one step that `autograd` computed, with all digits.
 fn autograd_dump<T: Element>(preset: &Preset, inputs: &Inputs, device: &Device) -> Dump {
     let mut level = Autograd::<T>::new(&preset.network, device);
     let order = Epoch::in_order(inputs.set.len(), preset.batch_size, false);
@@ -50,7 +50,7 @@ fn autograd_dump<T: Element>(preset: &Preset, inputs: &Inputs, device: &Device) 
             _ => {}
         }
     }
-    // In the order of computation.
+    // Sorts the tensors in the order of computation.
     dump.tensors.sort_by_key(|tensor| names.iter().position(|name| *name == tensor.name));
     dump
 }
@@ -84,7 +84,7 @@ fn every_level_agrees_with_autograd_within_its_rounding() {
     }
 }
 
-/// The fixtures on a GPU, where `autograd` computes with kernels in single precision.
+/// Runs the fixtures on a GPU, where `autograd` computes with kernels in single precision.
 #[test]
 fn autograd_on_the_gpu_agrees_with_autograd_within_its_rounding() {
     let device = Device::cuda(device_choice()).unwrap();
@@ -116,8 +116,8 @@ fn pytorch_agrees_with_autograd_to_the_digits_that_are_stored() {
     }
 }
 
-/// The loss that the network is trained with, in plain loops, after a step has been added to one element of one tensor.
-/// `moved` is that tensor, the element's index, and the step.
+/// Computes the training loss in plain loops, after one element of one tensor was changed. `moved` is the tensor, the
+/// element's index, and the amount that is added.
 fn measured_loss(network: &Network, of: &Dump, moved: (TensorName, usize, f64)) -> f64 {
     let get = |name: TensorName| {
         let mut data = of.get(name).unwrap().data.clone();
@@ -165,11 +165,13 @@ fn step(values: &mut [f64], (name, at, step): (TensorName, usize, f64), here: Te
     }
 }
 
-/// Some elements of each gradient: a network has up to 800,000 of them, and each costs two passes.
+/// Compares only some elements of each gradient, because a network has up to 800,000 of them, and each costs two
+/// forward passes.
 #[test]
 fn central_differences_agree_with_autograd() {
     const ELEMENTS: u32 = 10;
-    // At the kink there is no derivative, and the step of a difference is larger than a subnormal z.
+    // Excludes two fixtures: at the kink there is no derivative, and a subnormal z is smaller than the step of a
+    // central difference.
     let has_slope = |preset: &Preset| !matches!(preset.edge, Some(Edge::Kink | Edge::Subnormal));
     for preset in networks().into_iter().filter(has_slope) {
         let own = autograd_dump::<f64>(&preset, &Inputs::fixture(&preset), &Device::Cpu);

@@ -23,7 +23,7 @@ pub(super) struct Layer {
     pub(super) da: Vec<f32>,
 }
 
-/// A batch on its way through the network.
+/// All buffers of the network, with the loaded batch.
 pub(super) struct Buffers {
     pub(super) batch: usize,
     /// `[batch, inputs]`.
@@ -37,7 +37,7 @@ pub(super) struct Buffers {
 // ANCHOR_END: buffers
 
 impl Buffers {
-    /// The buffers of a network, without a batch.
+    /// The buffers of a network; no batch is loaded.
     pub(super) fn new(network: &Network) -> Self {
         let layer = |sizes: &[usize]| {
             let (m, n) = (sizes[0], sizes[1]);

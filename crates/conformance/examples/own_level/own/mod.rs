@@ -83,7 +83,8 @@ impl Level for Own {
             X | Y | W(_) | B(_) => Stage::Batch,
             Z(_) | A(_) | P | Loss => Stage::Forward,
             Da(_) | Dz(_) | Dw(_) | Db(_) => Stage::Backward,
-            // The dump asks for `W` again after the update.
+            // Never requested: after the update, the dump requests `W` and `B`
+            // again.
             WNext(_) | BNext(_) => return Ok(None),
         };
         if self.stage < needs {

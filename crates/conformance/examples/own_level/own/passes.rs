@@ -43,7 +43,7 @@ pub(super) fn forward(buffers: &mut Buffers, loss: Loss) {
 // ANCHOR_END: forward
 
 // ANCHOR: loss
-/// The loss as the presets print it, from the logits.
+/// The loss that is printed, computed from the logits.
 pub(super) fn loss(buffers: &Buffers, loss: Loss) -> f32 {
     let Some(last) = buffers.layers.last() else { return 0.0 };
     let mut sum = 0.0;
@@ -72,8 +72,9 @@ pub(super) fn loss(buffers: &Buffers, loss: Loss) -> f32 {
 // ANCHOR_END: loss
 
 // ANCHOR: backward
-/// `dz = (p - y) / batch` at the end, for every loss here; then from the last layer to the first
-/// `dw = dzᵀ a_prev`, `db = Σ dz`, and for the layer before `da = dz w` and `dz = da` where `z > 0`.
+/// `dz = (p - y) / batch` at the last layer, for every loss. Then, from the last layer to the
+/// first, `dw = dzᵀ a_prev` and `db = Σ dz`, and for the layer before it `da = dz w`, and `dz = da`
+/// where `z > 0`.
 pub(super) fn backward(buffers: &mut Buffers) {
     let Buffers { batch, x, y, p, layers } = buffers;
     if let Some(last) = layers.last_mut() {

@@ -7,12 +7,12 @@ use tensor::TensorName::{A, B, Da, Db, Dw, Dz, Loss, P, W, X, Y, Z};
 
 use super::network::{Between, Make, product};
 
-/// The row with this name.
+/// Finds the row with this name.
 pub(crate) fn find<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
     rows.iter().find(|(row, _)| *row == name).map(|(_, code)| *code)
 }
 
-/// Changes the description of a product that cuBLAS gets.
+/// A function that changes the description of a product for cuBLAS.
 type Mistake = fn(&mut Problem);
 
 /// Wrong products that level 3 requests from cuBLAS.
@@ -43,7 +43,7 @@ pub(crate) const RULES: &[(&str, Mistake)] = &[
     }),
 ];
 
-/// Tensors that are computed wrongly; all later ones are computed from them.
+/// Tensors that are computed wrongly. All later tensors are computed from the wrong ones.
 pub(crate) const MADE: &[(&str, Make)] = &[
     ("momentum", |s| {
         let last = s.before(Dw(1));

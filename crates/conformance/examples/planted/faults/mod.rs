@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tensor::TensorName;
 use training::{Error, Result};
 
-/// The table: 118 known faults, and 48 that were added to see how well `tensor-diff` explains unforeseen ones.
+/// The table: 118 known faults, and 48 that were added to see how well `tensor-diff` explains unforeseen faults.
 #[derive(Deserialize)]
 pub(crate) struct Table {
     /// Faults that were known to the authors of some readings.
@@ -25,16 +25,17 @@ pub(crate) struct Fault {
     pub(crate) what: String,
     #[serde(flatten)]
     planted: Planted,
-    /// The dumps of `reference/dumps` that it is compared with.
+    /// The run in `reference/dumps` with which the faulty run is compared.
     run: String,
-    /// The tensor that it makes wrong.
+    /// The first tensor that the fault makes wrong.
     pub(crate) tensor: TensorName,
-    /// The first step that shows it.
+    /// The first step in which that tensor is wrong.
     #[serde(default)]
     pub(crate) step: u64,
-    /// Words of the right reading.
+    /// Words that the right reading contains.
     reading: String,
-    /// Whether that reading is expected: the book counts these faults, and the test checks each.
+    /// Whether `tensor-diff` is expected to find that reading. The book counts the faults for which it does, and the
+    /// test checks each.
     #[serde(default = "expected")]
     #[allow(dead_code, reason = "only the test asks")]
     pub(crate) explained: bool,
@@ -58,7 +59,7 @@ impl Table {
     /// Reads a table.
     ///
     /// # Errors
-    /// If it is not TOML of this form.
+    /// If the text is not TOML of this form.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         toml::from_str(text).map_err(Error::level)
     }

@@ -1,5 +1,5 @@
-//! The network in plain loops, with one tensor that is computed wrongly; all tensors are kept
-//! from step to step.
+//! The network in plain loops, with one tensor that is computed wrongly. All tensors are kept from step to step, as in
+//! a level's buffers.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use training::{Level, Parameters, Result};
 
 type Tensors = HashMap<TensorName, Vec<f32>>;
 
-/// The data that a fault may use to make its tensor.
+/// The data from which a fault may compute its tensor.
 pub(crate) struct Step<'a> {
     /// The number of samples.
     pub(crate) batch: usize,
@@ -51,9 +51,9 @@ pub(crate) fn product(
     (0..rows * columns).map(at).collect()
 }
 
-/// Makes a tensor wrongly.
+/// A function that computes a tensor wrongly.
 pub(crate) type Make = fn(&Step<'_>) -> Vec<f32>;
-/// Changes a parameter between two steps.
+/// A function that changes a parameter between two steps.
 pub(crate) type Between = fn(&mut [f32]);
 
 /// The moment at which a fault acts on its tensor.
@@ -83,7 +83,7 @@ impl FaultyNetwork {
         &self.now[&name]
     }
 
-    /// Makes a tensor, wrongly if it is the fault's.
+    /// Stores a tensor: the right one, or the wrong one if the fault is in this tensor.
     fn make(&mut self, name: TensorName, right: Vec<f32>) {
         let made = match self.change {
             Change::Made(make) if name == self.tensor => make(&Step {

@@ -30,7 +30,7 @@ mod mistaken;
 
 /// The verdicts on a fault.
 pub(crate) struct Verdicts {
-    /// The level that it was planted in.
+    /// The level in which the fault was planted.
     pub(crate) level: String,
     /// The first wrong step and tensor, if the dump is judged without a reference.
     pub(crate) alone: Option<(u64, TensorName)>,
@@ -44,7 +44,7 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Whether both verdicts name the step and the tensor of the fault.
+    /// Whether both verdicts (with and without a reference) name the step and the tensor of the fault.
     pub(crate) fn is_found(&self, fault: &Fault) -> bool {
         let right = Some((fault.step, fault.tensor));
         self.alone == right && self.compared == right
@@ -55,7 +55,7 @@ impl Verdicts {
         self.reading.as_ref().is_some_and(|reading| reading.contains(&fault.reading))
     }
 
-    /// The page of the comparison, and the worst element of the tensor that it names first.
+    /// The HTML page of the comparison with the reference, and the worst element of the first wrong tensor on it.
     pub(crate) fn page(&self) -> (String, Option<Deviation>) {
         let mut page = Vec::new();
         let candidate = [Candidate {
@@ -109,7 +109,7 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Verdicts> {
     })
 }
 
-/// A level with the fault, and its name in the table.
+/// Makes a level with the fault. Returns the level's name in the printed table, and the level.
 fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn Level>)> {
     let lost = |name: &str| Error::Usage(format!("faults.toml names {name}, which doesn't exist"));
     let plain = |change| Box::new(FaultyNetwork::new(network, change, fault.tensor));
@@ -123,7 +123,7 @@ fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn
             let rung = Rung::ALL.into_iter().find(|rung| rung.row().file == file);
             let rung = rung.ok_or_else(|| lost(file))?;
             let ptx = replace_parts(rung, rung.row().ptx, replace)?;
-            // SAFETY: on the emulated device, which checks each access.
+            // SAFETY: the kernels run on the emulated device, which checks each access.
             let level = unsafe { Level4::with_ptx(gpu, network, rung, &ptx) }?;
             (format!("level 4, {rung}"), Box::new(level))
         }
@@ -153,7 +153,7 @@ fn level2(
 ) -> Result<Box<dyn Level>> {
     let folder = kernels(kernel, texts)?;
     let gpu = gpu.clone().compiling_by(Some(Compiler::BuiltIn));
-    // SAFETY: on the emulated device, which checks each access.
+    // SAFETY: the kernels run on the emulated device, which checks each access.
     let gpu = unsafe { gpu.with_kernels(folder.path().to_owned()) };
     let (transfer, profile) = (Strategy::default(), Profile::default());
     if matches!(kernel, "train_step" | "update_weights") {
@@ -169,7 +169,7 @@ fn explanation(fault: &Divergence) -> Option<String> {
     Some(pattern.text.clone())
 }
 
-/// A text with some parts replaced; each part has to occur in it.
+/// Replaces parts of a text; each of them has to occur in it.
 fn replace_parts(what: impl Display, text: &str, texts: &[(String, String)]) -> Result<String> {
     let mut text = text.to_owned();
     for (old, new) in texts {
@@ -181,7 +181,7 @@ fn replace_parts(what: impl Display, text: &str, texts: &[(String, String)]) -> 
     Ok(text)
 }
 
-/// A folder with all kernels of level 2, one of them changed.
+/// Makes a folder with all kernels of level 2, one of which is changed.
 fn kernels(kernel: &str, texts: &[(String, String)]) -> Result<TempDir> {
     let folder = tempfile::tempdir().map_err(Error::level)?;
     for one in KERNELS {
