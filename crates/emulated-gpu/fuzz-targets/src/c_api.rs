@@ -38,8 +38,8 @@ fn api() -> &'static Api {
     API.get_or_init(Api::load)
 }
 
-/// Runs a case. The first byte chooses the number of threads and the objects that exist at the beginning. After
-/// it, every 16 bytes are a call, distributed over the threads in turn.
+/// Runs a case, the fuzzer's input. The first byte chooses the number of threads and the objects that exist at the
+/// beginning. After it, every 16 bytes describe a call. The calls are distributed over the threads in turn.
 pub fn run(bytes: &[u8]) {
     let Some((&first, calls)) = bytes.split_first() else { return };
     let threads = usize::from(first & 3).max(1);
@@ -69,7 +69,7 @@ fn sequence(api: &Api, first: u8, objects: &Objects, calls: Vec<&[u8]>) {
         let internal = if function.name.starts_with("cublas") { INTERNAL_ERROR } else { UNKNOWN };
         assert_ne!(code, internal, "{} failed inside", function.name);
     }
-    // The descriptors, layouts and preferences that no call destroyed belong to this thread.
+    // Destroys the descriptors, layouts and preferences of this thread that no call has destroyed.
     for kind in [ObjectKind::Descriptor, ObjectKind::Layout, ObjectKind::Preference] {
         api.destroy(kind, arena.thread_objects.drain(kind));
     }

@@ -7,7 +7,7 @@ use clap::Parser;
 use emulated_gpu_test_support::files;
 use ptx_emulator::commands::program::Arguments;
 
-/// Limits on a launch: larger ones are valid, but could take forever.
+/// The maximum number of blocks in a launch. Larger launches are valid, but could take forever.
 const MAX_BLOCKS: u64 = 64;
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_INSTRUCTIONS: u64 = 20_000;
@@ -18,7 +18,7 @@ pub fn run(bytes: &[u8]) {
     let Some((arguments, file)) = text.split_once("\n\n") else { return };
     let path = files::file("command.ptx", file.as_bytes());
     let mut words: Vec<String> = arguments.lines().map(ToOwned::to_owned).collect();
-    // Don't read other files and devices of this machine.
+    // Rejects paths with a slash, so that no other files and devices of this machine are read.
     if words.iter().any(|word| word.contains('/')) || !is_small(&mut words) {
         return;
     }
@@ -46,7 +46,7 @@ fn is_small(words: &mut Vec<String>) -> bool {
     let slow_grid = value("--grid").map(product).is_some_and(|blocks| blocks > MAX_BLOCKS);
     let limit = value("--limit").map(|limit| limit.parse().unwrap_or(0));
     let slow = limit.is_some_and(|limit: u64| limit > MAX_INSTRUCTIONS);
-    // Larger buffers are either rejected or take a long time.
+    // Rejects large buffers, because they are either refused or take a long time.
     let large = words.iter().any(|word| {
         let count = word.split_once('[').and_then(|(_, rest)| rest.split(']').next()?.parse().ok());
         count.is_some_and(|count: u64| (MAX_BYTES..1 << 31).contains(&count))

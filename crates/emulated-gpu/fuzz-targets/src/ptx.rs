@@ -11,7 +11,7 @@ use ptx_emulator::{Checks, Emulator, Launch, Output, RunOptions};
 const BUFFER: u64 = 4096;
 /// The instruction limit of a warp.
 const INSTRUCTIONS: u64 = 2000;
-/// The maximum size of all variables in bytes. A module with more is only checked.
+/// The maximum size of all variables in bytes. A module with larger variables is only checked, not run.
 const VARIABLES: u64 = 1 << 20;
 
 /// Parses a text and, if it is valid, runs all of its kernels.
@@ -30,7 +30,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Links the text with an empty one (this must succeed), and with itself (this may fail).
+/// Links the text with an empty text, which must succeed, and with itself, which may fail.
 fn link(source: &Source) {
     let nothing = ".version 6.0\n.target sm_30\n".to_owned();
     let nothing = Source { name: "nothing.ptx".into(), text: nothing };
@@ -50,7 +50,7 @@ fn size(module: &Module) -> u64 {
     module.variables.iter().chain(own).map(|v| v.size).fold(0, u64::saturating_add)
 }
 
-/// Runs each kernel twice; one of the runs may have sanitizers.
+/// Runs each kernel twice; one of the two runs may have sanitizers enabled.
 fn run_kernels(module: Module, source: Source) {
     if size(&module) > VARIABLES {
         return;

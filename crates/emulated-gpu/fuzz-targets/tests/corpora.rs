@@ -1,6 +1,6 @@
 //! Replays the committed corpora of the fuzzers (`../fuzz/corpus`), and variations of them.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p emulated-gpu-fuzz-targets` continues for that long with each target.
+//! `FUZZ_SECONDS=60 cargo test -p emulated-gpu-fuzz-targets` continues with variations for 60 seconds per target.
 
 use emulated_gpu_fuzz_targets::{c_api, command_line, ptx};
 use emulated_gpu_test_support::corpus::replay;

@@ -1,4 +1,4 @@
-//! Making arguments from the bytes of a case.
+//! Conversion of a case, the fuzzer's input, to arguments of C functions.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -27,14 +27,14 @@ impl<'a> Bytes<'a> {
         (self.state >> 56) as u8
     }
 
-    /// Chooses one of `list`.
+    /// Chooses an element of `list`.
     pub(super) fn one_of(&mut self, list: &[u64]) -> u64 {
         list[usize::from(self.next()) % list.len()]
     }
 }
 
-/// The size in bytes of a host buffer that copies read and write. No allocation, and no memory that is mapped
-/// in one piece, is larger than the part after the middle.
+/// The size in bytes of a host buffer that copies read and write. Half of it is at least as large as every allocation
+/// and every mapping, so that copies to and from the middle stay inside.
 const BUFFER_BYTES: usize = 16 << 20;
 /// The granularity of physical memory in bytes.
 pub(super) const PIECE_BYTES: u64 = 2 << 20;
@@ -46,7 +46,8 @@ const ARENA_BYTES: usize = 1 << 16;
 /// The size of the memory for a result, in bytes.
 pub(super) const RESULT_BYTES: usize = 2048;
 
-/// The middle of the buffer. The buffer is never freed, because copies and kernels may access it late.
+/// The address of the host buffer's middle. The buffer is never freed, because copies and kernels may still access it
+/// when a case has ended.
 pub(super) fn buffer() -> u64 {
     static START: OnceLock<usize> = OnceLock::new();
     let make = || Box::leak(vec![1_u64; BUFFER_BYTES / 8].into_boxed_slice()).as_mut_ptr() as usize;
@@ -75,7 +76,7 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// Frees the memory for the next call.
+    /// Clears the arena's memory for the next call's arguments.
     pub(super) fn clear(&mut self) {
         self.memory[..self.used].fill(0);
         self.used = 0;
@@ -119,10 +120,10 @@ impl Arena {
     }
 }
 
-/// Invalid numbers of different kinds. Those that may be used as host addresses are not mapped in any process,
-/// not even under AddressSanitizer, whose shadow memory is readable.
+/// Invalid numbers of different kinds. Those in the range of host addresses are not mapped in any process, not even
+/// under AddressSanitizer, whose shadow memory is readable.
 const INVALID_NUMBERS: [u64; 10] = [
-    // In the gap of AddressSanitizer's shadow memory, from 0x8fff_7000 to 0x0200_8fff_6fff.
+    // These two are in the gap of AddressSanitizer's shadow memory, from 0x8fff_7000 to 0x0200_8fff_6fff.
     1 << 40,
     (1 << 46) + 8,
     1 << 63,
@@ -144,7 +145,7 @@ const IMAGES: [&str; 3] = [
 /// An argument.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ArgumentKind {
-    /// A handle of an object that exists, was destroyed, or never existed.
+    /// A handle of an object that exists or was destroyed, or an invented handle.
     Handle(ObjectKind),
     /// Memory for a new handle.
     New(ObjectKind),
@@ -165,7 +166,7 @@ pub(super) fn handle(kind: ObjectKind, bytes: &mut Bytes<'_>, objects: &Objects)
     }
 }
 
-/// A device address: in an allocation, at its boundaries, next to it, or far from any.
+/// A device address: in an allocation, at an allocation's boundaries, next to it, or far from all allocations.
 pub(super) fn device_address(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     address_near_object(
         bytes,
@@ -245,7 +246,7 @@ fn data_type(bytes: &mut Bytes<'_>) -> u64 {
 extern "C" fn host_function(_: *mut std::ffi::c_void) {}
 
 extern "C" fn shared_bytes(threads: i32) -> usize {
-    // A client's callback may return a wrong result, too.
+    // The result is sometimes wrong, as a client's callback may be.
     if threads % 96 == 0 { usize::MAX } else { threads as usize * 8 }
 }
 
@@ -257,7 +258,7 @@ pub(super) fn host_function_or_null(bytes: &mut Bytes<'_>) -> u64 {
 }
 
 impl ArgumentKind {
-    /// The argument with this name in the list of functions.
+    /// The kind of argument with this name in the list of functions.
     pub(super) fn read(text: &str) -> Self {
         let kind =
             |name| ObjectKind::find(name).unwrap_or_else(|| panic!("there is no kind {name}"));
@@ -378,7 +379,7 @@ impl ArgumentKind {
     pub(super) fn value(self, bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
         match self {
             Self::Handle(kind) | Self::Last(kind) if kind.is_thread_private() => {
-                // The library reads the memory behind this pointer, so it must be null or an existing object.
+                // The library reads the object that this pointer refers to, so it must be null or an existing object.
                 let which = bytes.next();
                 if which == 0 { 0 } else { arena.thread_objects.choose(kind, which).unwrap_or(0) }
             }
@@ -392,7 +393,7 @@ impl ArgumentKind {
     }
 }
 
-/// 32-bit numbers without padding, or 64-bit numbers for functions that take those.
+/// Stores numbers as 32-bit numbers or, for some functions, as 64-bit numbers.
 fn ints(arena: &mut Arena, list: &[u64; 6]) -> u64 {
     let pairs: Vec<u64> = list.chunks(2).map(|p| p[0] & 0xffff_ffff | p[1] << 32).collect();
     let mut words = pairs;
@@ -407,7 +408,7 @@ fn text_of(bytes: &mut Bytes<'_>, list: &[&'static std::ffi::CStr]) -> u64 {
     }
 }
 
-/// The path of a PTX file, a missing file, a folder, or an output file.
+/// A path: of a PTX file, a missing file, a folder, or an output file.
 fn path(bytes: &mut Bytes<'_>) -> u64 {
     static PATHS: OnceLock<Vec<std::ffi::CString>> = OnceLock::new();
     let make = || {

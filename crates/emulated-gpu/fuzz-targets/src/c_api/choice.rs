@@ -1,12 +1,12 @@
 //! The mapping from numbers in a case, the fuzzer's input, to the functions that they choose.
 
-/// The number of slots of each function. A slot takes all numbers after the previous slot, up to and including
-/// its own. With 16 slots, almost certainly every function is chosen often enough.
+/// The number of slots of each function. A slot is a number; it covers all numbers after the previous slot, up to and
+/// including itself. With 16 slots per function, every function is almost certainly chosen often enough.
 const SLOTS: u64 = 16;
 
-/// Functions by their slots: a number chooses the function with the next slot. The slots of a function only
-/// depend on its own signature, so cases keep their meaning if functions are added or removed: a new function takes
-/// numbers evenly from all others, and the numbers of a removed one are distributed evenly.
+/// A mapping from numbers to functions by slots: a number chooses the function with the next slot. The slots of a
+/// function only depend on its own signature, so cases keep their meaning if functions are added or removed: a new
+/// function takes numbers evenly from all others, and the numbers of a removed function are distributed evenly.
 pub(super) struct Choice(Vec<(u16, usize)>);
 
 impl Choice {
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use crate::c_api::functions::signatures;
 
-    /// Counts the numbers that choose each function.
+    /// Counts, for each function, the numbers that choose it.
     fn shares(signatures: &[&str]) -> Vec<usize> {
         let choice = Choice::new(signatures);
         let mut shares = vec![0; signatures.len()];

@@ -75,7 +75,7 @@ impl Api {
         api
     }
 
-    /// The function that a number chooses.
+    /// The function that a number of the case chooses.
     pub(super) fn choose(&self, number: u16) -> &Function {
         &self.functions[self.choice.function_index(number)]
     }
@@ -86,7 +86,7 @@ impl Api {
         let name = words.next().unwrap_or_default().to_owned();
         let words: Vec<ArgumentKind> = words.map(ArgumentKind::read).collect();
         assert!(words.len() <= MAX_ARGUMENTS, "{line}");
-        // SAFETY: all functions only take integers and addresses.
+        // SAFETY: all functions of the list only take integers and addresses, so their type is `CFunction`.
         let symbols = self
             .libraries
             .iter()
@@ -168,8 +168,8 @@ impl Api {
         self.make_context_current();
     }
 
-    /// Makes the primary context current for the calling thread. Another thread may reset or release the
-    /// context in between; then the new one is taken.
+    /// Makes the primary context current for the calling thread. Another thread may reset or release the context in
+    /// between; then a new primary context is made current.
     pub(super) fn make_context_current(&self) {
         let entered = (0..=MAX_CALLS).any(|_| {
             let (code, context) = self.call_with_result("cuDevicePrimaryCtxRetain", &[0]);
@@ -209,7 +209,7 @@ impl Api {
         }
     }
 
-    /// Releases all of the program's references to user objects, whatever their number.
+    /// Releases all references that the program holds to these user objects, however many there are.
     fn release_users(&self, handles: &[u64]) {
         for &handle in handles {
             for count in (0..32).rev().map(|bit| 1 << bit) {

@@ -59,7 +59,7 @@ fn copy_attributes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     arena.words(&words)
 }
 
-/// The index of the first copy that each attribute applies to.
+/// For each attribute, the index of the first copy to which it applies.
 fn first_copies(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let indices = [0, 1, 2, 3, 4].map(|own| match bytes.next() {
         255 => u64::MAX,
@@ -69,13 +69,13 @@ fn first_copies(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&indices)
 }
 
-/// 32-bit numbers, such as attributes.
+/// An array of 32-bit numbers, such as attributes.
 fn numbers(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let words = [(); 3].map(|()| u64::from(bytes.next() % 26) | u64::from(bytes.next() % 26) << 32);
     arena.words(&words)
 }
 
-/// Pointers to memory for results; some are null.
+/// An array of pointers to memory for results; some are null.
 fn places(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let places = [(); 5].map(|()| if bytes.next() < 16 { 0 } else { arena.zeros(RESULT_BYTES) });
     arena.words(&places)

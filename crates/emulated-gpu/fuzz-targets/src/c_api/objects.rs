@@ -24,7 +24,7 @@ macro_rules! kinds {
     };
 }
 
-// In the order in which `Api::clean_up` destroys the objects.
+// The kinds are in the order in which `Api::clean_up` destroys objects.
 kinds! {
     Texture "cuTexObjectDestroy";
     Array "cuArrayDestroy";
@@ -79,7 +79,7 @@ impl Objects {
         objects.entry(kind).or_default().push(handle);
     }
 
-    /// A handle of this kind.
+    /// Chooses a handle of this kind.
     pub(super) fn choose(&self, kind: ObjectKind, which: u8) -> Option<u64> {
         let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let list = objects.get(&kind)?;

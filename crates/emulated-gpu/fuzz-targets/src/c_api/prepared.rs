@@ -5,11 +5,11 @@ use super::argument::{Arena, Bytes};
 use super::library::Api;
 use super::objects::Objects;
 
-/// Calls that succeed in this order: for each, a line as in the list of functions, and the bytes that choose its
-/// arguments. If the call creates a handle, the first byte is for the memory of that handle.
+/// A sequence of calls that succeed in this order. For each call: a line as in the list of functions, and the bytes
+/// that choose its arguments. If the call creates a handle, the first byte is for the memory of that handle.
 type Calls = &'static [(&'static str, &'static [u8])];
 
-/// An object of each kind that most functions need.
+/// The calls that create an object of each kind that most functions need.
 const BASIC_OBJECTS: Calls = &[
     ("cuStreamCreate +stream zero", &[4]),
     ("cuEventCreate +event zero", &[4]),
@@ -28,23 +28,24 @@ const BASIC_OBJECTS: Calls = &[
     ("nvmlDeviceGetHandleByIndex_v2 one +card", &[4]),
 ];
 
-/// A graph with one node of each type, without dependencies, its executable graph, and a user object.
+/// The calls that create a graph with one node of each type, without dependencies, its executable graph, and a user
+/// object.
 const GRAPHS: Calls = &[
     ("cuGraphAddEmptyNode +node graph null zero", &[4, 4]),
     ("cuGraphAddHostNode +node graph null zero hostnode", &[4, 4, 0]),
     ("cuGraphAddEventRecordNode +node graph null zero event", &[4, 4, 4]),
     ("cuGraphAddEventWaitNode +node graph null zero event", &[4, 4, 4]),
-    // 16 words of 4 bytes with the value 7, in the first allocation.
+    // A node that fills the first allocation with 16 words of 4 bytes, which are 7.
     (
         "cuGraphAddMemsetNode +node graph null zero setnode context",
         &[4, 4, 7, 2, 2, 0, 0, 16, 1, 4],
     ),
-    // A copy of 16 bytes from the first allocation to the second one.
+    // A node that copies 16 bytes from the first allocation to the second.
     (
         "cuGraphAddMemcpyNode +node graph null zero copy3d context",
         &[4, 4, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 16, 1, 1, 4],
     ),
-    // A block of 32 threads, with the address of the first allocation as arguments.
+    // A node that launches a block of 32 threads, with the address of the first allocation as argument.
     (
         "cuGraphAddKernelNode_v2 +node graph null zero kernelnode",
         &[4, 4, 4, 0, 1, 0, 1, 2, 0, 2, 0, 2, 0, 2, 0, 100, 0, 0],
@@ -57,7 +58,7 @@ const GRAPHS: Calls = &[
     ("cuGraphAddChildGraphNode +node graph null zero graph", &[4, 5, 4]),
 ];
 
-/// An array of 16 × 16 32-bit texels, with a texture and a surface.
+/// The calls that create an array of 16 × 16 32-bit texels, with a texture and a surface.
 const TEXTURES: Calls = &[
     ("cuArray3DCreate_v2 +array arraydescription", &[4, 16, 16, 0, 1, 200, 7, 0]),
     ("cuMipmappedArrayCreate +mipmap arraydescription digit", &[4, 16, 16, 0, 1, 200, 7, 0, 3]),
@@ -71,7 +72,8 @@ const TEXTURES: Calls = &[
     ("cuModuleGetTexRef +reference module name", &[4, 4, 6]),
 ];
 
-/// A context of the second device with memory, and a green context of the first with eight multiprocessors.
+/// The calls that create a context of the second device with memory, and a green context of the first device with eight
+/// multiprocessors.
 const CONTEXTS: Calls = &[
     ("cuDevicePrimaryCtxRetain +context one", &[4]),
     ("cuCtxPushCurrent_v2 context", &[5]),
@@ -85,17 +87,17 @@ const CONTEXTS: Calls = &[
     ("cuGreenCtxStreamCreate +stream green one zero", &[4, 4]),
 ];
 
-/// A pool, and memory that is mapped at reserved addresses.
+/// The calls that create a memory pool, and map memory at reserved addresses.
 const MEMORY: Calls = &[
     ("cuMemPoolCreate +pool poolproperties", &[4, 0, 0, 0]),
     ("cuMemAddressReserve +device span zero zero zero", &[4, 0]),
     ("cuMemCreate +memory piece properties zero", &[4, 0, 0, 0, 0, 0]),
-    // The fourth address that was returned.
+    // The index 4 selects the fourth address that was returned.
     ("cuMemMap spot piece zero memory zero", &[5, 0, 0, 4]),
     ("cuMemSetAccess spot piece access one", &[5, 0, 0, 0]),
 ];
 
-/// A library and its kernel.
+/// The calls that load a library and get its kernel.
 const LIBRARIES: Calls = &[
     ("cuLibraryLoadData +library image null null zero null null zero", &[4, 0]),
     // "copy"
@@ -117,8 +119,8 @@ fn run_calls(api: &Api, calls: Calls, objects: &Objects, arena: &mut Arena) {
     }
 }
 
-/// Creates the objects that the first byte of a case selects: none, or those that most functions need and
-/// further sets.
+/// Creates the objects that the first byte of a case selects: none, or those that most functions need, with further
+/// sets.
 pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
     if first & 4 != 0 {
         return;

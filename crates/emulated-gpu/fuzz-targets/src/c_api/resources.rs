@@ -26,8 +26,8 @@ fn resource_type(bytes: &mut Bytes<'_>) -> u64 {
     bytes.one_of(&[1, 1, 1, 1, 1, 1000, 10_000, 0, 7])
 }
 
-/// A `CUdevResource` with several multiprocessors, starting with number `first`: as the driver returns it, or
-/// with a few wrong fields.
+/// A `CUdevResource` with several multiprocessors, starting with number `first`: with the contents that the driver
+/// would return, or with a few wrong fields.
 fn one_resource(bytes: &mut Bytes<'_>, first: u32) -> Vec<u64> {
     let kind_and_device = resource_type(bytes) | bytes.one_of(&[0, 0, 0, 0, 0, 1, 1 << 31]) << 32;
     let many = bytes.one_of(&[2, 8, 8, 16, 8, 0, 1, 132, 200]);
@@ -76,9 +76,9 @@ fn groups(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// Memory for a structure of NVML that begins with its size and version: a valid or an invalid one.
+/// Memory for a structure of NVML that begins with its size and version, which are valid or invalid.
 fn versioned(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    // Identifiers and details have more input fields than that, and are made by other functions.
+    // Structures for identifiers and process details have further input fields, so other functions make them.
     let version =
         bytes.one_of(&[40 | 2 << 24, 64 | 1 << 24, 84 | 1 << 24, 40 | 1 << 24, 0, u64::MAX]);
     let at = arena.zeros(RESULT_BYTES);
@@ -100,7 +100,7 @@ fn card_text(bytes: &mut Bytes<'_>, _: &Objects, _: &mut Arena) -> u64 {
     }
 }
 
-/// A `nvmlUUID_v1_t`: its version and kind, and the identifier as text or as bytes.
+/// A `nvmlUUID_v1_t`: with its version, its kind, and an identifier as text or as bytes.
 fn card_identifier(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let version = bytes.one_of(&[52 | 1 << 24, 52 | 1 << 24, 52 | 1 << 24, 52 | 2 << 24, 0]);
     let kind = bytes.one_of(&[1, 1, 2, 2, 0, 3]);
@@ -127,8 +127,7 @@ fn process_details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     arena.words(&[version | mode << 32, count, place])
 }
 
-/// An array of `nvmlFieldValue_t`, as long as the largest count that a `signed` argument gives, or
-/// null.
+/// An array of `nvmlFieldValue_t`, as long as the largest value of a `signed` argument, or null.
 fn fields(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() == 0 {
         return 0;

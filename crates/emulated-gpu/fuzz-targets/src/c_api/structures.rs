@@ -66,7 +66,7 @@ fn extra(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
 }
 
 fn launch_shape(bytes: &mut Bytes<'_>) -> [u64; 3] {
-    // Each word has two 32-bit numbers: first those of the grid, then those of the block.
+    // Each 64-bit word has two 32-bit numbers: first the three sizes of the grid, then those of the block.
     let grid = bytes.one_of(&[1, 1, 2, 0, 1 << 31]);
     let block = bytes.one_of(&[1, 32, 33, 1025, 0]);
     [grid | 1 << 32, 1 | block << 32, 1 | 1 << 32]
@@ -76,7 +76,7 @@ fn config(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let [a, b, c] = launch_shape(bytes);
     let shared = bytes.one_of(&[0, 64, 1 << 31]);
     let stream = handle(ObjectKind::Stream, bytes, objects);
-    // One attribute: its number and 64 bytes.
+    // One launch attribute: its number, and its value of 64 bytes.
     let attribute = [u64::from(bytes.next() % 16), int(bytes), int(bytes), 0, 0, 0, 0, 0, 0];
     let attributes = arena.words(&attribute);
     arena.words(&[a, b, c, shared, stream, attributes, u64::from(bytes.next() % 2)])
@@ -106,7 +106,7 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
     let at = parameters.0(bytes, objects, arena);
     let mut of_type: Vec<u64> = (0..parameters.1).map(|index| arena.read(at + 8 * index)).collect();
     match node_type {
-        // The parameters of a copy begin with flags and the context.
+        // The parameters of a copy node begin with flags and the context.
         1 => drop(of_type.splice(0..0, [bytes.one_of(&[0, 0, 0, 1]), 0])),
         4 => of_type.extend([graph(bytes), bytes.one_of(&[0, 0, 0, 1])]),
         6 | 7 => of_type.push(handle(ObjectKind::Event, bytes, objects)),
@@ -151,7 +151,7 @@ fn set_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
 
 /// The source or destination of a copy: the kind of memory and the addresses.
 fn copy_end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 4] {
-    // Host, device, array, unified, invalid.
+    // The memory types are: host, device, array, unified, and invalid numbers.
     let kind = bytes.one_of(&[1, 2, 2, 4, 3, 0, 9]);
     let address = match kind {
         4 if bytes.next() < 128 => buffer(),
