@@ -1,5 +1,5 @@
-//! Exports the program's functions. The target `c_api` loads libraries that report their coverage to libFuzzer, and
-//! libFuzzer is linked into the program, so the program must export the functions of libFuzzer that these call.
+//! Exports the program's functions. libFuzzer is linked into this program. The libraries that the target `c_api` loads
+//! call libFuzzer's functions to report their coverage, so the program must export these functions.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
