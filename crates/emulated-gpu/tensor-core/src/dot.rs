@@ -55,10 +55,10 @@ fn group_sum(
     }
 }
 
-/// The result if any factor or `c` is infinite or NaN.
+/// The result of a sum in which a factor or `c` is infinite or NaN.
 #[cold]
 fn nonfinite_result(factors: &[(f32, f32)], c: f32) -> f32 {
-    // Finite products can't affect the result, so they count as 0.
+    // Finite products can't affect such a result, so they count as 0.
     let product = |(a, b): (f32, f32)| {
         if a.is_finite() && b.is_finite() { 0.0 } else { a * b }
     };

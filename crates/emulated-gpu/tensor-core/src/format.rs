@@ -1,6 +1,6 @@
 //! Number formats of factors and sums, with the properties that the sums depend on.
 
-/// A floating-point format. Values of every format are passed as the `f32` with the same value.
+/// A floating-point format. A number in any of these formats is passed as the `f32` with the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// IEEE half precision.
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// The exponent of the smallest normal number, which subnormal numbers use too.
+    /// The exponent of the smallest normal number, which is also that of subnormal numbers.
     #[must_use]
     pub const fn least_normal_exponent(self) -> i32 {
         match self {
@@ -51,8 +51,7 @@ pub(crate) fn nearest_half(value: f64) -> f32 {
     let unit = f64::from_bits(((last.min(900) + 1023) as u64) << 52);
     // A division by a power of two is exact.
     let rounded = (value / unit).round_ties_even() * unit;
-    // The largest number is 65,504. 65,520 would be halfway to the next one, and rounds up to
-    // infinity.
+    // The largest finite half is 65,504. From 65,520 on, halfway to the next step, numbers round to infinity.
     if rounded.abs() > 65_504.0 { f32::INFINITY.copysign(rounded as f32) } else { rounded as f32 }
 }
 
@@ -68,7 +67,7 @@ mod tests {
             (1.0, 1.0),
             (-1.0 - unit / 2.0, -1.0),
             (1.0 + 1.5 * unit, 1.0 + 2.0 * unit),
-            // Rounding through single precision would give 1.
+            // If this number were first rounded to single precision, the result would be 1.
             (1.0 + unit / 2.0 + (-40_f64).exp2(), 1.0 + unit),
             (65_519.999, 65_504.0),
             (65_520.0, f64::INFINITY),

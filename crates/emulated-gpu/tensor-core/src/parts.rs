@@ -31,9 +31,9 @@ impl Decoded {
         Self { exponent, magnitude, sign: bits as i32 >> 31 }
     }
 
-    /// Aligns the number to the exponent `top`, and truncates it. The unit of the result is the
-    /// value of the last fraction bit of a number with that exponent. `shifted` is the magnitude,
-    /// shifted left to the number of fraction bits in the model (`Rules::fraction_bits`).
+    /// Aligns the number to the exponent `top`, and truncates it. The unit of the result is the value of the last
+    /// fraction bit of a number with that exponent. `shifted` is the number's magnitude with as many fraction bits as
+    /// the model uses (`Rules::fraction_bits`).
     #[inline(always)]
     pub(super) fn aligned(top: i32, exponent: i32, shifted: u32, sign: i32) -> i32 {
         let below = top.wrapping_sub(exponent).min(31) as u32;
@@ -42,7 +42,8 @@ impl Decoded {
     }
 }
 
-/// The left shift after which the product of two magnitudes has the model's number of fraction bits.
+/// The left shift that gives the product of two magnitudes the model's number of fraction bits
+/// (`Rules::fraction_bits`).
 #[inline(always)]
 pub(super) fn product_shift(rules: &Rules, a: Format, b: Format) -> u32 {
     rules.fraction_bits.saturating_sub(a.fraction_bits() + b.fraction_bits())
@@ -87,7 +88,7 @@ pub fn add(sum: Sum, a: f32, b: f32) -> f32 {
     if result.is_nan() { f32::from_bits(0x7fff_ffff) } else { result }
 }
 
-/// Truncates a result that is below the normal range of single precision.
+/// Truncates a result that is subnormal in single precision.
 #[cold]
 fn subnormal(rules: &Rules, value: f64) -> f32 {
     let unit = f64::from_bits((1023 - 126 - u64::from(rules.result_bits)) << 52);

@@ -1,10 +1,9 @@
 //! Dot products of any length: a row of one matrix with sixteen columns of another.
 //!
-//! The fast path covers numbers for which every step of the model is exact in `f32`: the product of
-//! two 11-bit factors and a multiplication by a power of two are exact, and truncation is a
-//! conversion to an integer. There a product takes six instructions, for as many columns as a
-//! register has lanes. Everything else (infinities, NaN, exponents near the ends of the range) goes
-//! through [`multiply`](crate::multiply).
+//! The fast path covers numbers for which every step of the model is exact in `f32`: the product of two 11-bit factors
+//! and a multiplication by a power of two are exact, and truncation is a conversion to an integer. On this path, a
+//! product takes six instructions, for as many columns as a register has lanes. Everything else (infinities, NaN,
+//! exponents near the ends of the range) goes through [`multiply`](crate::multiply).
 
 #![allow(unsafe_code, reason = "converts numbers known to fit an integer; AVX2 if the host has it")]
 
@@ -14,14 +13,13 @@ use crate::tile::{COLUMNS, PRODUCTS_PER_I32, multiply};
 
 /// The number of columns in a strip.
 pub const WIDTH: usize = 16;
-/// Sums are padded with zeros to a multiple of this length, that of the largest group. Zeros add
-/// nothing to a sum.
+/// The length of the largest group. Sums are padded with zeros to a multiple of it. Zeros add nothing to a sum.
 const GROUP_SIZE: usize = 16;
 /// The exponents of products on the fast path. From the minimum on, the truncated numbers are
 /// normal; up to the maximum, sums of `MAX_FAST_LENGTH` products are finite.
 const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 60;
-/// The longest sum on the fast path.
+/// The maximum length of a sum on the fast path.
 const MAX_FAST_LENGTH: usize = 1 << 20;
 
 /// The range of the exponents of nonzero factors, in a row of the left matrix or a strip of the right one.
@@ -33,7 +31,7 @@ struct Range {
 }
 
 impl Range {
-    /// The range of zeros, which is compatible with any other.
+    /// The range of a row or strip of zeros, which is compatible with every other range.
     const EMPTY: Self = Self { least: 400, greatest: -400, finite: true };
 
     fn include(self, value: f32, power: f32) -> Self {
@@ -63,12 +61,12 @@ fn power_of_two(value: f32, format: Format) -> f32 {
     if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
 }
 
-/// The length of a sum of `length` products after padding to whole groups.
+/// Rounds the length of a sum up to whole groups.
 const fn padded(length: usize) -> usize {
     length.next_multiple_of(GROUP_SIZE)
 }
 
-/// A row of the left matrix.
+/// A row of the left matrix, prepared for multiplication.
 #[derive(Debug)]
 pub struct Line<'a> {
     format: Format,
@@ -84,8 +82,8 @@ impl<'a> Line<'a> {
         padded(length).saturating_mul(2)
     }
 
-    /// Stores the factors that `factor` returns, which must be representable in the format, in
-    /// `memory`. Returns `None` unless `memory` has [`elements`](Self::elements) elements.
+    /// Stores factors in `memory`; `factor` returns them, and they must be representable in the format. Returns `None`
+    /// unless `memory` has [`elements`](Self::elements) elements.
     pub fn new(
         format: Format,
         length: usize,
@@ -106,7 +104,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Sixteen columns of the right matrix.
+/// Sixteen columns of the right matrix, prepared for multiplication.
 #[derive(Debug)]
 pub struct Strip<'a> {
     format: Format,
@@ -123,9 +121,9 @@ impl<'a> Strip<'a> {
         padded(length).saturating_mul(2)
     }
 
-    /// Stores the factors that `factor` returns for an index in the sum and a column, in `memory`.
-    /// They must be representable in the format. Columns from `columns` on are zeros. Returns
-    /// `None` unless `memory` has [`rows`](Self::rows) rows.
+    /// Stores factors in `memory`; `factor` returns them for an index in the sum and a column. They must be
+    /// representable in the format. Columns from `columns` on are zeros. Returns `None` unless `memory` has
+    /// [`rows`](Self::rows) rows.
     pub fn new(
         format: Format,
         (length, columns): (usize, usize),
@@ -189,7 +187,7 @@ impl<'a> Strip<'a> {
     fn sum_fast<const GROUP: usize>(&self, fraction: u32, line: &Line<'_>) -> [f32; WIDTH] {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the host has AVX2.
+            // SAFETY: the host was found to have AVX2.
             return unsafe { fast_sums_avx2::<GROUP>(fraction, line, self) };
         }
         fast_sums::<GROUP>(fraction, line, self)
@@ -207,7 +205,7 @@ fn tile(
 ) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the host has AVX2.
+        // SAFETY: the host was found to have AVX2.
         unsafe { tile_avx2(rules, formats, sum, a, b, sums) };
         return;
     }
@@ -249,7 +247,7 @@ fn fast_sums<const GROUP: usize>(
     let columns =
         strip.values.as_chunks::<GROUP>().0.iter().zip(strip.powers.as_chunks::<GROUP>().0);
     for ((a, a_powers), (b, b_powers)) in rows.zip(columns) {
-        // The power of two with the largest exponent of the group.
+        // For each column, the power of two with the largest exponent of the group.
         let mut top = [least; WIDTH];
         for n in 0..WIDTH {
             let power = f32::from_bits(sums[n].to_bits() & 0x7f80_0000);
@@ -288,8 +286,8 @@ fn fast_sums<const GROUP: usize>(
         for n in 0..WIDTH {
             sums[n] = if GROUP <= PRODUCTS_PER_I32 {
                 let nearest = total[n] as f32;
-                // If rounding to 24 bits went up, subtracting one unit gives the truncated sum.
-                // SAFETY: a sum of eight products and one earlier sum is below 2^30 + 2^27.
+                // The conversion to `f32` rounds to nearest. If it rounded up, subtracting one unit gives the truncated
+                // sum. SAFETY: a sum of eight products and one earlier sum is below 2^30 + 2^27.
                 let beyond = unsafe { nearest.to_int_unchecked::<i32>() };
                 let above = u32::from(beyond.wrapping_abs() > total[n].wrapping_abs());
                 f32::from_bits(nearest.to_bits().wrapping_sub(above))

@@ -27,14 +27,13 @@ fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
     let mut strip = vec![[7.0; WIDTH]; Strip::rows(length)];
     let strip =
         Strip::new(format, (length, WIDTH), &mut strip, |k, n| truncate(format, b[k][n])).unwrap();
-    // Only halves have sums in half precision.
+    // Only factors in half precision have sums in half precision.
     let kinds = if format == Format::F16 { &[Sum::Single, Sum::Half][..] } else { &[Sum::Single] };
     for (&sum, n) in kinds.iter().flat_map(|sum| (0..WIDTH).map(move |n| (sum, n))) {
         let sums = strip.sum(&rules, sum, &line);
         let mut factors: Vec<(f32, f32)> =
             (0..length).map(|k| (truncate(format, a[k]), truncate(format, b[k][n]))).collect();
-        // Pad the sum to a multiple of the instruction's length; this also turns a sum of −0 into
-        // +0.
+        // Pads the sum to a multiple of the instruction's length, which also turns a sum of −0 into +0.
         factors.resize(length.next_multiple_of(16), (0.0, 0.0));
         let expected = dot(&rules, (format, format), sum, &factors, 0.0);
         assert_eq!(
