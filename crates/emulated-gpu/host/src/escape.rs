@@ -15,7 +15,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     escape_except(text, |character| matches!(character, '\n' | '\t'))
 }
 
-/// Escapes a coloured text: escape sequences that select a colour (`ESC [ 1 ; 31 m`) are kept.
+/// Escapes control characters like [`escape`], but keeps escape sequences that select a colour (`ESC [ 1 ; 31 m`).
 pub(crate) fn escape_but_colours(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| is_command(character) && !matches!(character, '\n' | '\t')) {
         return Cow::Borrowed(text);

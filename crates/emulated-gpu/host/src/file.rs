@@ -34,7 +34,7 @@ pub fn write_atomically<E: From<io::Error>>(
             // The guard lives until the end of this block, so that a signal that ends the program also removes the
             // file.
             let (temporary, _unfinished) = temporary(&path)?;
-            // Writes through the `File`, since errors would otherwise contain the temporary name.
+            // Writes through the inner `File`, because errors would otherwise contain the temporary name.
             let mut writer = BufWriter::new(temporary.as_file());
             write(&mut writer)?;
             writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
@@ -54,11 +54,11 @@ fn write_directly<E: From<io::Error>>(
     Ok(writer.flush()?)
 }
 
-/// Checks whether [`write_atomically`] could write to a path, so that a long computation fails at its start. Creates
-/// no file.
+/// Checks whether [`write_atomically`] could write to a path, so that a long computation fails at its start. Creates no
+/// file.
 ///
 /// # Errors
-/// Those of the operating system.
+/// Errors of the operating system.
 pub fn check_writable(path: &Path) -> io::Result<()> {
     match target::resolve(path)? {
         Target::File(path) => temporary(&path).map(drop),
@@ -104,7 +104,8 @@ fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         let new = file.metadata()?;
         if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-            // Only root may change the owner; a user may set a group that the user belongs to.
+            // Errors are ignored: only root may change the owner, and a user may only set a group to which the user
+            // belongs.
             let _ = fchown(file, Some(old.uid()), Some(old.gid()))
                 .or_else(|_| fchown(file, None, Some(old.gid())));
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Opens a file for reading.
 ///
 /// # Errors
-/// Those of the operating system, and an error for a folder, which could otherwise be opened.
+/// Errors of the operating system. Also if the path is a folder, which the system would open.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -157,7 +157,7 @@ mod tests {
     fn packed_input_is_read_only_as_far_as_needed() {
         let count = Cell::new(0);
         let packed = || (&[0x1f, 0x8b][..]).chain(Endless(b'y', &count));
-        // Simulates a compression in which any byte unpacks to itself.
+        // Simulates compressed input, in which every byte unpacks to itself.
         let read = |max, is_enough: fn(&[u8]) -> bool| {
             read_packed(packed(), max, |packed| packed, is_enough)
         };
@@ -166,7 +166,7 @@ mod tests {
         let error = read(1 << 20, |_| false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(error.to_string().starts_with("unpacked, it has more than"), "{error}");
-        // Packed input that unpacks to nothing is limited, too.
+        // Packed input that unpacks to no bytes is limited too.
         count.set(0);
         let nothing = |mut packed: Chain<_, Take<_>>| {
             io::copy(&mut packed, &mut io::sink()).unwrap();

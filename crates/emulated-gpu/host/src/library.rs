@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A library is not in the folders that it is built to.
+/// The error if a library is in none of the folders where a build puts it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{file} is not in {}; `cargo build` and `cargo run` put it next to the program, but `cargo install` does \
@@ -21,9 +21,9 @@ fn list(folders: &[PathBuf]) -> String {
     names.join(" or ")
 }
 
-/// The absolute path of a shared library that was built with the running program. It is in `deps` below the program's
-/// folder, in that folder itself (for tests, which are in `deps`), or, for a program in a folder `examples`, in the
-/// `deps` next to that folder. No other folders are searched, because parent folders may be world-writable, like
+/// Finds the absolute path of a shared library that was built with the running program. The library is in `deps` below
+/// the program's folder; for tests, which are in `deps`, it is in the program's own folder; for examples, it is in the
+/// folder `deps` next to `examples`. No other folders are searched, because parent folders may be world-writable, like
 /// `/tmp`.
 ///
 /// # Errors

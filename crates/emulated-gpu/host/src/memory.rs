@@ -10,7 +10,7 @@ use std::path::Path;
 /// Memory kept available for threads and for many small allocations, which are not checked here.
 const RESERVE: usize = 64 << 20;
 
-/// An allocation exceeds the available memory.
+/// The error for an allocation that exceeds the available memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// The memory needed, in bytes.
@@ -20,14 +20,14 @@ pub struct Shortage {
 }
 
 impl fmt::Display for Shortage {
-    /// `needs 72.0 GB of memory, but only 3.1 GB are available`
+    /// Prints, for example, `needs 72.0 GB of memory, but only 3.1 GB are available`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "needs {} of memory, but ", Bytes(self.needed))?;
         match self.available {
             Some(available) if available < self.needed => {
                 write!(f, "only {} are available", Bytes(available))
             }
-            // A limit of this process, such as `ulimit -v`.
+            // The allocation exceeds a limit of this process, such as `ulimit -v`.
             _ => f.write_str("this process may not allocate that much"),
         }
     }
@@ -83,13 +83,14 @@ fn left_in_groups(groups: &str, file: impl Fn(&Path) -> Option<String>) -> Optio
 /// The memory that one control group may still allocate, read from its files.
 fn left_in_group(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |names: [&str; 2]| names.into_iter().find_map(&file)?.trim().parse::<u64>().ok();
-    // Version 2, then version 1. Without a limit, the file contains "max" or a number near 2^63.
+    // The file names of version 2, then of version 1. If there is no limit, the file contains "max" or a number near
+    // 2^63.
     let limit = number(["memory.max", "memory.limit_in_bytes"]).filter(|limit| *limit < 1 << 60)?;
     let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
     Some(limit.saturating_sub(used))
 }
 
-/// `MemAvailable` and free swap space, in bytes.
+/// The sum of `MemAvailable` and the free swap space in `/proc/meminfo`, in bytes.
 fn free(text: &str) -> Option<u64> {
     let field = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(free("MemAvailable: many kB\n"), None);
     }
 
-    /// The remaining memory of a process's groups, given these files in `/sys/fs/cgroup`.
+    /// The remaining memory of a process in these control groups, if `/sys/fs/cgroup` has these files.
     fn left(groups: &str, files: &[(&str, &str)]) -> Option<u64> {
         left_in_groups(groups, |path| {
             let name = path.strip_prefix("/sys/fs/cgroup").unwrap().to_str().unwrap();
@@ -186,7 +187,7 @@ mod tests {
         let groups = "5:cpu:/outer/inner\n4:hugetlb,memory:/outer/inner\n0::/\n";
         assert_eq!(left(groups, &files), Some(0));
         assert_eq!(left("4:memory:/\nno line\n", &files), None);
-        // The mount is the container's group, but the path is the host's.
+        // A container: the mount is the container's group, but the group's path is the host's.
         let files = [("memory/memory.limit_in_bytes", "40\n")];
         assert_eq!(left("4:memory:/docker/3d5c\n", &files), Some(40));
     }

@@ -28,7 +28,7 @@ pub fn complain(text: impl Display) {
     let _ = anstream::stderr().lock().write_all(escape_but_colours(&text).as_bytes());
 }
 
-/// Formats an option's value as it is written on the command line, for its `Display`.
+/// Implements `Display` for an option's value: prints the value as it is written on the command line.
 ///
 /// # Errors
 /// Those of the formatter.
@@ -48,7 +48,7 @@ pub fn lost_output(error: &io::Error, failure: u8) -> u8 {
     failure
 }
 
-/// Prints a line of a program's results and ends the program if that fails; used by [`println!`](crate::println).
+/// Prints a line of a program's results and ends the program if printing fails; used by [`println!`](crate::println).
 pub fn print_line(text: fmt::Arguments<'_>) {
     if let Err(error) = print(&format!("{text}\n")) {
         signals::end(lost_output(&error, 1).into());
@@ -63,11 +63,11 @@ macro_rules! println {
     ($($text:tt)*) => { $crate::print_line(format_args!($($text)*)) };
 }
 
-/// Parses the command line, or returns the exit code of a program that has to end: 0 after `--help` and `--version`,
-/// if they could be printed, and 2 after invalid usage.
+/// Parses the command line, or returns the exit code of a program that has to end: 0 after `--help` and `--version`, if
+/// they could be printed, and 2 after invalid usage.
 ///
 /// # Errors
-/// The exit code.
+/// If the program has to end. The error is the exit code.
 pub fn parse<A: CommandFactory + FromArgMatches>(
     change: impl FnOnce(Command) -> Command,
 ) -> Result<A, ExitCode> {

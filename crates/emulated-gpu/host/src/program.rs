@@ -21,7 +21,7 @@ pub fn main(program: fn() -> ExitCode) -> ExitCode {
         program()
     };
     match thread::Builder::new().name("main".into()).stack_size(STACK).spawn(run) {
-        // A panic has been reported where it happened.
+        // The thread has panicked, and the panic has already been reported.
         Ok(thread) => thread.join().unwrap_or_else(|_| ExitCode::from(101)),
         Err(_) => run(),
     }

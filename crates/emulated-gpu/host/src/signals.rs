@@ -58,12 +58,13 @@ impl Unfinished {
     /// Creates the file. The caller must rename or remove it before dropping this value.
     ///
     /// # Errors
-    /// Those of `create`.
+    /// The errors of `create`.
     pub fn create_temporary<F>(
         path: &Path,
         create: impl FnOnce() -> io::Result<F>,
     ) -> io::Result<(F, Self)> {
-        // Locked during the creation, so that the signal thread either removes the file or prevents it.
+        // The list is locked during the creation, so that the signal thread either removes the file or prevents its
+        // creation.
         let mut unfinished = unfinished();
         let file = create()?;
         unfinished.push(path.to_owned());
@@ -100,7 +101,7 @@ fn remove_unfinished() {
     for path in unfinished.drain(..) {
         let _ = fs::remove_file(path);
     }
-    // Stays locked, so that no other file is started before the program ends.
+    // The list stays locked, so that no other temporary file is created before the program ends.
     std::mem::forget(unfinished);
 }
 
@@ -140,8 +141,8 @@ pub(crate) fn watch() {
     }
 }
 
-/// The signals that the parent process told this one to ignore, as `nohup` does with SIGHUP: bit 0 is signal 1. Empty
-/// if unknown.
+/// The signals that the parent process told this one to ignore, as `nohup` does with SIGHUP: bit 0 is signal 1. 0 if
+/// unknown.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -155,7 +156,8 @@ pub(crate) fn watch() {}
 
 #[cfg(windows)]
 pub(crate) fn watch() {
-    // Fails if a handler is already installed, or if there is no thread for it; then the system's default applies.
+    // This fails if a handler is already installed, or no thread can be started for it; then signals have their default
+    // action.
     let _ = ctrlc::set_handler(|| {
         if handle(CTRL_C) {
             std::process::exit(128 + CTRL_C);

@@ -38,12 +38,12 @@ fn start() {
         0 => ThreadPoolBuilder::new().num_threads(1).use_current_thread(),
         threads => ThreadPoolBuilder::new().num_threads(threads),
     };
-    // Fails only if a pool already exists, which is then used.
+    // This only fails if a pool already exists; then that pool is used.
     let _ = builder.build_global();
 }
 
-/// The address space needed to start a thread: its stack, and its allocations after its start. If the latter fail,
-/// Rust aborts the program.
+/// The address space needed to start a thread: its stack, and its allocations after its start. If these allocations
+/// fail, Rust aborts the program.
 const THREAD_START_BYTES: usize = (2 << 20) + (1 << 20);
 
 /// The number of threads, up to `wanted`, that can run at the same time.
@@ -92,10 +92,10 @@ mod tests {
     /// An environment variable that is set in the child processes of the tests.
     const LIMITED: &str = "HOST_TEST_LIMITED";
 
-    /// Counts the available threads, starts them, and runs something on each of them.
+    /// Counts the available threads, starts them, and runs work on each of them.
     fn start_all() {
         // The test harness could not start its own thread and runs the test on the main thread. Such a limit is lower
-        // than those tested: the harness only had memory for the thread's stack.
+        // than the limits that are to be tested, so the test ends here.
         if thread::current().name() == Some("main") {
             return;
         }
@@ -123,7 +123,7 @@ mod tests {
             .unwrap()
     }
 
-    /// The environment asks for more threads than the system has mappings for.
+    /// The environment variable requests more threads than the system's limit of mappings allows.
     #[test]
     fn the_number_of_threads_is_limited() {
         if std::env::var_os(LIMITED).is_some() {
@@ -158,8 +158,8 @@ mod tests {
         if std::env::var_os(LIMITED).is_some() {
             return start_all();
         }
-        // Find the first sufficient limit. Below it, anything may fail, such as the loader or the
-        // test harness.
+        // Finds the lowest limit that is sufficient. Below it, anything may fail, such as the loader or the test
+        // harness.
         let enough =
             (1..400).map(|n| n * 1024).find(|&limit| threads_of(&limited(limit)).is_some());
         let enough = enough.expect("400 MiB are enough to start without a thread");

@@ -50,8 +50,8 @@ pub(super) fn resolve(path: &Path) -> io::Result<Target> {
                                   to this one (chmod u+w)";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
                 }
-                // Renaming only needs write permission for the folder. A user without write permission for the file
-                // must not be able to replace it either.
+                // Opens the file to check that it is writable: replacing it by a rename would only need write
+                // permission for the folder.
                 OpenOptions::new().write(true).open(&path)?;
                 return Ok(Target::File(path));
             }
@@ -133,8 +133,8 @@ pub(super) fn folder(path: &Path) -> &Path {
     }
 }
 
-/// An open file of this process, addressed by one of its system names: `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`.
-/// A file that standard output is redirected to must not be replaced, because the shell has the old one open.
+/// Finds an open file of this process by one of its system names: `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`. A file
+/// that standard output is redirected to must not be replaced, because the shell has the old one open.
 fn find_open_file(path: &Path) -> Option<Target> {
     let name = path.file_name()?.to_str()?;
     let folder = fs::canonicalize(folder(path)).ok()?;
@@ -175,7 +175,7 @@ pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     }
     #[cfg(unix)]
     {
-        // Hard links, or a case-insensitive file system.
+        // Equal device and inode numbers also detect hard links, and names on a case-insensitive file system.
         use std::os::unix::fs::MetadataExt;
         let identity = |path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         identity(a).is_some_and(|a| identity(b) == Some(a))

@@ -128,7 +128,7 @@ mod on_unix {
                 write_bytes(&path, b"new").unwrap();
                 assert_eq!(mode(&path), kept, "{kept:o}");
             }
-            // A new file has the shell's default permissions.
+            // A new file has the default permissions, as set by the shell's umask.
             let usual = folder.join("usual");
             fs::write(&usual, b"").unwrap();
             let new = folder.join("new");
@@ -221,7 +221,7 @@ mod on_unix {
         assert_eq!(names_in(folder.path()), ["pipe"]);
     }
 
-    /// Only tests folder permissions if they apply to this user.
+    /// Folder permissions are only tested if they apply to this user: root may write everywhere.
     #[test]
     fn files_without_write_permission_are_not_replaced() {
         with_old(|folder, path| {
