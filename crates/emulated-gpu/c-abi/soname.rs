@@ -1,5 +1,5 @@
-//! The build script of every emulated library. It gives the shared library the SONAME under which programs
-//! load NVIDIA's, so that `dlopen` finds an emulated library that is already loaded.
+//! The build script of every emulated library. It gives the shared library the SONAME of NVIDIA's library, so that
+//! `dlopen` finds an emulated library that is already loaded.
 
 fn main() {
     println!("cargo:rerun-if-changed=../c-abi/soname.rs");
@@ -19,8 +19,8 @@ fn main() {
         return;
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
-    // Neither library can be unloaded: programs' exit handlers call the runtime, and the driver's threads run its
-    // code.
+    // These two libraries must never be unloaded: programs' exit handlers call the runtime, and the driver's threads
+    // run the driver's code.
     if matches!(soname, "libcuda.so" | "libcudart.so") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }

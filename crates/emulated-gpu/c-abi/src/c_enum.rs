@@ -1,6 +1,6 @@
 //! Declaration of enums of C headers.
 
-/// Declares an enum of a C header: for each member its name, its number, and texts of type `str` or `CStr`.
+/// Declares an enum of a C header: each member has a name, a number, and texts of type `str` or `CStr`.
 #[macro_export]
 macro_rules! c_enum {
     (

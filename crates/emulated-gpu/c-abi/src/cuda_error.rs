@@ -11,7 +11,7 @@ use crate::{DriverError, Fault};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Code(pub u32);
 
-/// A call that failed.
+/// The error of a failed call.
 #[derive(Clone, Debug)]
 pub struct Error {
     /// The code returned to the caller.

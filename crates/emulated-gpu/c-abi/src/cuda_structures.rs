@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_uint};
 
-/// Source or destination of a `CUDA_MEMCPY3D`: the fields with the prefix `src` or `dst`. A `CUDA_MEMCPY3D_PEER` has
-/// a context where the other structure has a reserved word.
+/// The source or the destination of a `CUDA_MEMCPY3D`: its fields with the prefix `src` or `dst`. A
+/// `CUDA_MEMCPY3D_PEER` has a context where the other structure has a reserved word.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are named as in cuda.h, in lower case")]
@@ -38,7 +38,7 @@ pub struct Copy3d {
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are named as in cuda.h")]
 pub struct TextureDescription {
-    /// `CUaddress_mode` for x, y and z.
+    /// The address modes (`CUaddress_mode`) for x, y and z.
     pub address: [c_uint; 3],
     /// `CUfilter_mode`
     pub filter: c_uint,

@@ -26,7 +26,7 @@ pub enum DriverError {
 /// installations only have `libcuda.so.1`.
 ///
 /// # Errors
-/// [`Fault::NoDriver`] if none can be loaded, [`Fault::RealDriver`] if it is not the emulated one.
+/// [`Fault::NoDriver`] if no driver can be loaded, [`Fault::RealDriver`] if the loaded driver is not the emulated one.
 pub fn driver_library() -> Result<&'static Library, Fault> {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     if let Some(library) = LIBRARY.get() {
@@ -41,7 +41,7 @@ pub fn driver_library() -> Result<&'static Library, Fault> {
         Fault::NoDriver(why.unwrap_or_else(|| error.to_string()))
     })?;
     symbol(&library, EMULATED_ONLY).ok_or(Fault::RealDriver)?;
-    // Only success is cached, because a program may load the driver later.
+    // A failure is not cached, because the program may load the driver later.
     Ok(LIBRARY.get_or_init(|| library))
 }
 
@@ -54,7 +54,7 @@ fn symbol(library: &Library, name: &str) -> Option<usize> {
 #[derive(Debug)]
 pub struct Function {
     name: &'static str,
-    /// 0 until the first call.
+    /// The function's address; 0 until the first call.
     address: AtomicUsize,
 }
 
@@ -65,7 +65,7 @@ impl Function {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// Its address, looked up on the first call.
+    /// The function's address, which is looked up on the first call.
     ///
     /// # Errors
     /// Those of [`driver_library`]; [`Fault::MissingFunction`] if the driver lacks the function.
@@ -95,8 +95,8 @@ macro_rules! driver_functions {
                 FUNCTION.address().map_err($crate::DriverError::NotCalled)?,
             )
         };
-        // SAFETY: the driver validates handles, references are valid during the call, and the caller guarantees that
-        // addresses are valid.
+        // SAFETY: the type is right; the driver validates handles, references are valid during the call, and the caller
+        // guarantees that addresses are valid.
         match unsafe { function($($argument),*) } {
             0 => Ok(()),
             code => Err(<$error>::from($crate::DriverError::Code(code))),
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn calls_without_a_driver_report_the_reason() {
-        // This process has not loaded the emulated driver.
+        // The call fails, because this process has not loaded the emulated driver.
         let error = cuInit(0).unwrap_err();
         assert!(
             matches!(&error, DriverError::NotCalled(Fault::NoDriver(_) | Fault::RealDriver)),

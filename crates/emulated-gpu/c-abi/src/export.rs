@@ -8,7 +8,7 @@ use crate::Fault;
 /// Runs the body of an exported function. A panic becomes an error and never unwinds into the caller's C code.
 ///
 /// # Errors
-/// The body's, or [`Fault::Panic`].
+/// The error of the body, or [`Fault::Panic`].
 pub fn guard<T, E: From<Fault>>(body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| Err(Fault::Panic.into()))
 }
@@ -34,7 +34,7 @@ macro_rules! export {
         #[doc = concat!("Another name of [`", stringify!($name), "`].")]
         ///
         /// # Safety
-        /// The requirements of that function apply.
+        /// The requirements of `$name` apply.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $second($($argument: $type),*) -> crate::ffi::ReturnCode {
             // SAFETY: guaranteed by the caller.

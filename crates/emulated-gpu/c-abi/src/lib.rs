@@ -38,13 +38,13 @@ pub use registry::Registry;
 /// A failure that this crate detects in a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A pointer is null; names the argument.
+    /// A pointer is null; the text names the argument.
     #[error("{0} is null")]
     Null(&'static str),
     /// The body of an exported function panicked.
     #[error("internal error: this is a bug in this library")]
     Panic,
-    /// No CUDA driver was found; gives the reason.
+    /// No CUDA driver was found; the text is the reason.
     #[error(
         "no CUDA driver is loaded or on the library path: {0}; run the program with \
          crates/emulated-gpu/emulate, which adds the emulated one"

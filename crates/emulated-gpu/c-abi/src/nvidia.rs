@@ -4,11 +4,12 @@ use std::ffi::{c_int, c_void};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-/// Loads the library that an environment variable names; `None` if the variable is unset or empty. An emulated
-/// library is detected by its function `emulated_only`, which NVIDIA's lacks, and rejected.
+/// Loads the library that an environment variable names; `None` if the variable is unset or empty. An emulated library
+/// is detected by its function `emulated_only`, which NVIDIA's lacks, and rejected.
 ///
 /// # Errors
-/// The variable, the file, and the reason. The caller adds what to do instead.
+/// If the library can't be loaded, or is an emulated one. The message names the variable, the file and the reason; the
+/// caller adds the remedy.
 pub fn load_named<T>(
     variable: &str,
     emulated_only: &str,
@@ -49,7 +50,7 @@ macro_rules! nvidia_functions {
 
         impl $name {
             /// # Errors
-            /// The name of the missing function.
+            /// If a function is missing. The error is its name.
             fn find(library: $crate::Library) -> std::result::Result<Self, String> {
                 let missing = |name: &str| format!("it has no {name}");
                 Ok(Self {
@@ -68,7 +69,7 @@ macro_rules! nvidia_functions {
     };
 }
 
-/// Two functions that return bytes of an object: the first returns how many there are, the second copies them.
+/// A pair of functions that read bytes of an object: the first returns their number, the second copies them.
 pub type SizeAndCopy = (
     unsafe extern "C" fn(*mut c_void, *mut usize) -> c_int,
     unsafe extern "C" fn(*mut c_void, *mut u8) -> c_int,

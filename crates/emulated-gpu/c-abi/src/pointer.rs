@@ -14,7 +14,7 @@ const RESULT: &str = "the pointer to the result";
 const ARGUMENT: &str = "the pointer to an argument";
 const TEXT: &str = "the string";
 
-/// A pointer to a result: null, or writable for a `T`.
+/// A pointer to memory for a result: null, or writable for a `T`.
 #[repr(transparent)]
 pub struct Out<'a, T, E>(*mut T, PhantomData<(&'a (), E)>);
 
@@ -88,8 +88,8 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         self.0
     }
 
-    /// Returns [`Fault::Null`] if the pointer is null. To be called before changes that would have
-    /// to be undone.
+    /// Returns [`Fault::Null`] if the pointer is null. Callers use it to check the pointer before they make changes
+    /// that an error would have to undo.
     ///
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
@@ -118,7 +118,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
     /// Writes the result, unless the pointer is null.
     pub fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: it is not null, so there is room for a `T`.
+            // SAFETY: the pointer is not null, so it is writable for a `T`.
             unsafe { self.0.write_unaligned(value) };
         }
     }
@@ -183,7 +183,7 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         Out(self.0.cast(), PhantomData)
     }
 
-    /// The pointer `count` elements further.
+    /// The pointer to the element `count` places further on.
     ///
     /// # Safety
     /// The pointer must be null or have room for `count + 1` elements.
@@ -224,13 +224,13 @@ impl<'a, T: Copy, E: From<Fault>> In<'a, T, E> {
     /// # Errors
     /// [`Fault::Null`] for a null pointer.
     pub fn get_as(self, name: &'static str) -> Result<T, E> {
-        // SAFETY: it is not null, so it is readable as a `T`.
+        // SAFETY: the pointer is not null, so it is readable as a `T`.
         self.require_as(name).map(|()| unsafe { self.0.read_unaligned() })
     }
 
     /// Reads the value, unless the pointer is null.
     pub fn get_if_given(self) -> Option<T> {
-        // SAFETY: it is not null, so it is readable as a `T`.
+        // SAFETY: the pointer is not null, so it is readable as a `T`.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
@@ -276,7 +276,7 @@ impl<'a, E: From<Fault>> Text<'a, E> {
     /// [`Fault::Null`] for a null pointer.
     pub fn c_str(self) -> Result<&'a CStr, E> {
         self.0.require_as(TEXT)?;
-        // SAFETY: it is not null, so it is NUL-terminated.
+        // SAFETY: the pointer is not null, so the string is NUL-terminated.
         Ok(unsafe { CStr::from_ptr(self.0.0) })
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maps handles to objects of one type. A handle is a number that is only looked up, so an invalid one yields an
-/// error and never a wild pointer. Handles are not reused.
+/// Maps handles to objects of one type. A handle is a number that is only looked up, so an invalid handle yields an
+/// error and is never dereferenced. Handles are not reused.
 #[derive(Debug)]
 pub struct Registry<T>(Mutex<RegistryState<T>>);
 
