@@ -1,11 +1,11 @@
 //! Skipped tests, and the list of them at the end of a test program.
 //!
-//! Some tests need things that not every machine has: MNIST, Python, PyTorch, NVIDIA's compilers. If these are
-//! missing, the tests pass, because nothing is wrong, and `cargo test` hides the output of passing tests. So
-//! each of them calls [`skip`], and the test program ends with the list of everything that was not tested.
+//! Some tests need things that not every machine has: MNIST, Python, PyTorch, NVIDIA's compilers. If these are missing,
+//! the tests pass, because nothing is wrong, and `cargo test` hides the output of passing tests. So each such test
+//! calls [`skip`], and the test program ends with a list of everything that was not tested.
 //!
-//! If the variable `FOUR_LEVELS_SKIP` is `fail`, such a test fails; this is for machines that should have
-//! everything. `fail but for WORD` still allows skips whose reason contains WORD.
+//! If the variable `FOUR_LEVELS_SKIP` is `fail`, such a test fails; this is for machines that should have everything.
+//! `fail but for WORD` still allows skips whose reason contains WORD.
 
 #![allow(unsafe_code, reason = "the end of a program is asked of the C library")]
 
@@ -36,11 +36,11 @@ fn is_failure(variable: &str, why: &str) -> bool {
     }
 }
 
-/// Like [`skip`], for a test that no machine is expected to run: reports it, and never fails.
+/// Like [`skip`], for a test that no machine is expected to run: it is listed, and never fails.
 #[track_caller]
 pub fn note(why: impl Display) {
     let thread = std::thread::current();
-    // The threads of tests have the tests' names, unless tests run one after another.
+    // A test's thread has the test's name, unless tests run one after another on the main thread.
     let test = match thread.name() {
         Some(name) if name != "main" => name.to_owned(),
         _ => std::panic::Location::caller().file().to_owned(),
@@ -59,7 +59,7 @@ pub fn note(why: impl Display) {
 extern "C" fn at_the_end() {
     let mut skipped = SKIPPED.lock().unwrap_or_else(PoisonError::into_inner);
     skipped.sort();
-    // Written directly to standard error, because the output of `eprintln!` in a test is captured.
+    // The list is written directly to standard error, because the test harness captures the output of `eprintln!`.
     let text = format!("not tested here by {}:\n{}\n\n", program(), skipped.join("\n"));
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -122,7 +122,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
 mod tests {
     use std::process::{Command, Output};
 
-    /// Runs this program again, with only one test, which skips.
+    /// Runs this program again with only one test, which calls `skip`.
     fn run_skipping_test(variable: &str) -> Output {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "tests::one_that_skips"])
