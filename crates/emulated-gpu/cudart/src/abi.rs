@@ -58,7 +58,7 @@ pub(crate) struct LaunchConfig {
     pub(crate) count: u32,
 }
 
-/// `CUlaunchConfig`. An attribute is the same in both APIs.
+/// The driver's `CUlaunchConfig`. Launch attributes have the same layout in both APIs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DriverLaunchConfig {
@@ -90,7 +90,7 @@ pub(crate) struct FunctionAttributes {
     pub(crate) shared: usize,
     pub(crate) constant: usize,
     pub(crate) local: usize,
-    /// The attributes that the driver numbers 0 and 4 to 15.
+    /// The attributes that have the numbers 0 and 4 to 15 in the driver.
     pub(crate) numbers: [i32; 13],
     pub(crate) reserved: [i32; 16],
 }

@@ -12,7 +12,7 @@ const UNSIGNED: i32 = 1;
 const FLOAT: i32 = 2;
 const NONE: i32 = 3;
 
-/// Kind, bits, and the corresponding `CUarray_format`.
+/// The formats: kind, bits per channel, and the corresponding `CUarray_format`.
 const FORMATS: [(i32, i32, u32); 8] = [
     (UNSIGNED, 8, 0x01),
     (UNSIGNED, 16, 0x02),

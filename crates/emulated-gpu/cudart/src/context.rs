@@ -14,7 +14,7 @@ use crate::registry;
 
 thread_local! {
     static DEVICE: Cell<i32> = const { Cell::new(0) };
-    /// The context that this library last made current. If another one is current, the program chose it.
+    /// The context that this library last made current. If another context is current, the program has made it current.
     static BOUND: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn bind_context() -> Result {
     start_driver()?;
     let mut context = 0;
     driver::cuCtxGetCurrent(&mut context)?;
-    // Another thread may have reset the device.
+    // The context may be gone, because another thread has reset the device.
     if context == 0 || (context == BOUND.get() && !is_retained(context)) {
         make_current(primary(DEVICE.get())?)?;
     }
@@ -116,8 +116,8 @@ pub(crate) fn reset() -> Result {
     driver::cuCtxSetCurrent(0)?;
     DEVICE.set(device);
     retained.remove(&device);
-    // All devices share one loaded copy of the program's code, so its variables get their initial values back only
-    // when the last device is reset.
+    // All devices share one loaded copy of the program's code, so the variables only get their initial values back when
+    // the last device is reset.
     if retained.is_empty() {
         registry::unload()?;
     }

@@ -1,5 +1,5 @@
-//! The fatbins, kernels and variables that a program registers before its `main`, by the host addresses that the
-//! program uses for them. A fatbin is loaded as a driver library when something in it is first used.
+//! The fatbins, kernels and variables that a program registers before its `main`, in tables by the host addresses that
+//! the program uses for them. A fatbin is loaded as a driver library when something in it is first used.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};
@@ -14,7 +14,7 @@ use crate::ffi::Result;
 #[derive(Debug)]
 struct Image {
     address: usize,
-    /// The driver's library; 0 until the fatbin is loaded.
+    /// The handle of the driver library; 0 until the fatbin is loaded.
     library: usize,
 }
 
@@ -39,9 +39,9 @@ struct Variable {
 #[derive(Debug, Default)]
 struct Registry {
     images: HashMap<usize, Image>,
-    /// Keyed by the address of the host function.
+    /// The kernels by the addresses of their host functions.
     kernels: HashMap<usize, Kernel>,
-    /// Keyed by the address of the host variable.
+    /// The variables by the addresses of their host variables.
     variables: HashMap<usize, Variable>,
 }
 
@@ -58,8 +58,8 @@ impl Registry {
         })?;
         if image.library == 0 {
             let mut library = 0;
-            // SAFETY: the caller of `add_image` guarantees that the image is valid; `library` is a valid place for
-            // the handle.
+            // SAFETY: the caller of `add_image` guarantees that the image is valid; `library` is writable for the
+            // handle.
             unsafe {
                 driver::cuLibraryLoadData(&raw mut library, image.address, 0, 0, 0, 0, 0, 0)?;
             }
@@ -79,7 +79,7 @@ impl Registry {
         let library = self.library(image)?;
         let (mut address, mut size) = (0, 0);
         let (to, bytes) = (&raw mut address, &raw mut size);
-        // SAFETY: both pointers are to numbers, and the name is NUL-terminated.
+        // SAFETY: both pointers point to writable numbers, and the name is NUL-terminated.
         unsafe { driver::cuLibraryGetGlobal(to, bytes, library, name.as_ptr())? };
         Ok((address, size))
     }
@@ -88,9 +88,9 @@ impl Registry {
 /// Registers a fatbin and returns the handle that the program uses for it.
 ///
 /// # Safety
-/// The address must be that of a fatbin, or of its wrapper structure, and stay valid until [`remove_image`].
+/// `address` must be that of a fatbin or of its wrapper structure, which must stay valid until [`remove_image`].
 pub(crate) unsafe fn add_image(address: usize) -> usize {
-    // Allocated so that the handle is unique; freed in `remove_image`.
+    // The handle is the address of an allocation, so that it is unique. `remove_image` frees the allocation.
     let handle = Box::into_raw(Box::new(address)) as usize;
     registry().images.insert(handle, Image { address, library: 0 });
     handle
@@ -168,7 +168,7 @@ pub(crate) fn kernel(host: usize) -> Result<usize> {
     let (image, name) = (found.image, found.name.clone());
     let library = registry.library(image)?;
     let mut handle = 0;
-    // SAFETY: the handle goes to a place for one, and the name ends in NUL.
+    // SAFETY: `handle` is writable for the handle, and the name ends in NUL.
     unsafe { driver::cuLibraryGetKernel(&raw mut handle, library, name.as_ptr())? };
     if let Some(found) = registry.kernels.get_mut(&host) {
         found.handle = handle;

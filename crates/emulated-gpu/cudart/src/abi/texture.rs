@@ -8,7 +8,7 @@ use super::Extent;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Channels {
-    /// Bits of x, y, z and w.
+    /// The number of bits of each channel: x, y, z and w.
     pub(crate) bits: [i32; 4],
     /// `cudaChannelFormatKind`
     pub(crate) kind: i32,
@@ -56,7 +56,7 @@ pub(crate) struct PitchedMemory {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Texture {
-    /// `cudaTextureAddressMode`; this and the filter have the driver's numbers.
+    /// `cudaTextureAddressMode`; the numbers are those of the driver, as for the filter.
     pub(crate) address: [u32; 3],
     pub(crate) filter: u32,
     /// `cudaTextureReadMode`; 1 reads integers as normalised floating-point numbers.
@@ -101,13 +101,12 @@ pub(crate) struct DriverArray {
     pub(crate) flags: u32,
 }
 
-/// `CUDA_RESOURCE_DESC`. The union of 128 bytes is held as 64-bit words, because all its fields start at such words.
+/// `CUDA_RESOURCE_DESC`. The union of 128 bytes is stored as 64-bit words, because all its fields start at such words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DriverResource {
     pub(crate) kind: i32,
-    /// Either the handle of an array; or an address, then the format and number of channels in one
-    /// word, then the sizes.
+    /// The handle of an array; or an address, a word with the format and the number of channels, and the sizes.
     pub(crate) details: [u64; 16],
     pub(crate) flags: u32,
 }

@@ -17,7 +17,7 @@ pub(super) const ARRAY: i32 = 3;
 /// Returns the driver's description of an array.
 pub(super) fn describe(array: usize) -> Result<DriverArray> {
     let mut description = DriverArray::default();
-    // SAFETY: the description is written to a place for one.
+    // SAFETY: the driver writes a description to `description`, which has that type.
     unsafe { driver::cuArray3DGetDescriptor_v2(&raw mut description as usize, array)? };
     Ok(description)
 }

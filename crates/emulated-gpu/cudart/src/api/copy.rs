@@ -48,7 +48,7 @@ impl CopyKind {
     }
 }
 
-/// When a copy takes place.
+/// The order of a copy relative to other work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CopyOrder {
     /// The copy is complete before the call returns.
@@ -152,7 +152,7 @@ unsafe fn fill_3d(part: PitchedPointer, value: i32, extent: Extent, order: CopyO
         return Err(invalid(&format!("the rows have {width} bytes, but the pitch is {pitch}")));
     }
     let reach = || {
-        // The end of the last row of the last slice.
+        // Computes the end of the last row of the last slice.
         let all = rows.checked_mul(depth - 1)?.checked_add(height - 1)?;
         all.checked_mul(pitch)?.checked_add(width)?.checked_add(address)
     };

@@ -53,12 +53,12 @@ export! {
         out.set_as(version, "driverVersion")
     }
 
-    /// Returns the address of a driver function, in this runtime's version.
+    /// Returns the address of a driver function, in the version of CUDA that this runtime has.
     fn cudaGetDriverEntryPoint(name: usize, out: usize, flags: u64, status: usize) {
         driver::cuGetProcAddress_v2(name, out, VERSION, flags, status)
     }
 
-    /// The same for programs in which stream 0 is the per-thread default stream.
+    /// Like `cudaGetDriverEntryPoint`, for programs in which stream 0 is the per-thread default stream.
     fn cudaGetDriverEntryPoint_ptsz(name: usize, out: usize, flags: u64, status: usize) {
         driver::cuGetProcAddress_v2(name, out, VERSION, per_thread_flag(flags), status)
     }
@@ -70,7 +70,7 @@ export! {
         driver::cuGetProcAddress_v2(name, out, version as i32, flags, status)
     }
 
-    /// The same for programs in which stream 0 is the per-thread default stream.
+    /// Like `cudaGetDriverEntryPointByVersion`, for programs in which stream 0 is the per-thread default stream.
     fn cudaGetDriverEntryPointByVersion_ptsz(
         name: usize, out: usize, version: u32, flags: u64, status: usize
     ) {

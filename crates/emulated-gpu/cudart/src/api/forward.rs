@@ -10,7 +10,7 @@ use crate::ffi::forward;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InterprocessHandle([u8; 64]);
 
-// Device queries, which need no context.
+// The rows for device queries, which need no context.
 forward! {
     start_driver:
     cudaDeviceGetAttribute = cuDeviceGetAttribute(out: usize, which: i32, device: i32);
@@ -51,7 +51,7 @@ forward! {
     cudaEventSynchronize = cuEventSynchronize(event: usize);
     cudaEventElapsedTime = cuEventElapsedTime(out: usize, from: usize, to: usize);
 
-    // Streams and events, with variants in which stream 0 is the per-thread default stream.
+    // The rows for streams and events, with variants in which stream 0 is the per-thread default stream.
     cudaStreamQuery = cuStreamQuery, cudaStreamQuery_ptsz = cuStreamQuery_ptsz(stream: usize);
     cudaStreamSynchronize = cuStreamSynchronize, cudaStreamSynchronize_ptsz = cuStreamSynchronize_ptsz(stream: usize);
     cudaStreamWaitEvent = cuStreamWaitEvent, cudaStreamWaitEvent_ptsz = cuStreamWaitEvent_ptsz
@@ -93,7 +93,7 @@ forward! {
     cudaStreamGetCaptureInfo_v3 = cuStreamGetCaptureInfo_v3(stream: usize, status: usize, id: usize, graph: usize, before: usize, edges: usize, count: usize);
     cudaStreamUpdateCaptureDependencies_v2 = cuStreamUpdateCaptureDependencies_v2(stream: usize, before: usize, edges: usize, count: usize, flags: u32);
 
-    // Memory and memory pools.
+    // The rows for memory and memory pools.
     cudaMemGetInfo = cuMemGetInfo_v2(free: usize, total: usize);
     cudaMallocManaged = cuMemAllocManaged(out: usize, bytes: usize, flags: u32);
     cudaHostRegister = cuMemHostRegister_v2(address: usize, bytes: usize, flags: u32);
@@ -119,7 +119,7 @@ forward! {
     cudaMallocFromPoolAsync = cuMemAllocFromPoolAsync, cudaMallocFromPoolAsync_ptsz = cuMemAllocFromPoolAsync_ptsz
         (out: usize, bytes: usize, pool: usize, stream: usize);
 
-    // The driver's second version, which takes the location as a structure of two 32-bit numbers.
+    // Calls the second version of the driver's function, which takes the location as a structure of two 32-bit numbers.
     cudaMemPrefetchAsync = cuMemPrefetchAsync_v2, cudaMemPrefetchAsync_ptsz = cuMemPrefetchAsync_v2_ptsz
         (address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
 
@@ -184,13 +184,13 @@ forward! {
     cudaGraphMemsetNodeGetParams = cuGraphMemsetNodeGetParams(node: usize, out: usize);
     cudaGraphMemsetNodeSetParams = cuGraphMemsetNodeSetParams(node: usize, fill: usize);
 
-    // Launch, upload and instantiation in a stream.
+    // The rows for launching, uploading and instantiating graphs in a stream.
     cudaGraphLaunch = cuGraphLaunch, cudaGraphLaunch_ptsz = cuGraphLaunch_ptsz(graph: usize, stream: usize);
     cudaGraphUpload = cuGraphUpload, cudaGraphUpload_ptsz = cuGraphUpload_ptsz(graph: usize, stream: usize);
     cudaGraphInstantiateWithParams = cuGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz = cuGraphInstantiateWithParams_ptsz
         (out: usize, graph: usize, parameters: usize);
 
-    // Memory and events shared between processes.
+    // The rows for memory and events that processes share.
     cudaIpcGetMemHandle = cuIpcGetMemHandle(out: usize, address: usize);
     cudaIpcOpenMemHandle = cuIpcOpenMemHandle_v2(out: usize, handle: InterprocessHandle, flags: u32);
     cudaIpcCloseMemHandle = cuIpcCloseMemHandle(address: usize);

@@ -46,12 +46,12 @@ export! {
         kernel_error(driver::cuFuncSetAttribute(find(function)?, which, value))
     }
 
-    /// Sets a preference that has no effect here.
+    /// Sets a cache preference, which has no effect on the emulator.
     fn cudaFuncSetCacheConfig(function: usize, config: i32) {
         kernel_error(driver::cuFuncSetCacheConfig(find(function)?, config))
     }
 
-    /// Sets a preference that has no effect here.
+    /// Sets a preference for shared memory, which has no effect on the emulator.
     fn cudaFuncSetSharedMemConfig(function: usize, config: i32) {
         kernel_error(driver::cuFuncSetSharedMemConfig(find(function)?, config))
     }
@@ -77,7 +77,7 @@ export! {
         loop {
             match parameter_info(count) {
                 Ok(()) => count += 1,
-                // No parameter has this index.
+                // There is no parameter with this index, so all have been counted.
                 Err(error) if error.code == Code::INVALID_VALUE => break,
                 Err(error) => return kernel_error(Err(error)),
             }

@@ -84,7 +84,7 @@ export! {
         driver::cuGraphMemcpyNodeSetParams(at, &raw const copy as usize)
     }
 
-    /// The same for a contiguous range.
+    /// Sets the parameters of a node that copies a contiguous range.
     fn cudaGraphMemcpyNodeSetParams1D(at: usize, to: usize, from: usize, bytes: usize, kind: i32) {
         bind_context()?;
         let copy = driver_copy(&linear(to, from, bytes, kind))?;
@@ -97,7 +97,7 @@ export! {
         driver::cuGraphExecMemcpyNodeSetParams(exec, at, &raw const copy as usize, current()?)
     }
 
-    /// The same for a contiguous range.
+    /// Sets the parameters of a node that copies a contiguous range, in an instantiated graph.
     fn cudaGraphExecMemcpyNodeSetParams1D(
         exec: usize, at: usize, to: usize, from: usize, bytes: usize, kind: i32
     ) {

@@ -8,8 +8,8 @@ use crate::driver;
 use crate::ffi::{In, Result, export_on_stream};
 use crate::registry::kernel;
 
-/// Device attributes with the launch limits: threads in a block, then threads of a block and blocks of a grid along
-/// each axis.
+/// The numbers of the device attributes with launch limits: the threads of a block in total, the threads of a block
+/// along each axis, and the blocks of a grid along each axis.
 const THREADS: i32 = 1;
 const BLOCK: [i32; 3] = [2, 3, 4];
 const GRID: [i32; 3] = [5, 6, 7];
@@ -42,7 +42,7 @@ fn check_size(grid: Dim3, block: Dim3) -> Result {
     Ok(())
 }
 
-/// Changes the driver's code for an invalid kernel handle to the runtime's.
+/// Converts the driver's error code for an invalid kernel handle to the runtime's.
 pub(super) fn kernel_error(done: Result) -> Result {
     done.map_err(|error| match error.code {
         Code::INVALID_HANDLE => Code::INVALID_DEVICE_FUNCTION.because(

@@ -7,14 +7,14 @@ use crate::context::bind_context;
 use crate::driver;
 use crate::ffi::{Out, Result};
 
-/// Element size of the rows, which determines their alignment.
+/// The element size that is passed to the driver for pitched memory; it determines the alignment of rows.
 const ELEMENT_BYTES: u32 = 4;
 
 fn pitched(width: usize, height: usize) -> Result<PitchedPointer> {
     let mut rows = PitchedPointer { width, height, ..PitchedPointer::default() };
     if width > 0 && height > 0 {
         let (address, pitch) = (&raw mut rows.address as usize, &raw mut rows.pitch as usize);
-        // SAFETY: both are the addresses of fields of type `usize`.
+        // SAFETY: both addresses are those of fields of type `usize`.
         unsafe { driver::cuMemAllocPitch_v2(address, pitch, width, height, ELEMENT_BYTES)? };
     }
     Ok(rows)
@@ -26,8 +26,8 @@ fn pitched(width: usize, height: usize) -> Result<PitchedPointer> {
 /// `cudaErrorInvalidValue` if the driver does not know the address.
 pub(super) fn attribute(which: i32, address: usize) -> Result<u64> {
     let mut value = 0u64;
-    // SAFETY: no attribute is longer than 8 bytes. One of 4 bytes fills the lower half, because NVIDIA's platforms
-    // are little-endian.
+    // SAFETY: no attribute is longer than 8 bytes. An attribute of 4 bytes fills the lower half, because NVIDIA's
+    // platforms are little-endian.
     unsafe { driver::cuPointerGetAttribute(&raw mut value as usize, which, address) }?;
     Ok(value)
 }
@@ -35,8 +35,8 @@ pub(super) fn attribute(which: i32, address: usize) -> Result<u64> {
 fn describe(address: usize) -> PointerAttributes {
     /// `cudaInvalidDeviceId`
     const NO_DEVICE: i32 = -2;
-    // Attribute 2 is the memory type: 1 for the host, 2 for the device. Attribute 8 is whether the memory is
-    // managed, which is type 3 in the runtime.
+    // Attribute 2 is the memory type: 1 for the host, 2 for the device. Attribute 8 states whether the memory is
+    // managed; the runtime has a type for managed memory, 3.
     let Ok(kind) = attribute(2, address) else {
         let host_pointer = address;
         return PointerAttributes {
@@ -114,7 +114,7 @@ export! {
 }
 
 /// # Safety
-/// `out` must be null or a writable place of the program.
+/// `out` must be null or point to writable memory of the program.
 unsafe fn host_alloc(out: Out<'_, usize>, bytes: usize, flags: u32) -> Result {
     bind_context()?;
     out.require_as("ptr")?;

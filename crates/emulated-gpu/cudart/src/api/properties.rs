@@ -10,13 +10,13 @@ use crate::ffi::{Out, Result};
 /// A group of consecutive fields. The numbers are driver device attributes.
 #[derive(Clone, Copy, Debug)]
 enum PropertyFields {
-    /// `name`, `uuid`, `luid`, `luidDeviceNodeMask`, `totalGlobalMem`.
+    /// The fields `name`, `uuid`, `luid`, `luidDeviceNodeMask` and `totalGlobalMem`.
     Identity,
-    /// An `int` for each attribute.
+    /// Fields of type `int`, one for each of these device attributes.
     Ints(&'static [i32]),
     /// A `size_t`.
     Size(i32),
-    /// Zeroed `int`s, given their number.
+    /// This number of fields of type `int` that are 0.
     Zeros(usize),
 }
 use PropertyFields::{Identity, Ints, Size, Zeros};
@@ -90,7 +90,7 @@ fn identity(bytes: &mut Vec<u8>, device: i32) -> Result {
     driver::cuDeviceTotalMem_v2(&mut total, device)?;
     bytes.extend(name);
     bytes.extend(uuid);
-    // The LUID and its 4-byte mask exist only on Windows; 4 bytes of padding follow.
+    // The LUID and its 4-byte mask exist only on Windows; 4 bytes of padding follow them.
     bytes.extend([0; 16]);
     bytes.extend(total.to_ne_bytes());
     Ok(())
@@ -121,7 +121,7 @@ fn property_bytes(fields: &[PropertyFields], device: i32) -> Result<Vec<u8>> {
 }
 
 /// # Safety
-/// `out` must be null or have room for these fields.
+/// `out` must be null or point to enough writable memory for these fields.
 unsafe fn write(out: Out<'_, u8>, fields: &[PropertyFields], device: i32) -> Result {
     out.require_as("prop")?;
     out.set_list(&property_bytes(fields, device)?)

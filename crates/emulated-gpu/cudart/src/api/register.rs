@@ -99,7 +99,7 @@ pub(crate) extern "C" fn __cudaInitModule(image: usize) -> c_char {
     c_char::from(code == Code::SUCCESS)
 }
 
-/// The configuration of a launch.
+/// The configuration of a launch with `<<<…>>>`.
 #[derive(Clone, Copy, Debug)]
 struct Configuration {
     grid: Dim3,
@@ -109,7 +109,7 @@ struct Configuration {
 }
 
 thread_local! {
-    /// Configurations of `<<<…>>>` whose kernel arguments are still being evaluated.
+    /// A stack of launch configurations: those of `<<<…>>>` whose kernel arguments are still being evaluated.
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -2,7 +2,8 @@
 
 use crate::support::{Dim3, allocate, download, nvidia_runtime, ok, program, rt, upload};
 
-/// A kernel's arguments and the list of their addresses, each off by one byte: Python's `ctypes` packs them like this.
+/// The arguments of a kernel, and the list of their addresses, start one byte after an aligned address, as Python's
+/// `ctypes` may pack them.
 #[test]
 fn arguments_may_be_unaligned() {
     let program = program();
@@ -40,7 +41,7 @@ fn invalid_3d_fills_write_nothing() {
     #[repr(C)]
     #[derive(Clone, Copy)]
     struct Extent(Words<3>);
-    // Four slices of three rows of eight bytes each.
+    // A block for four slices of three rows of eight bytes.
     let block = allocate(96);
     let fill = |[pitch, rows]: Words<2>, value: i32, extent| {
         rt!(cudaMemset3D(
@@ -82,7 +83,7 @@ fn invalid_3d_fills_write_nothing() {
         assert_eq!(fill(shape, 7, extent), 1, "{shape:?} {extent:?}");
         rt!(cudaGetLastError());
     }
-    // NVIDIA's runtime fills the slices before the failing one.
+    // NVIDIA's runtime fills the slices before the slice that fails.
     if nvidia_runtime().is_none() {
         assert_eq!(download::<u8>(block, 96), expected);
     }

@@ -37,7 +37,7 @@ type Add = unsafe extern "C" fn(*mut usize, usize, *const usize, usize, usize, *
 
 /// Adds a node that depends on others.
 fn add_node(graph: usize, after: &[usize], node: &mut AnyNode) -> usize {
-    // The function with edge data has the suffix `_v2` in CUDA 12; CUDA 13 has no other.
+    // The function with edge data has the suffix `_v2` in CUDA 12; in CUDA 13, it has no suffix.
     let is_cuda_13 = nvidia_runtime().is_some_and(|path| path.to_string_lossy().ends_with(".13"));
     let add: Add = symbol(if is_cuda_13 { "cudaGraphAddNode" } else { "cudaGraphAddNode_v2" });
     let mut out = 0usize;
@@ -72,7 +72,7 @@ fn conditional_nodes_select_and_repeat_bodies() {
     let mut switch = node(13, &[condition, 3 << 32 | 2]);
     let chosen = add_node(graph, &[first], &mut switch);
     let bodies = switch.words[2] as *const usize;
-    // SAFETY: the runtime's list of three graphs, which is valid as long as the node.
+    // SAFETY: `bodies` is the runtime's list of three graphs, which is valid as long as the node.
     let body = unsafe { *bodies.add(2) };
     kernel(body, &[], program.scale, (data as u64, 1));
     let mut kind = 99u32;
@@ -83,7 +83,7 @@ fn conditional_nodes_select_and_repeat_bodies() {
     let repeat_condition = output!(cudaGraphConditionalHandleCreate(-> u64, graph, 1u32, 1u32));
     let mut repeat = node(13, &[repeat_condition, 1 << 32 | 1]);
     add_node(graph, &[chosen], &mut repeat);
-    // SAFETY: the runtime's list of one graph, which is valid as long as the node.
+    // SAFETY: the address is that of the runtime's list of one graph, which is valid as long as the node.
     let body = unsafe { *(repeat.words[2] as *const usize) };
     let scaled = kernel(body, &[], program.scale, (data as u64, 1));
     kernel(body, &[scaled], setter.scale, (repeat_condition, 0));

@@ -1,8 +1,8 @@
-//! A program built by nvcc, with every compression of the code, on the emulated runtime and with NVIDIA's runtime
-//! linked in, which is nvcc's default.
+//! A program built by nvcc, with every compression of the code, on the emulated runtime, and with NVIDIA's runtime
+//! linked statically, which is nvcc's default.
 //!
-//! `NVCC` names the compiler, for example that of NVIDIA's wheel `nvidia-cuda-nvcc` and the wheels that it depends
-//! on.
+//! `NVCC` names the compiler, for example the nvcc of NVIDIA's wheel `nvidia-cuda-nvcc`, installed with its
+//! dependencies.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Programs as nvcc builds them, imitated by the tests: kernels, variables, errors, copies, streams, graphs, devices.
+//! Tests that imitate programs built by nvcc: kernels, variables, errors, copies, streams, graphs, devices.
 
 use std::ffi::{CStr, c_char};
 
@@ -96,7 +96,7 @@ fn incompatible_code_is_rejected_on_first_use() {
         let asked = rt!(cudaGetSymbolSize(&raw mut size, program.factor));
         assert_eq!(asked, 209);
     }
-    // A kernel that is not in the fatbin.
+    // A registered kernel that is not in the fatbin.
     let program = program();
     let missing = unique_address();
     rt!(__cudaRegisterFunction(
@@ -153,7 +153,7 @@ fn the_current_device_is_per_thread() {
         assert_eq!(device(), 1);
         assert_eq!(rt!(cudaSetDevice(2 => i32)), 101);
         assert_eq!(device(), 1);
-        // Kernels run on this device and use its copy of the variables.
+        // Kernels run on the thread's device, and use that device's copy of the variables.
         let uploaded = upload(&[1.0, 1.0]);
         let factor = 7f32;
         ok!(cudaMemcpyToSymbol(program.factor, &raw const factor, 4usize, 0usize, 1 => i32));
@@ -262,7 +262,7 @@ fn kernel_attributes_and_occupancy() {
         &raw mut blocks => *mut i32, program.scale => usize, 256 => i32, 0 => usize
     ));
     assert!(blocks >= 1);
-    // Available since CUDA 13.2.
+    // This function exists since CUDA 13.2.
     if nvidia_runtime().is_none_or(|library| library.ends_with("libcudart.so.13")) {
         ok!(cudaFuncGetParamCount(program.scale, &raw mut parameters));
         assert_eq!(parameters, 2);

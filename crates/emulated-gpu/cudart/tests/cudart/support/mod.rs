@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 pub(crate) use emulated_gpu_test_support::{call as rt, ok, output};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-/// Names NVIDIA's library if the tests should run on it.
+/// The environment variable that names NVIDIA's library if the tests should run on it.
 pub(crate) const NVIDIA_RUNTIME: &str = "FOUR_LEVELS_NVIDIA_CUDART";
 
 /// The path of NVIDIA's library if the tests run on it.
@@ -48,7 +48,7 @@ pub(crate) fn runtime() -> &'static Library {
 
 /// A function of the runtime.
 pub(crate) fn symbol<F: Copy>(name: &str) -> F {
-    // SAFETY: the callers name the type from CUDA's documentation.
+    // SAFETY: callers pass the type from CUDA's documentation.
     *unsafe { runtime().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
