@@ -4,7 +4,7 @@
 /// The comment that precedes the maximum number of registers per thread.
 const MAX_REGISTERS: &str = "// CU_JIT_MAX_REGISTERS ";
 
-/// Returns the text with a note that limits the registers of each thread.
+/// Adds a comment to a PTX text that limits the registers per thread.
 #[must_use]
 pub fn with_max_registers(text: &str, most: u32) -> String {
     format!("{MAX_REGISTERS}{most}\n{text}")

@@ -4,7 +4,7 @@
 use super::*;
 
 const TEXT: &str = include_str!("tests.ptx");
-/// `TEXT`, compressed by the zstd program (`zstd -19`).
+/// The text `TEXT`, compressed by the zstd program (`zstd -19`).
 const PACKED: &[u8] = include_bytes!("tests.ptx.zst");
 
 fn entry(kind: u16, capability: u32, flags: u64, payload: &[u8], unpacked: usize) -> Vec<u8> {
@@ -110,8 +110,7 @@ fn no_wrong_byte_causes_a_panic() {
             for wrong in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
                 damaged[at] = wrong;
-                // Both a text and an error are right: reading can't notice a changed byte in the
-                // text.
+                // The result may be a text or an error: a changed byte inside the text can't be detected.
                 let _ = extract_ptx(&damaged, 90);
             }
         }
