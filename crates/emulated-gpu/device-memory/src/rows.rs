@@ -33,7 +33,8 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     const BLOCK: usize = 4 * VECTOR;
     let blocks = bytes - bytes % BLOCK;
     for at in (0..blocks).step_by(BLOCK) {
-        // SAFETY: inside both ranges, as the caller promises; a vector needs no alignment.
+        // SAFETY: the vectors are inside both ranges, which are valid as the caller promises; a vector needs no
+        // alignment.
         unsafe {
             let (to, from) = (to.add(at), from.add(at));
             let vectors = [0, 1, 2, 3].map(|index| v128_load(from.add(index * VECTOR).cast()));
@@ -56,7 +57,7 @@ pub fn copy_row<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
         *to = *from;
         return;
     }
-    // SAFETY: two arrays of the same length; the destination is borrowed uniquely.
+    // SAFETY: both are arrays of the same length, and the destination is borrowed uniquely.
     unsafe { copy(to.as_mut_ptr().cast(), from.as_ptr().cast(), size_of_val(to)) };
 }
 

@@ -24,12 +24,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::rows;
 
-/// A number that is read or written by one access.
+/// A number that is read or written by a single access.
 ///
 /// # Safety
 /// Its size equals its alignment, and every bit pattern of that size is a valid value.
 pub unsafe trait Word: Copy + Default {
-    /// Its size in bytes.
+    /// The size of the number in bytes.
     const BYTES: u64;
     /// Reads one word.
     ///
@@ -46,8 +46,7 @@ pub unsafe trait Word: Copy + Default {
 macro_rules! words {
     ($($word:ty: $atomic:ty;)*) => {
         $(
-            // SAFETY: a number without padding whose alignment equals its size on all supported
-            // targets.
+            // SAFETY: the type has no padding, and its alignment equals its size on all supported targets.
             unsafe impl Word for $word {
                 const BYTES: u64 = size_of::<$word>() as u64;
                 #[inline(always)]
@@ -77,7 +76,8 @@ words! {
 macro_rules! floats {
     ($($float:ty: $bits:ty;)*) => {
         $(
-            // SAFETY: same size and alignment as its bits, and every bit pattern is a valid number.
+            // SAFETY: a float has the size and alignment of the integer with its bits, and every bit pattern is a valid
+            // float.
             unsafe impl Word for $float {
                 const BYTES: u64 = <$bits>::BYTES;
                 #[inline(always)]
@@ -150,7 +150,7 @@ const BLOCK: usize = 32;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn move_block<const AVX: bool>(to: *mut u8, from: *const u8) {
-    // SAFETY: as the caller promises; nothing else is touched.
+    // SAFETY: as the caller promises; only these two blocks are accessed.
     unsafe {
         if AVX {
             std::arch::asm!(
@@ -177,7 +177,7 @@ unsafe fn move_block<const AVX: bool>(to: *mut u8, from: *const u8) {
     }
 }
 
-/// The length in bytes from which moves by AVX are worth their overhead.
+/// The minimum length in bytes for which AVX is worth its overhead.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const LONG: usize = 4 * BLOCK;
 
@@ -224,7 +224,7 @@ pub unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mut [T]) 
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if AVX && size_of_val(to).is_multiple_of(BLOCK) {
         for at in (0..size_of_val(to)).step_by(BLOCK) {
-            // SAFETY: a block inside the row, as the caller promises; `to` is borrowed uniquely.
+            // SAFETY: the block is inside the row, which is valid as the caller promises; `to` is borrowed uniquely.
             unsafe { move_block::<AVX>(to.as_mut_ptr().cast::<u8>().add(at), from.add(at)) };
         }
         return;
@@ -249,7 +249,7 @@ pub unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if AVX && size_of_val(from).is_multiple_of(BLOCK) {
         for at in (0..size_of_val(from)).step_by(BLOCK) {
-            // SAFETY: a block inside the row, as the caller promises; `from` is borrowed.
+            // SAFETY: the block is inside the row, which is valid as the caller promises; `from` is borrowed.
             unsafe { move_block::<AVX>(to.add(at), from.as_ptr().cast::<u8>().add(at)) };
         }
         return;
@@ -274,8 +274,8 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let blocks = len - len % BLOCK;
-        // SAFETY: inside the ranges, as the caller promises; AVX was detected. Blocks are read before they are
-        // written, so the ranges may overlap.
+        // SAFETY: the blocks are inside the ranges, which are valid as the caller promises; AVX was detected. Blocks
+        // are read before they are written, so the ranges may overlap.
         unsafe {
             if blocks >= LONG && std::arch::is_x86_feature_detected!("avx") {
                 move_blocks_avx(to, from, blocks);
@@ -300,7 +300,7 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
 /// `from` is readable for `into.len()` words, and aligned to a word.
 pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
     let bytes = size_of_val(into);
-    // SAFETY: the caller's promise for `from`; `into` is borrowed uniquely.
+    // SAFETY: `from` is readable, as the caller promises; `into` is borrowed uniquely.
     let done = unsafe { move_blocks(into.as_mut_ptr().cast(), from, bytes) } / size_of::<T>();
     for (index, word) in into.iter_mut().enumerate().skip(done) {
         // SAFETY: the caller's promise.
@@ -314,7 +314,7 @@ pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
 /// `to` is writable for `words.len()` words, and aligned to a word.
 pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     let bytes = size_of_val(words);
-    // SAFETY: the caller's promise for `to`; `words` is borrowed.
+    // SAFETY: `to` is writable, as the caller promises; `words` is borrowed.
     let done = unsafe { move_blocks(to, words.as_ptr().cast(), bytes) } / size_of::<T>();
     for (index, word) in words.iter().enumerate().skip(done) {
         // SAFETY: the caller's promise.
@@ -322,8 +322,8 @@ pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     }
 }
 
-/// Copies `len` bytes from front to back: in blocks, 8-byte words and single bytes. Words are only
-/// used where `start` plus the offset is a multiple of 8.
+/// Copies `len` bytes from front to back, in blocks, 8-byte words and single bytes. Words are only used at offsets for
+/// which `start` plus the offset is a multiple of 8.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes; if they overlap, `to` is before `from`.
@@ -339,7 +339,7 @@ unsafe fn move_forwards(
         byte(at);
         at += 1;
     }
-    // SAFETY: inside the ranges, as the caller promises.
+    // SAFETY: the offset is inside the ranges, which are valid as the caller promises.
     at += unsafe { move_blocks(to.add(at), from.add(at), len - at) };
     while len - at >= 8 {
         word(at);
@@ -429,7 +429,7 @@ pub unsafe fn fill(to: *mut u8, pattern: &[u8], count: usize) {
     let word = u64::from_ne_bytes(std::array::from_fn(|at| pattern[(head + at) % pattern.len()]));
     let words = (len - head) / 8;
     for index in 0..words {
-        // SAFETY: inside the range, and aligned after the head.
+        // SAFETY: the word is inside the range, and aligned, because it follows the unaligned head.
         unsafe { word.store(to.add(head + index * 8)) };
     }
     (head + words * 8..len).for_each(byte);

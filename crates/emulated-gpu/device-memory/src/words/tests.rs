@@ -1,13 +1,13 @@
 use super::*;
 
-/// More than two blocks. Each byte has a different value.
+/// The length of the test's memory: more than two blocks. Each byte has a different value.
 const LEN: usize = 96;
 
 fn bytes() -> Vec<u8> {
     (0..LEN as u8).map(|at| at.wrapping_mul(37) ^ 0x5a).collect()
 }
 
-/// Various lengths with all alignments on either side.
+/// Copies of various lengths, with all alignments of source and destination.
 fn ranges() -> impl Iterator<Item = (usize, usize, usize)> {
     let offsets = (0..9).flat_map(|to| (0..9).map(move |from| (to, from)));
     offsets.flat_map(|(to, from)| {
@@ -22,7 +22,7 @@ fn bytes_only_change_in_the_range() {
         let mut expected = vec![0xee; LEN];
         expected[to..to + len].copy_from_slice(&source[from..from + len]);
         let mut target = vec![0xee; LEN];
-        // SAFETY: 75 bytes from at most 8 on are inside 96.
+        // SAFETY: at most 75 bytes, starting at an offset of at most 8, are inside the 96 bytes.
         unsafe { write(target.as_mut_ptr().add(to), &source[from..from + len]) };
         assert_eq!(target, expected, "write {to} {from} {len}");
         let mut target = vec![0xee; LEN];
@@ -43,7 +43,7 @@ fn overlapping_copies_are_correct() {
         expected.copy_within(from..from + len, to);
         let mut target = bytes();
         let start = target.as_mut_ptr();
-        // SAFETY: inside one vector.
+        // SAFETY: both ranges are inside one vector (`Vec`).
         unsafe { copy(start.add(to), start.add(from), len) };
         assert_eq!(target, expected, "{to} {from} {len}");
     }
@@ -58,7 +58,7 @@ fn patterns_repeat_from_the_start() {
         let mut expected = vec![0; LEN];
         expected[to..to + pattern.len() * count].copy_from_slice(&pattern.repeat(count));
         let mut target = vec![0; LEN];
-        // SAFETY: 80 bytes from at most 8 on.
+        // SAFETY: at most 80 bytes, starting at an offset of at most 8, are inside the 96 bytes.
         unsafe { fill(target.as_mut_ptr().add(to), pattern, count) };
         assert_eq!(target, expected, "{pattern:?} at {to}, {count} times");
     }
@@ -69,8 +69,8 @@ fn rows_equal_in_both_versions() {
     fn both<const AVX: bool>(source: &[u32; 24]) -> (Vec<u32>, Vec<u64>, Vec<u32>) {
         let (mut narrow, mut wide) = ([0u32; 16], [0u64; 8]);
         let mut target = [7u32; 24];
-        // SAFETY: rows inside the arrays; `u64` are aligned because the array starts at a multiple
-        // of 8, and the tests only use AVX if the host has it.
+        // SAFETY: the rows are inside the arrays; `u64` are aligned because the array starts at a multiple of 8, and
+        // the tests only use AVX if the host has it.
         unsafe {
             load_row::<u32, AVX>(source.as_ptr().add(3).cast(), &mut narrow);
             load_row::<u64, AVX>(source.as_ptr().add(2).cast(), &mut wide);
@@ -90,8 +90,7 @@ fn rows_equal_in_both_versions() {
     }
 }
 
-/// Reads and writes three words of each type, and more words than a block has, at all aligned
-/// offsets.
+/// Reads and writes three words of each type, and more words than fit into a block, at all aligned offsets.
 #[test]
 fn words_only_change_in_the_range() {
     fn check<T: Word + PartialEq + std::fmt::Debug>(word: impl Fn(u8) -> T) {
