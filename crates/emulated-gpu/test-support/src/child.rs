@@ -32,7 +32,8 @@ macro_rules! in_child {
 
 const CHILD: &str = "EMULATED_GPU_TEST_CHILD";
 
-/// Extracts the test's name from the path of a function inside it, `program::module::test::{{closure}}::here`.
+/// Extracts a test's name from the path of a function that is declared inside the test,
+/// `program::module::test::{{closure}}::here`.
 #[must_use]
 pub fn name_of_test(path: &str) -> String {
     let parts: Vec<&str> = path.split("::").filter(|part| *part != "{{closure}}").collect();
@@ -45,7 +46,8 @@ pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// The command that runs one test of this program in a child process with these variables. [`is_child`] is true there.
+/// The command that runs one test of this program in a child process with these variables. [`is_child`] is true in that
+/// process.
 ///
 /// # Panics
 /// If the path of this program is unknown.

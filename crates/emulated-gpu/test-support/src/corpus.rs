@@ -12,7 +12,7 @@ use crate::words;
 /// The number of variations, unless a time is given.
 const CASES: u64 = 1500;
 /// An environment variable that is set in the child process of a target. Each target runs in a separate process, whose
-/// errors are not shown.
+/// standard error is not shown.
 const CHILD_VARIABLE: &str = "FUZZ_TARGETS_ALONE";
 
 /// Runs a target on its corpus (the folder with its name), then on as many variations as `FUZZ_SECONDS` allows,
@@ -61,7 +61,7 @@ fn check(target: &str, case: &[u8], run: fn(&[u8])) {
     }
 }
 
-/// A case of the corpus with a few random changes, which only depend on the number.
+/// A case of the corpus with a few pseudo-random changes, which are determined by `number`.
 fn variation_of(corpus: &[Vec<u8>], longest: usize, number: u64) -> Vec<u8> {
     let mut random = Random(number);
     let mut below = |most: usize| random.below(most.max(1));

@@ -15,17 +15,17 @@ pub enum Argument {
     Value(Vec<u8>),
 }
 
-/// A buffer with these numbers.
+/// An argument that is a buffer with these numbers.
 pub fn floats(values: &[f32]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-/// A buffer with these words.
+/// An argument that is a buffer with these 32-bit words.
 pub fn words(values: &[u32]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-/// A buffer with these 64-bit words.
+/// An argument that is a buffer with these 64-bit words.
 pub fn longs(values: &[u64]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
@@ -78,7 +78,7 @@ pub fn compile_with(source: &str, options: &CompileOptions<'_>) -> String {
     }
 }
 
-/// Loads a text, or panics with its diagnostics.
+/// Loads a PTX text, or panics with its diagnostics.
 pub fn load(emulator: &Emulator, name: &str, text: &str) -> Loaded {
     let source = Source { name: name.into(), text: text.into() };
     emulator.load(source).unwrap_or_else(|errors| {
@@ -141,12 +141,12 @@ pub fn run_with(
     (memory.into_iter().map(read).collect(), statistics)
 }
 
-/// Splits bytes into words.
+/// Splits bytes into 32-bit words.
 pub fn as_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// Splits bytes into numbers.
+/// Splits bytes into `f32` numbers.
 pub fn as_floats(bytes: &[u8]) -> Vec<f32> {
     as_words(bytes).into_iter().map(f32::from_bits).collect()
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The maximum number of files in a cycle: a parent and its parts.
+/// The maximum number of files in a cycle: a module and its submodules.
 const MAX_CYCLE: usize = 3;
 
 /// The text of each file of a crate's library, by its module path, such as `engine::race::cell`.
@@ -74,7 +74,7 @@ fn use_items(text: &str) -> Vec<String> {
     items
 }
 
-/// The module that a path refers into: the longest prefix that is a file.
+/// The module that contains the item at a path: the longest prefix of the path that is a file.
 fn module_of(path: &[&str], modules: &BTreeMap<String, String>) -> Option<String> {
     (1..=path.len()).rev().map(|len| path[..len].join("::")).find(|name| modules.contains_key(name))
 }

@@ -4,7 +4,7 @@ use ptx_emulator::{Emulator, Fault, Launch, Loaded, RunOptions, Statistics};
 
 use crate::{kernel, record};
 
-/// The directives at the beginning of a text, for the newest version and target that the emulator supports.
+/// The directives at the beginning of a PTX text, for the newest PTX version and target that the emulator supports.
 pub const HEADER: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 
 /// A PTX text with a kernel `k` that has the pointer parameters `p0`, `p1`, …; `body` can use them as global
@@ -26,7 +26,7 @@ pub fn entry(name: &str, pointers: usize, body: &str) -> String {
     format!(".visible .entry {name}({list})\n{{\n.reg .b64 %p<{count}>;\n{loads}{body}\n}}\n")
 }
 
-/// Loads a text. Panics with its diagnostics if it has errors.
+/// Loads a PTX text. Panics with its diagnostics if it has errors.
 pub fn load(emulator: &Emulator, text: &str) -> Loaded {
     kernel::load(emulator, "test.ptx", text)
 }
@@ -64,7 +64,7 @@ pub fn read(emulator: &Emulator, address: u64, count: usize) -> Vec<u32> {
     bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Runs `body` in one block of `threads` threads, and returns the value of `%r0` in each.
+/// Runs `body` in one block of `threads` threads, and returns each thread's value of `%r0`.
 pub fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
     let text = kernel(
         1,

@@ -13,17 +13,17 @@ impl Random {
         z ^ z >> 31
     }
 
-    /// A number below `n`. `n` must not be 0.
+    /// A random number below `n`, which must not be 0.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    /// A number in a range, including both ends.
+    /// A random number in a range, including both ends.
     pub fn between(&mut self, (least, most): (i64, i64)) -> i64 {
         least + (self.next() % (most - least + 1) as u64) as i64
     }
 
-    /// An element of a list.
+    /// A random element of a list.
     pub fn one<T: Clone>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())].clone()
     }

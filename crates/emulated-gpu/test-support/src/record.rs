@@ -8,15 +8,17 @@ use std::path::Path;
 use ptx_emulator::memory::{AllocationKind, Memory};
 use ptx_emulator::{Emulator, Fault, Kernel, Launch, Statistics};
 
-/// The folder to record in; nothing is recorded without it.
+/// The environment variable that names the folder for recordings; without it, nothing is recorded.
 const VARIABLE: &str = "EMULATED_GPU_RECORD";
 
-/// The maximum number of bytes in the buffers of a launch. A larger launch leaves a file without contents.
+/// The maximum number of bytes in the buffers of a launch. For a launch with larger buffers, the recording has no
+/// contents.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Launches a kernel of `text`. If `EMULATED_GPU_RECORD` names a folder, it also writes a file there, named by a hash of
-/// the launch: the text, the shape, the parameters, and the contents before and after of all memory that the
-/// parameters reach. A second launch that has the same hash and other results adds a file with the extension `unstable`.
+/// Launches a kernel of `text`. If `EMULATED_GPU_RECORD` names a folder, a file is written there whose name is a hash
+/// of the launch. It contains the PTX text, the shape, the parameters, and the contents, before and after the launch,
+/// of all memory that the parameters reach. If a second launch has the same hash but other results, a file is added
+/// with the extension `unstable`.
 ///
 /// # Errors
 /// As for [`Emulator::launch`]. A launch that fails is not recorded.
@@ -45,7 +47,7 @@ pub fn launch(
         u8::from(launch.cooperative),
     );
     for (buffer, contents) in buffers.0.iter().zip(&before) {
-        // The name of a variable, or nothing.
+        // `variable` is empty unless the buffer is a variable of the module.
         inputs += &format!("buffer {} {}\n", contents.len(), buffer.variable);
     }
     // A card refuses parameters that are longer than the kernel's.
@@ -66,14 +68,14 @@ pub fn launch(
 struct Buffer {
     address: u64,
     size: u64,
-    /// Its name, if it is a variable of the module.
+    /// The variable's name, if the buffer is a variable of the module.
     variable: String,
 }
 
 struct Buffers(Vec<Buffer>);
 
 impl Buffers {
-    /// The variables, and the allocations that the parameters or other such buffers point to.
+    /// Finds the variables, and the allocations to which the parameters or other reachable buffers point.
     fn find(memory: &Memory, parameters: &[u8]) -> Self {
         let (variables, others): (Vec<_>, Vec<_>) =
             memory.allocations().into_iter().partition(|one| {
@@ -131,7 +133,7 @@ impl Buffers {
 impl Buffer {
     fn contents(&self, memory: &Memory) -> Vec<u8> {
         let mut bytes = vec![0; self.size as usize];
-        // Memory that can't be read is not compared.
+        // An error is ignored: memory that can't be read is not compared.
         let _ = memory.read(self.address, &mut bytes);
         bytes
     }
@@ -158,7 +160,7 @@ fn write(folder: &OsStr, inputs: &[u8], results: &[u8]) -> std::io::Result<()> {
     let mut all = format!("test {program}::{test}\n").into_bytes();
     all.extend_from_slice(inputs);
     all.extend_from_slice(results);
-    // Other threads and processes may record the same launch.
+    // The temporary name is unique, because other threads and processes may record the same launch.
     let own = path.with_extension(format!("{}-{:?}", std::process::id(), thread.id()));
     fs::write(&own, all)?;
     fs::rename(own, path)

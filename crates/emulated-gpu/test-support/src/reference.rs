@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::kernel::{Argument, compile, run_with};
 use crate::nvrtc::Nvrtc;
 
-/// NVRTC; if it isn't installed, that is reported as a skipped test.
+/// NVRTC; if it isn't installed, the test is reported as skipped.
 pub fn nvrtc() -> Option<&'static Nvrtc> {
     static NVRTC: OnceLock<Option<Nvrtc>> = OnceLock::new();
     let nvrtc = NVRTC.get_or_init(|| {
@@ -28,7 +28,7 @@ pub fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str) -> String {
     nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
 }
 
-/// Runs a kernel as compiled by cuda-c and, if NVRTC is installed, as compiled by NVRTC. Both must have the
+/// Runs a kernel as compiled by cuda-c and, if NVRTC is installed, as compiled by NVRTC. Both results must have the
 /// same bits.
 pub fn both(
     source: &str,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::sound::words;
 
-/// Words to insert, in addition to those of the text and the names of instructions.
+/// Words that mutations may insert, in addition to words of the text and names of instructions.
 const EXTRA_WORDS: [&str; 40] = [
     ".u8",
     ".s16",
@@ -69,7 +69,7 @@ pub fn mutate(bytes: &mut [u8], size: usize, limit: usize, seed: u32) -> Option<
         0 => (place, String::new()),
         1 => (place.start..place.start, format!("{other} ")),
         2 => {
-            // Copies the rest of the line to another place.
+            // Copies the line from this word on to another place.
             let end = text[place.start..].find('\n').map_or(size, |at| place.start + at + 1);
             let at = ranges[below(ranges.len())].start;
             (at..at, text[place.start..end].to_owned())
