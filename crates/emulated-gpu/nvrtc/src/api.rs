@@ -9,7 +9,7 @@ use crate::ffi::{In, Out, Result, Status, Text, name, report};
 use crate::nvidia;
 use crate::program::{self, CancelCallback, Outcome, Program};
 
-/// `nvrtcProgram`: a number, not an address.
+/// The handle `nvrtcProgram`, which is a number here, not an address.
 type Handle = usize;
 
 /// The version of NVRTC whose functions, options and architectures are emulated.
@@ -25,10 +25,10 @@ unsafe fn strings(from: In<'_, Text<'_>>, count: c_int) -> Result<Vec<CString>> 
     unsafe { from.elements(count)? }.map(|text| text.c_str().map(CStr::to_owned)).collect()
 }
 
-/// Copies one part of the outcome to the caller's buffer.
+/// Copies a part of the compilation's outcome to the caller's buffer.
 ///
 /// # Safety
-/// `to` is null or has room for all bytes of the part.
+/// `to` is null or writable for all bytes of the part.
 unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec<u8>) -> Result {
     program::with_program(handle, |program| match program.output_part(part)? {
         [] => Err(Status::InvalidProgram),
@@ -37,8 +37,8 @@ unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec
     })
 }
 
-/// Calls `work` if NVIDIA's compiler is used, which alone makes `output`. Otherwise this refuses,
-/// with a message on standard error.
+/// Calls `work` if NVIDIA's compiler is used. Otherwise, fails with a message on standard error that only NVIDIA's
+/// compiler makes `output`.
 fn nvidia_only(handle: Handle, output: &str, work: impl FnOnce(&Program) -> Result) -> Result {
     let uses_nvidias = nvidia::library()?.is_some();
     program::with_program(handle, |program| if uses_nvidias { work(program) } else { Ok(()) })?;
@@ -49,7 +49,7 @@ fn nvidia_only(handle: Handle, output: &str, work: impl FnOnce(&Program) -> Resu
     Err(Status::InvalidProgram)
 }
 
-/// The name of a result.
+/// The name of a result code.
 ///
 /// # Safety
 /// Always safe to call.
@@ -74,7 +74,7 @@ export! {
         minor.required()?;
         let mut version = VERSION;
         if let Some(nvidia) = nvidia::library()? {
-            // SAFETY: both places live for the call.
+            // SAFETY: both fields of `version` live until the call has ended.
             Status::check(unsafe { (nvidia.version)(&raw mut version.0, &raw mut version.1) })?;
         }
         major.set(version.0)?;
@@ -85,7 +85,7 @@ export! {
     fn nvrtcGetNumSupportedArchs(count: Out<'_, c_int>) {
         let mut number = ARCHITECTURES.len() as c_int;
         if let Some(nvidia) = nvidia::library()? {
-            // SAFETY: the place lives for the call.
+            // SAFETY: `number` lives until the call has ended.
             Status::check(unsafe { (nvidia.architecture_count)(&raw mut number) })?;
         }
         count.set(number)
@@ -126,7 +126,7 @@ export! {
 
     /// Destroys a program.
     fn nvrtcDestroyProgram(handle: Out<'_, Handle>) {
-        // SAFETY: the caller guarantees that a handle is stored there.
+        // SAFETY: the caller guarantees that the caller stored a handle at this pointer.
         program::remove(unsafe { handle.get() }.map_err(|_| Status::InvalidProgram)?)?;
         handle.set(0)
     }
@@ -256,7 +256,7 @@ export! {
     fn nvrtcGetPCHHeapSize(size: Out<'_, usize>) {
         let mut bytes = 0;
         if let Some(get) = nvidia::library()?.and_then(|nvidia| nvidia.pch_heap_size) {
-            // SAFETY: the place lives for the call.
+            // SAFETY: `bytes` lives until the call has ended.
             Status::check(unsafe { get(&raw mut bytes) })?;
         }
         size.set(bytes)
@@ -284,7 +284,7 @@ mod tests {
         let mut bytes = [0u8; 9];
         let odd = bytes.as_mut_ptr().wrapping_add(1);
         let (source, name) = (c"__global__ void nothing() {}", c"nothing.cu");
-        // SAFETY: from its second byte on, the array has room for a pointer or a number.
+        // SAFETY: after its first byte, the array has enough bytes for a pointer or a number.
         unsafe {
             let place = Out::new(odd.cast::<Handle>());
             let (source, name) = (Text::new(source.as_ptr()), Text::new(name.as_ptr()));

@@ -1,19 +1,19 @@
-//! Results of the functions, and types of the pointers that they take.
+//! Result codes, and types of pointer arguments, of the exported functions.
 
 use std::ffi::{CStr, c_int};
 
 use c_abi::{Fault, c_enum};
 
-/// The type that C receives.
+/// The type of the code that is returned to C.
 pub(crate) type ReturnCode = c_int;
-/// The result of a call.
+/// The result of the body of an exported function.
 pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
 
 c_enum! {
-    /// `nvrtcResult`; some of these are never returned here.
+    /// `nvrtcResult`; this library never returns some of these codes.
     pub(crate) enum Status: CStr {
         Success 0 c"NVRTC_SUCCESS";
         OutOfMemory 1 c"NVRTC_ERROR_OUT_OF_MEMORY";
@@ -40,7 +40,7 @@ impl Status {
     /// Converts the result of one of NVIDIA's functions.
     ///
     /// # Errors
-    /// Every code but success; an unknown code becomes an internal error.
+    /// Every code except success. An unknown code becomes an internal error.
     pub(crate) fn check(code: c_int) -> Result {
         match Self::from_code(code).unwrap_or(Self::InternalError) {
             Self::Success => Ok(()),
@@ -68,7 +68,7 @@ pub(crate) fn guard(_function: &str, body: impl FnOnce() -> Result) -> ReturnCod
     c_abi::guard(body).err().unwrap_or(Status::Success) as c_int
 }
 
-/// Reports something on standard error.
+/// Prints a line on standard error.
 pub(crate) fn report(line: &str) {
     c_abi::report("emulated NVRTC", line);
 }

@@ -1,5 +1,5 @@
-//! NVIDIA's NVRTC, if the environment names its file. It then compiles all programs, with PTX in
-//! place of machine code.
+//! NVIDIA's NVRTC, if the environment names its file. That library then compiles all programs, but to PTX instead of
+//! machine code.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -69,7 +69,7 @@ impl Nvidia {
     /// Compiles a program to PTX, also if machine code is requested.
     ///
     /// # Errors
-    /// NVIDIA's error. The outcome is returned in any case, because it has the log.
+    /// NVIDIA's error. The outcome is returned even after an error, because it contains the log.
     pub(crate) fn compile(&self, program: &Program, options: &[CString]) -> (Outcome, Result) {
         let nvidia_program = match NvidiaProgram::new(self, program) {
             Ok(nvidia_program) => nvidia_program,
@@ -88,7 +88,7 @@ impl Nvidia {
             outcome.pch_status = unsafe { pch_status(nvidia_program.program.handle) };
         }
         if let Some(required) = self.pch_heap_required {
-            // SAFETY: the program exists, and the place for the result is valid.
+            // SAFETY: the program exists, and the pointer for the result is valid.
             let status =
                 unsafe { required(nvidia_program.program.handle, &raw mut outcome.pch_heap) };
             outcome.pch_heap = if status == 0 { outcome.pch_heap } else { 0 };
@@ -119,7 +119,7 @@ struct NvidiaProgram<'a> {
 
 impl<'a> NvidiaProgram<'a> {
     fn new(library: &'a Nvidia, program: &Program) -> Result<Self> {
-        // SAFETY: only a program of this library is stored in it, below.
+        // SAFETY: only a program of this library is stored in the object below.
         let object = unsafe { NvidiaObject::new(library.destroy) };
         let mut nvidia_program = Self { library, program: object };
         let pointers = |texts: Vec<&CString>| -> Vec<*const c_char> {
@@ -127,7 +127,8 @@ impl<'a> NvidiaProgram<'a> {
         };
         let names = pointers(program.headers.iter().map(|(name, _)| name).collect());
         let headers = pointers(program.headers.iter().map(|(_, text)| text).collect());
-        // SAFETY: all strings are C strings that outlive the call, both arrays have `names.len()` elements, and the place for the program is valid.
+        // SAFETY: all strings are C strings that outlive the call, both arrays have `names.len()` elements, and the
+        // pointer for the program is valid.
         Status::check(unsafe {
             (library.create)(
                 &raw mut nvidia_program.program.handle,
@@ -145,19 +146,19 @@ impl<'a> NvidiaProgram<'a> {
         }
         if let (Some(set), Some(flow)) = (library.set_flow, program.cancel_callback) {
             let (function, data) = (flow.function as *const c_void, flow.data as *mut c_void);
-            // SAFETY: the program exists, and the caller passed the function and its data for this.
+            // SAFETY: the program exists, and the program's user passed the function and its data as a callback.
             Status::check(unsafe { set(handle, function, data) })?;
         }
         Ok(nvidia_program)
     }
 
-    /// One part of the output; may be empty.
+    /// Reads a part of the output, which may be empty.
     fn bytes(&self, part: SizeAndCopy) -> Vec<u8> {
         // SAFETY: the functions belong to the library that made the program.
         unsafe { self.program.bytes(part) }.unwrap_or_default()
     }
 
-    /// A part of the output that is text and ends in a zero.
+    /// Reads a part of the output that is a text and ends in a zero.
     fn text(&self, part: SizeAndCopy) -> CString {
         CStr::from_bytes_until_nul(&self.bytes(part)).map(CStr::to_owned).unwrap_or_default()
     }

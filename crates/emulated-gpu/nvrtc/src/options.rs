@@ -24,8 +24,8 @@ pub(crate) struct CompileOptions {
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// Options with a value, and their short forms, that are ignored: they are about registers, less
-/// exact arithmetic, or messages.
+/// Options with a value, and their short forms, that are ignored: they concern registers, less exact arithmetic, or
+/// messages.
 const IGNORED_WITH_VALUE: &str = "\
     --ftz -ftz --prec-div -prec-div --prec-sqrt -prec-sqrt --maxrregcount -maxrregcount --std \
     -std --dopt -dopt --ptxas-options -Xptxas --diag-error -diag-error --diag-suppress \
@@ -48,7 +48,7 @@ impl CompileOptions {
     /// Reads the options in any of the forms that NVRTC accepts.
     ///
     /// # Errors
-    /// A sentence for the log.
+    /// If an option is unknown or has an invalid value. The error is a sentence for the log.
     pub(crate) fn read(written: &[impl AsRef<str>]) -> Result<Self, String> {
         let mut options = Self {
             arch: DEFAULT_ARCH,

@@ -55,7 +55,7 @@ pub(crate) struct Outcome {
 }
 
 impl Default for Outcome {
-    /// Nothing was compiled, and no precompiled header was requested.
+    /// The outcome before a compilation: no output, and no precompiled header was requested.
     fn default() -> Self {
         Self {
             log: CString::default(),
@@ -69,7 +69,7 @@ impl Default for Outcome {
     }
 }
 
-/// Finds the headers that were passed with a program, and then files.
+/// Finds included files: first among the headers that were passed with a program, then on disk.
 struct Headers<'a> {
     headers: HashMap<Cow<'a, str>, Cow<'a, str>>,
     folders: cuda_c::Folders,
@@ -98,7 +98,7 @@ impl Program {
     /// Whether the caller's callback cancels the compilation.
     fn is_cancelled(&self) -> bool {
         self.cancel_callback.is_some_and(|flow| {
-            // SAFETY: the caller passed the function and its data for this.
+            // SAFETY: the program's user passed the function and its data as a callback.
             unsafe { (flow.function)(flow.data as *mut c_void, std::ptr::null_mut()) == 1 }
         })
     }
@@ -187,7 +187,7 @@ fn to_c_string(text: String) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
-/// All programs in existence. A handle that isn't in here is refused, whatever its value.
+/// All existing programs. A handle that isn't in this registry is refused.
 static PROGRAMS: Registry<Mutex<Program>> = Registry::new(0);
 
 /// Stores a program, and returns its handle.

@@ -160,7 +160,7 @@ impl Program {
 
     pub(crate) fn lowered(&self, name: &CStr) -> Result<CString, Code> {
         let mut found = ptr::null();
-        // SAFETY: the program exists, the name is a C string, and the place for the result is valid.
+        // SAFETY: the program exists, the name is a C string, and the pointer for the result is valid.
         match unsafe { sys::nvrtcGetLoweredName(self.0, name.as_ptr(), &raw mut found) } {
             // SAFETY: the result is a C string that lives as long as the program.
             Code::NVRTC_SUCCESS => Ok(unsafe { CStr::from_ptr(found) }.to_owned()),
@@ -226,7 +226,7 @@ fn wrong_arguments_are_refused() {
     let program = Program::new(c"__global__ void k() { }", &[]);
     let nowhere = 0xdead_0000_usize as sys::nvrtcProgram;
     let mut size = 0;
-    // SAFETY: null pointers and handles that are not a program's are refused, which this tests.
+    // SAFETY: the library refuses null pointers and handles that aren't a program's.
     unsafe {
         let mut gone = nowhere;
         for (status, expected) in [
@@ -258,7 +258,7 @@ fn wrong_arguments_are_refused() {
 fn version_architectures_and_marker_symbol() {
     install();
     let (mut major, mut minor, mut count) = (0, 0, 0);
-    // SAFETY: all places for results are valid, and the list has the length that the library returned.
+    // SAFETY: all pointers for results are valid, and the list has the length that the library returned.
     unsafe {
         assert_eq!(sys::nvrtcVersion(&raw mut major, &raw mut minor), Code::NVRTC_SUCCESS);
         assert_eq!(sys::nvrtcGetNumSupportedArchs(&raw mut count), Code::NVRTC_SUCCESS);

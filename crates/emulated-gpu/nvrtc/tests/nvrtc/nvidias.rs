@@ -19,7 +19,7 @@ fn nvidia_nvrtc() -> Option<PathBuf> {
     Some(wheels.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12")).filter(|file| file.is_file())
 }
 
-/// Whether this process is the one that should run the body of the test.
+/// Whether this is the child process, which runs the body of the test.
 fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
@@ -90,7 +90,7 @@ fn programs_compiled_by_nvidias_library_run() {
         let status = unsafe { sys::nvrtcGetLTOIRSize(program.0, &raw mut size) };
         assert_eq!((status, size > 0), (Code::NVRTC_SUCCESS, options[1] == "-dlto"));
     }
-    // NVIDIA's messages, and a header passed with the program.
+    // The log has NVIDIA's messages, and a header that was passed with the program is found.
     let program =
         Program::new(c"#include \"by.h\"\n__global__ void k() { nothing }", &[(c"by.h", c"")]);
     assert_eq!(program.compile(&[]).unwrap_err().0, Code::NVRTC_ERROR_COMPILATION);
