@@ -127,7 +127,7 @@ export! {
         join(comm, ranks, id, rank)
     }
 
-    /// `ncclCommInitRank` with a configuration.
+    /// Like `ncclCommInitRank`, with a configuration.
     fn ncclCommInitRankConfig / pncclCommInitRankConfig(
         comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int, config: In<'_, Config>
     ) {
@@ -135,7 +135,7 @@ export! {
         join(comm, ranks, id, rank)
     }
 
-    /// `ncclCommInitRankConfig` with several ids; only the first is used.
+    /// Like `ncclCommInitRankConfig`, with several ids, of which only the first is used.
     fn ncclCommInitRankScalable / pncclCommInitRankScalable(
         comm: Out<'_, Handle>, ranks: c_int, rank: c_int, count: c_int, ids: In<'_, UniqueId>,
         config: In<'_, Config>
@@ -203,7 +203,7 @@ export! {
         close(comm, true)
     }
 
-    /// Returns the error that a rank met after the call returned, if there was one.
+    /// Returns the error of work that failed after its call had returned, if there was one.
     fn ncclCommGetAsyncError / pncclCommGetAsyncError(comm: Handle, error: Out<'_, c_int>) {
         let code = find(comm)?.error().map_or(Code::Success, |error| error.code);
         error.set_as(code as c_int, "asyncError")
@@ -224,7 +224,7 @@ export! {
         rank.set_as(find(comm)?.rank() as c_int, "rank")
     }
 
-    /// Checks the buffer. Registering it has no other effect.
+    /// Registers a buffer. The buffer is only checked, because registration has no effect here.
     fn ncclCommRegister / pncclCommRegister(
         comm: Handle, buffer: *mut c_void, size: usize, handle: Out<'_, *mut c_void>
     ) {
@@ -347,7 +347,7 @@ export! {
         Ok(())
     }
 
-    /// Ends a group; the outermost one starts the calls made in it.
+    /// Ends a group. Ending the outermost group starts all calls that were made in it.
     fn ncclGroupEnd / pncclGroupEnd() {
         group::end()
     }

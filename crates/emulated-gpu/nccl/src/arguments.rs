@@ -29,7 +29,7 @@ pub(crate) fn check_config(config: In<'_, Config>) -> Result {
     if magic != MAGIC {
         return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
     }
-    // `c_int::MIN` is NCCL_CONFIG_UNDEF_INT. Blocking calls are allowed for both other values.
+    // `c_int::MIN` is NCCL_CONFIG_UNDEF_INT. The calls block here even for the value 0, which NCCL allows.
     if !matches!(blocking, 0 | 1 | c_int::MIN) {
         return Err(Error::argument(format!("config's blocking is {blocking}: it must be 0 or 1")));
     }
@@ -49,7 +49,7 @@ pub(crate) fn data_type(number: c_int) -> Result<DataType> {
 /// Checks that a buffer is inside a single allocation, unless it is empty.
 ///
 ///  # Errors
-/// `ncclInvalidArgument`, naming the buffer as `what`, if it is not.
+/// `ncclInvalidArgument`, naming the buffer as `what`, if the buffer is not inside one.
 pub(crate) fn check_buffer(address: u64, count: u64, data_type: DataType, what: &str) -> Result {
     let bytes = count.checked_mul(data_type.size() as u64);
     let end = bytes.and_then(|bytes| address.checked_add(bytes));

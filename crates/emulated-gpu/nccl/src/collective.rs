@@ -1,9 +1,9 @@
 //! Collective operations.
 //!
-//! A buffer is processed in pieces. For each piece, every rank copies its elements to shared
-//! memory, all ranks wait at a barrier, and each rank reads the elements that it needs. For a sum, the piece is
-//! cut into segments, each rank adds up its own segment, and all wait at a second barrier. So a
-//! rank moves about twice the bytes of its buffer, as in a ring algorithm.
+//! A buffer is processed in pieces. For each piece, every rank copies its elements to shared memory, all ranks wait at
+//! a barrier, and each rank reads the elements that it needs. For a sum, the piece is cut into segments, each rank adds
+//! up its own segment, and all ranks wait at a second barrier. So a rank moves about twice the bytes of its buffer, as
+//! in a ring algorithm.
 
 use emulated_blas::{Access, AccessRequester, Refused, words};
 
@@ -26,7 +26,7 @@ pub(crate) struct Collective {
     pub(crate) receive: u64,
 }
 
-/// Why work ends: the driver refused access to memory, or the ranks failed to cooperate.
+/// The reason why work ends early: the driver refused access to memory, or the ranks failed to cooperate.
 #[derive(Debug)]
 pub(crate) enum WorkError {
     Refused(Refused),
@@ -63,8 +63,7 @@ impl Collective {
     /// Runs the operation.
     ///
     /// # Errors
-    /// If access to memory is refused, or another rank calls a different operation, is gone or has
-    /// failed.
+    /// If access to memory is refused, or another rank calls a different operation, has ended or has failed.
     pub(crate) fn run(
         &self,
         comm: &Communicator,
@@ -105,7 +104,7 @@ impl Collective {
         Ok(())
     }
 
-    /// Publishes what this rank is about to do, and compares it with the other ranks.
+    /// Publishes this rank's call, and compares it with the calls of the other ranks.
     fn compare_calls(&self, comm: &Communicator, number: u64) -> Result {
         let region = &comm.membership.region;
         self.parameters.publish(&region.slot(comm.rank()).call);
@@ -125,8 +124,8 @@ impl Collective {
         (PIECE / self.parameters.data_type.size() / parts).max(1)
     }
 
-    /// Copies elements between device memory and the memory that all ranks share. If there is a
-    /// factor, each element is multiplied by it.
+    /// Copies elements between device memory and the memory shared by all ranks. If there is a factor, each element is
+    /// multiplied by it.
     ///
     /// # Safety
     /// `from` is readable and `to` writable for `bytes` bytes.
@@ -170,9 +169,9 @@ impl Collective {
                 let from = (each * rank).min(len);
                 (from, (from + each).min(len) - from)
             };
-            // SAFETY: the caller's promise. Until the first barrier, no other rank reads the piece
-            // that this rank offers. From the first to the second barrier, no rank writes to an
-            // offered piece. Ranks write to results only in that interval, each to its own.
+            // SAFETY: access is granted, as the caller promises. Until the first barrier, no other rank reads the piece
+            // that this rank offers. From the first to the second barrier, no rank writes to an offered piece. Ranks
+            // write to results only in that interval, each to its own.
             unsafe {
                 self.copy(self.sent(begin), region.offered(rank), len * size, factor);
                 comm.membership.barrier(BarrierKind::Work)?;
@@ -194,7 +193,7 @@ impl Collective {
             }
             begin += len;
         }
-        // The next operation begins with a barrier before any rank writes to a result.
+        // No barrier is needed here, because the next operation begins with one before any rank writes to a result.
         Ok(())
     }
 
@@ -276,7 +275,7 @@ impl Collective {
     }
 }
 
-/// Reports once why work has ended, and returns the error for the driver.
+/// Reports, once, why work has ended early, and returns the error for the driver.
 pub(crate) fn report_failure(
     comm: &Communicator,
     name: &str,
@@ -284,7 +283,7 @@ pub(crate) fn report_failure(
 ) -> Result<(), Refused> {
     match error {
         WorkError::Refused(refused) => Err(refused),
-        // After an abort the work is meant to end, so this is not an error.
+        // After an abort, work is meant to end, so ending early is not an error.
         WorkError::Failed(_) if comm.is_aborted() => Ok(()),
         WorkError::Failed(error) => {
             comm.fail(&error);

@@ -27,9 +27,9 @@ pub(crate) struct Communicator {
     /// of the calls, whatever their streams.
     pub(crate) tickets: AtomicU64,
     pub(crate) done: AtomicU64,
-    /// Held by the piece of work that runs.
+    /// The lock that the running piece of work holds.
     pub(crate) turn: Mutex<()>,
-    /// The number of collectives begun.
+    /// The number of collectives that this rank has begun.
     pub(crate) operations: AtomicU64,
     /// The number of messages sent to each rank, and received from it.
     pub(crate) sent: Vec<AtomicU64>,
@@ -49,7 +49,7 @@ fn registry() -> MutexGuard<'static, HashMap<Handle, Arc<Communicator>>> {
     ALL.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The communicator of a handle.
+/// Finds the communicator of a handle.
 ///
 /// # Errors
 /// `ncclInvalidArgument` if there is no such communicator.
@@ -125,7 +125,7 @@ impl Communicator {
     /// Checks that the communicator can still be used.
     ///
     /// # Errors
-    /// The error of this rank or of another; `ncclInvalidUsage` once the communicator is finalized.
+    /// The error of this or another rank; `ncclInvalidUsage` once the communicator is finalized.
     pub(crate) fn check(&self) -> Result {
         if let Some(error) = self.error() {
             return Err(error);
@@ -153,8 +153,8 @@ impl Communicator {
         self.membership.aborted.load(Relaxed)
     }
 
-    /// Refuses further calls. The rank leaves when its work in streams has finished, because no
-    /// other rank needs to wait for it after that.
+    /// Refuses further calls. The rank leaves when its work in streams has finished: until then, other ranks may wait
+    /// for it.
     pub(crate) fn finalize(&self) {
         self.finalized.store(true, SeqCst);
         if self.pieces.load(SeqCst) == 0 {

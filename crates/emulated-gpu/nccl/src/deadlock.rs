@@ -1,11 +1,10 @@
-//! Deadlock detection: ranks that wait for each other in a cycle, so none of them can ever
-//! continue. For example, one is in a collective and the other in a receive, or both receive first.
+//! Deadlock detection: ranks that wait for each other in a cycle, so none of them can ever continue. For example, one
+//! rank is in a collective and the other in a receive, or both receive first.
 //!
-//! Which rank waits for which follows from counters in shared memory that only grow. Each of the
-//! edges below holds until the rank that is waited for begins its *next* piece of work, which it
-//! can't do while it waits itself. So a cycle of edges that hold at the same time is a deadlock,
-//! however slow a rank is. The edges did hold at the same time if the same cycle is found twice and
-//! no counter has changed in between.
+//! Counters in shared memory, which only grow, show which rank waits for which: these are the edges of a graph. An edge
+//! exists until the rank that is waited for begins its *next* piece of work, which it can't do while it waits itself.
+//! So a cycle of edges that exist at the same time is a deadlock, however slow a rank is. The edges existed at the same
+//! time if the same cycle is found twice and no counter has changed in between.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Acquire;
@@ -39,8 +38,8 @@ impl CounterReader {
         if self.load(&from.last_received) > self.load(&from.last_sent) {
             return true;
         }
-        // The mailbox is full, or the next message can't begin, and `other`'s current work doesn't
-        // receive the message that is in it.
+        // `rank` waits because the mailbox is full, or because its next message can't begin, and `other`'s current work
+        // doesn't receive the message in the mailbox.
         let to = region.mailbox(rank, other);
         let [messages, offered, last_received] =
             [&to.messages, &to.last_sent, &to.last_received].map(|counter| self.load(counter));
@@ -78,8 +77,7 @@ impl CounterReader {
     }
 }
 
-/// The deadlock that `rank` is part of: first `rank`, then the others, each waiting for the
-/// next.
+/// Finds the deadlock that includes `rank`: a list that begins with `rank`, in which each rank waits for the next.
 pub(crate) fn deadlock(region: &Region, rank: usize) -> Option<Vec<usize>> {
     let look = || {
         let mut reader = CounterReader { seen: Vec::new() };
@@ -146,8 +144,7 @@ mod tests {
             mail.end.store(end, Relaxed);
             deadlock(&region, 0).is_some()
         };
-        // The whole message is in the mailbox, so the sender can continue even before it is taken
-        // out.
+        // The whole message is in the mailbox, so the sender can continue before the message is taken out.
         assert!(!set(1, 1, full, full));
         // More bytes of this message, or another message, still have to be sent.
         assert!(set(1, 1, full, full + 1));

@@ -1,5 +1,4 @@
-//! The driver calls that only NCCL needs (contexts, memory, events); `emulated_blas` has the
-//! others.
+//! The driver calls that only NCCL needs (contexts, memory, events); `emulated_blas` has all other driver calls.
 
 use std::ffi::{c_int, c_void};
 
@@ -60,7 +59,7 @@ pub(crate) fn primary(device: i32) -> Result<Context> {
 
 /// The number of devices.
 pub(crate) fn devices() -> Result<i32> {
-    // Makes sure that the driver is loaded and initialised.
+    // Loads and initialises the driver if necessary.
     emulated_blas::driver()?;
     let mut count = 0;
     check_driver_call(cuDeviceGetCount(&mut count), "the number of devices")?;
@@ -79,7 +78,7 @@ pub(crate) fn with_context<T>(context: Context, body: impl FnOnce() -> Result<T>
 /// Makes later work in the stream `to` wait for the work that is pending in the stream `from`.
 ///
 /// # Errors
-/// `ncclUnhandledCudaError` if one of them is not a stream of the current context.
+/// `ncclUnhandledCudaError` if `to` or `from` is not a stream of the current context.
 pub(crate) fn order_streams(from: usize, to: usize) -> Result {
     let mut event = 0;
     check_driver_call(cuEventCreate(&mut event, DISABLE_TIMING), "an event")?;
@@ -106,6 +105,6 @@ pub(crate) fn allocate(size: usize) -> Result<u64> {
 /// # Safety
 /// Nothing uses the memory any more.
 pub(crate) unsafe fn free(address: *mut c_void) -> Result {
-    // SAFETY: the caller's promise; the driver checks the address.
+    // SAFETY: nothing uses the memory, as the caller promises; the driver checks the address.
     check_driver_call(unsafe { cuMemFree_v2(address as u64) }, &format!("freeing {address:?}"))
 }

@@ -39,7 +39,7 @@ impl DataType {
         }
     }
 
-    /// Whether it is an integer type.
+    /// Whether this is an integer type.
     pub(crate) fn is_integer(self) -> bool {
         (self as u32) < Self::Float16 as u32
     }
@@ -63,7 +63,7 @@ pub(crate) unsafe trait Element: Copy {
     fn combine(how: Combine, a: Self, b: Self) -> Self;
     /// Divides by the number of ranks. It is only called for integers.
     fn divide(self, by: usize) -> Self;
-    /// 1 / n, rounded to the type.
+    /// The number 1 / n, rounded to the type.
     fn reciprocal(n: usize) -> Self;
 }
 
@@ -99,7 +99,7 @@ macro_rules! float {
                 $from(match how {
                     Combine::Sum => x + y,
                     Combine::Product => x * y,
-                    // A number wins over a NaN, as in `max.f32` and `min.f32`.
+                    // If one operand is NaN, the result is the other, as with `max.f32` and `min.f32`.
                     Combine::Max => x.max(y),
                     Combine::Min => x.min(y),
                 })
@@ -116,7 +116,7 @@ macro_rules! float {
 float! {
     f32: std::convert::identity, std::convert::identity, f32;
     f64: std::convert::identity, std::convert::identity, f64;
-    // For halves, computing in single precision and rounding gives the nearest half.
+    // Halves are computed in single precision and then rounded, which gives the nearest half.
     f16: f16::from_f32, f16::to_f32, f32;
     bf16: bf16::from_f32, bf16::to_f32, f32;
     E4m3: |value| E4m3(Fp8Format::E4m3.encode(value)), |e: E4m3| Fp8Format::E4m3.decode(e.0), f32;

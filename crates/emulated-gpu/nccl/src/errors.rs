@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int};
 use crate::communicator::Handle;
 use crate::ffi::{Code, last_error};
 
-/// `ncclInProgress`, which is never returned here.
+/// The code `ncclInProgress`, which this library never returns.
 const IN_PROGRESS: c_int = 7;
 
 /// Describes an error code.

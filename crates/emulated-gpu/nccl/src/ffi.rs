@@ -24,7 +24,7 @@ c_enum! {
     }
 }
 
-/// Why a call fails: the code to return, and the message.
+/// The error of a call: the code that is returned, and the message.
 #[derive(Clone, Debug)]
 pub(crate) struct Error {
     pub(crate) code: Code,

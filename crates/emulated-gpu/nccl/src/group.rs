@@ -1,4 +1,4 @@
-//! Groups of calls (`ncclGroupStart`), and how their work is enqueued on streams.
+//! Groups of calls (`ncclGroupStart`): collecting the calls, and enqueuing their work on streams.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -16,7 +16,7 @@ use crate::membership::back_off;
 use crate::point::{self, Transfer};
 use crate::split::split;
 
-/// A call for work on a stream.
+/// A call that enqueues work on a stream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GroupCall {
     Collective(Collective),
@@ -32,20 +32,20 @@ impl GroupCall {
     }
 }
 
-/// A communicator to be created, and where to write its handle.
+/// A communicator to be created, and the pointer to which its handle is written.
 pub(crate) struct NewCommunicator {
     pub(crate) creation: Creation,
     pub(crate) out: *mut Handle,
 }
 
-/// How a communicator is created.
+/// The arguments with which a communicator is created.
 pub(crate) enum Creation {
     Join { id: UniqueId, ranks: (usize, usize), place: (Context, i32) },
     Split { whole: Arc<Communicator>, color: c_int, key: c_int },
 }
 
 impl Creation {
-    /// Creates it and returns its handle, or 0 if this rank is in no part of the split.
+    /// Creates the communicator and returns its handle, or 0 if this rank belongs to no part of the split.
     fn run(&self) -> Result<Handle> {
         Ok(match self {
             Self::Join { id, ranks, place } => Communicator::join(id, *ranks, *place)?.handle,
@@ -79,11 +79,11 @@ pub(crate) fn start() {
     GROUP.with_borrow_mut(|group| group.depth += 1);
 }
 
-/// `ncclGroupEnd`: the outermost one starts everything that was called in the group.
+/// Ends a group (`ncclGroupEnd`). If it is the outermost group, starts all work that was called in it.
 ///
 /// # Errors
-/// `ncclInvalidUsage` if no group was begun; the first error of a call in the group; or an error of
-/// starting the work.
+/// `ncclInvalidUsage` if no group was begun. Otherwise the first error of a call in the group, or an error of starting
+/// the work.
 pub(crate) fn end() -> Result {
     let group = GROUP.with_borrow_mut(|group| {
         let left = group.depth.checked_sub(1);
@@ -97,10 +97,10 @@ pub(crate) fn end() -> Result {
     group.map_or(Ok(()), run)
 }
 
-/// Adds a call to the current group; outside a group, starts it at once.
+/// Adds a call to the current group; outside a group, starts the call at once.
 ///
 /// # Errors
-/// The call's own error, which the end of the group returns again; and those of [`end`].
+/// The error of the call itself, which the end of the group returns again, and the errors of [`end`].
 fn add_to_group(part: impl FnOnce(&mut Group) -> Result) -> Result {
     start();
     let added = GROUP.with_borrow_mut(|group| {
@@ -164,7 +164,7 @@ fn run(group: Group) -> Result {
     pieces.into_iter().try_for_each(GroupWork::launch)
 }
 
-/// All calls of a group for one communicator.
+/// The calls of a group for one communicator, which run as one piece of work.
 struct GroupWork {
     comm: Arc<Communicator>,
     /// The streams that the calls name, without duplicates.
@@ -180,8 +180,8 @@ impl GroupWork {
         self.list.push(call);
     }
 
-    /// Enqueues the work on the first stream. It waits for earlier work in the other streams, and
-    /// later work in them waits for it, as in NCCL.
+    /// Enqueues the work on the first stream. As in NCCL, it waits for earlier work in the other streams, and later
+    /// work in those streams waits for it.
     fn launch(self) -> Result {
         let Self { comm, streams, list } = self;
         let Some((&first, others)) = streams.split_first() else { return Ok(()) };
@@ -217,7 +217,7 @@ fn create_communicators(communicators: &[NewCommunicator]) -> Result {
     let mut first = Ok(());
     for (start, created) in communicators.iter().zip(created) {
         match created {
-            // SAFETY: the promise of the caller of `create`.
+            // SAFETY: `out` is writable, as the caller of `create` promises.
             Ok(handle) => unsafe { start.out.write_unaligned(handle) },
             Err(error) => first = first.and(Err(error)),
         }
@@ -225,8 +225,8 @@ fn create_communicators(communicators: &[NewCommunicator]) -> Result {
     first
 }
 
-/// Checks that every message a rank sends to itself is received in the same group: otherwise it
-/// would never be received.
+/// Checks that each message that a rank sends to itself is received in the same group, because otherwise it would never
+/// be received.
 fn check_self_transfers(comm: &Communicator, list: &[GroupCall]) -> Result {
     let count = |sends: bool| {
         let is_self_transfer = |call: &&GroupCall| matches!(call, GroupCall::Transfer(one) if one.peer == comm.rank() && one.sends == sends);
@@ -263,9 +263,9 @@ fn launch(comm: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Resu
     Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }
 
-/// Runs the calls of a group: first the collectives in the order of the calls, then all sends and
-/// receives together, as NCCL does (`ncclLaunchPrepare`: "Drain coll tasks first"). So in a group,
-/// ranks may call collectives and sends in different orders.
+/// Runs the calls of a group: as in NCCL (`ncclLaunchPrepare`: "Drain coll tasks first"), first the collectives in the
+/// order of the calls, then all sends and receives together. So in a group, ranks may call collectives and sends in
+/// different orders.
 fn work(
     list: &[GroupCall],
     comm: &Communicator,
@@ -284,14 +284,14 @@ fn work(
     point::run(&transfers, comm, requester)
 }
 
-/// A piece of work's position in the queue of its communicator. If the stream never runs the work,
-/// dropping this releases the position.
+/// A piece of work's position in the queue of its communicator. Dropping it releases the position, also if the stream
+/// never runs the work.
 struct Turn {
     comm: Arc<Communicator>,
     ticket: Option<u64>,
 }
 
-/// Held while it is this work's turn; dropping it lets the next piece of work run.
+/// A guard that exists while it is this work's turn. Dropping it lets the next piece of work run.
 struct TurnGuard<'turn> {
     _lock: std::sync::MutexGuard<'turn, ()>,
     turn: &'turn Turn,

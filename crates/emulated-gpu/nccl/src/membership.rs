@@ -1,4 +1,4 @@
-//! Waiting for other ranks, and detecting that one is gone or never joins.
+//! Waiting for other ranks, and detecting ranks that have ended or never join.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -9,11 +9,11 @@ use crate::ffi::{Code, Error, Result, report};
 use crate::operation::describe;
 use crate::region::{ABORTED, JOINED, LEFT, MAX_RANKS, Region};
 
-/// How often a waiting rank checks that the ranks it waits for are still there.
+/// The interval at which a waiting rank checks that the ranks it waits for still exist.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How long a rank waits before it looks for a deadlock; nearly every wait is shorter.
+/// The time that a rank waits before it looks for a deadlock. Nearly every wait is shorter.
 const DEADLOCK_CHECK_AFTER: Duration = Duration::from_millis(200);
-/// How long a rank waits before it reports, once, which ranks it is waiting for.
+/// The time that a rank waits before it reports, once, which ranks it is waiting for.
 const NOTICE_AFTER: Duration = Duration::from_secs(10);
 /// The default time in seconds for all ranks to join a new communicator; `EMULATED_NCCL_TIMEOUT`
 /// overrides it.
@@ -26,12 +26,11 @@ pub(crate) struct Membership {
     pub(crate) rank: usize,
     /// Set by `ncclCommAbort`.
     pub(crate) aborted: AtomicBool,
-    /// The process of this rank. A forked child has a copy of this value but is not a rank.
+    /// The process of this rank. A forked child has a copy of this structure, but is not a rank.
     process: u32,
 }
 
-/// The failure that has ended a communicator, packed into one number, so that the first rank to
-/// report it wins.
+/// The failure that has ended a communicator, packed into one number, so that the first report of a failure is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Failure {
     code: Code,
@@ -45,8 +44,7 @@ impl Failure {
         (self.code as u64) << 32 | (self.culprit as u64) << 16 | self.finder as u64
     }
 
-    /// `None` for 0. Any other number gives valid ranks, because another process may have damaged
-    /// it.
+    /// Unpacks a failure; `None` for 0. Every other number gives valid ranks, even if another process has damaged it.
     fn unpack(packed: u64) -> Option<Self> {
         let rank = |shift: u32| (packed >> shift) as usize % MAX_RANKS;
         let code = match Code::from_code((packed >> 32) as i32).unwrap_or(Code::Internal) {
@@ -57,14 +55,14 @@ impl Failure {
     }
 }
 
-/// The kind of a barrier; each rank counts the two kinds separately: work on streams, and calls.
+/// The kind of a barrier: for work on streams, or for calls. Each rank counts the two kinds separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BarrierKind {
     Work = 0,
     Call = 1,
 }
 
-/// How long to wait for all ranks to join.
+/// The time to wait for all ranks to join, in a new communicator.
 ///
 /// # Errors
 /// `ncclInvalidArgument` if `EMULATED_NCCL_TIMEOUT` is not a number of seconds from 1 to 86400.
@@ -143,7 +141,7 @@ impl Membership {
         self.fail_mismatch(cycle[cycle.len().min(2) - 1], why)
     }
 
-    /// How a rank has left, if it has.
+    /// Describes how a rank has left; `None` if it hasn't.
     fn departure(&self, rank: usize) -> Option<&'static str> {
         match self.region.slot(rank).state.load(Acquire) {
             LEFT => Some("has left the communicator"),
@@ -172,10 +170,10 @@ impl Membership {
         Some(cycle.map_or(failure, |cycle| self.deadlock_error(&cycle)))
     }
 
-    /// Waits until `missing`, the list of ranks that are waited for, is empty.
+    /// Waits until `missing`, which returns the ranks that are still waited for, returns none.
     ///
     /// # Errors
-    /// If one of these ranks is gone, has failed or has aborted; or if this rank has aborted.
+    /// If one of these ranks has ended, failed or aborted, or this rank has aborted.
     pub(crate) fn wait(&self, missing: impl Fn() -> Vec<usize>) -> Result {
         let begun = Instant::now();
         let (mut rounds, mut looked, mut noticed) = (0u32, begun, false);
@@ -197,8 +195,7 @@ impl Membership {
                     if let Some(how) = self.departure(rank)
                         && missing().contains(&rank)
                     {
-                        // A rank may also have left because of a failure, which is the better
-                        // explanation.
+                        // A rank may have left because of a failure, which explains the error better.
                         let failure = self.failure_while_waiting();
                         return Err(failure.unwrap_or_else(|| self.departed_error(rank, how)));
                     }
@@ -223,7 +220,7 @@ impl Membership {
         }
     }
 
-    /// Waits until every rank has arrived at as many barriers as this one.
+    /// Waits until every rank has arrived at as many barriers of this kind as this rank.
     ///
     /// # Errors
     /// See [`wait`](Self::wait).
@@ -274,7 +271,7 @@ impl Membership {
         let mut rounds = 0;
         while absent().next().is_some() {
             if begun.elapsed() > most {
-                // A rank that comes later must not find the file, or it would wait forever.
+                // The file is removed, because a rank that comes later and finds it would wait forever.
                 region.unlink();
                 let list: Vec<String> = absent().map(|rank| rank.to_string()).collect();
                 let seconds = most.as_secs();
@@ -297,7 +294,7 @@ impl Membership {
         Ok(())
     }
 
-    /// Leaves the communicator: this rank takes part in nothing any more.
+    /// Leaves the communicator: this rank no longer takes part in operations.
     pub(crate) fn leave(&self) {
         if std::process::id() == self.process {
             let state = if self.aborted.load(Relaxed) { ABORTED } else { LEFT };
@@ -312,9 +309,8 @@ impl Drop for Membership {
     }
 }
 
-/// Waits for a moment, longer the more often it is called: with few cores, the rank that this one
-/// waits for needs this core. It sleeps instead of yielding, because on a busy machine every yield
-/// costs a time slice.
+/// Waits for a moment, which grows with each call, so that on a machine with few cores the awaited rank can run on this
+/// core. It sleeps instead of yielding, because on a busy machine every yield costs a time slice.
 pub(crate) fn back_off(rounds: &mut u32) {
     *rounds = rounds.saturating_add(1);
     match *rounds {

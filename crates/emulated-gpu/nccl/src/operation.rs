@@ -7,12 +7,12 @@ use c_abi::c_enum;
 use crate::element::DataType;
 use crate::region::Call;
 
-/// The `kind` of a send and of a receive; the kinds of collectives are smaller.
+/// The `kind` of a send in [`Call`]. The kinds of collectives are smaller numbers.
 pub(crate) const SEND: u32 = 6;
 pub(crate) const RECEIVE: u32 = 7;
 
-/// Describes a call that a rank has published, such as "calls ncclSend of 4 ncclFloat32 to rank 2".
-/// `None` if it has published none.
+/// Describes a call that a rank has published, such as "calls ncclSend of 4 ncclFloat32 to rank 2". `None` if the rank
+/// has not published a call.
 pub(crate) fn describe(call: &Call) -> Option<String> {
     let data_type = DataType::from_code(call.data_type.load(Relaxed) as i32);
     let data_type = data_type.map_or("elements of another type", DataType::name);
@@ -68,7 +68,7 @@ impl CollectiveParameters {
         call.root.store(self.root, Relaxed);
     }
 
-    /// How the call of another rank differs, or `None` if it is the same.
+    /// Describes how another rank's call differs from this one; `None` if it is the same.
     pub(crate) fn difference(&self, call: &Call) -> Option<String> {
         let kind_of_other = call.kind.load(Relaxed);
         if kind_of_other != self.kind as u32 {

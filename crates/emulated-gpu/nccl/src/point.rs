@@ -27,7 +27,7 @@ pub(crate) struct Transfer {
     pub(crate) data_type: DataType,
 }
 
-/// How far a transfer has got.
+/// The progress of a transfer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     begun: bool,
@@ -36,7 +36,7 @@ struct Progress {
 }
 
 impl Transfer {
-    /// The name of the exported function.
+    /// The name of the exported function that was called.
     pub(crate) fn name(&self) -> &'static str {
         if self.sends { "ncclSend" } else { "ncclRecv" }
     }
@@ -80,7 +80,7 @@ impl Transfer {
         comm.membership.region.mailbox(from, to)
     }
 
-    /// The number of bytes in the mailbox, and the totals put in and taken out so far.
+    /// The number of bytes in the mailbox, and the total numbers of bytes that were put in and taken out.
     ///
     /// # Errors
     /// `ncclInternalError` if the other rank has damaged the counters.
@@ -110,8 +110,7 @@ impl Transfer {
         let mailbox = self.mailbox(comm);
         let (filled, put, _) = self.filled(comm)?;
         if !progress.begun {
-            // The previous message must be taken out first, because the mailbox describes only one
-            // message.
+            // The previous message must be taken out first, because the mailbox can only describe one message.
             if filled != 0 {
                 return Ok(false);
             }
@@ -127,7 +126,8 @@ impl Transfer {
         }
         let room = MAILBOX as u64 - filled;
         let len = room.min(self.bytes() - progress.moved) as usize;
-        // SAFETY: the caller's promise; the free space belongs to this rank until `put` changes.
+        // SAFETY: the buffer is readable, as the caller promises; the free space belongs to this rank until `put`
+        // changes.
         unsafe {
             let from = (self.address + progress.moved) as *const u8;
             for_each_part(put, len, |at, begin, len| {
@@ -165,7 +165,7 @@ impl Transfer {
         }
         let (filled, _, bytes_taken) = self.filled(comm)?;
         let len = filled.min(self.bytes() - progress.moved) as usize;
-        // SAFETY: the caller's promise; the bytes stay there until `taken` changes.
+        // SAFETY: the buffer is writable, as the caller promises; the bytes stay in the mailbox until `taken` changes.
         unsafe {
             let to = (self.address + progress.moved) as *mut u8;
             for_each_part(bytes_taken, len, |at, begin, len| {
@@ -176,8 +176,7 @@ impl Transfer {
         Ok(progress.add(len, self.bytes()))
     }
 
-    /// Whether the transfer can progress. Damaged counters also count, so that `advance` reports
-    /// them.
+    /// Whether the transfer can progress. Also true if the counters are damaged, so that `advance` reports that.
     fn can_advance(&self, comm: &Communicator, progress: &Progress) -> bool {
         let mailbox = self.mailbox(comm);
         let filled =
@@ -194,7 +193,7 @@ impl Transfer {
 }
 
 impl Progress {
-    /// Records that `len` more bytes of `all` have moved; returns whether there was any progress.
+    /// Records that `len` more of the `all` bytes have moved; returns whether there was any progress.
     fn add(&mut self, len: usize, all: u64) -> bool {
         self.moved += len as u64;
         self.done = self.moved == all;
@@ -202,8 +201,8 @@ impl Progress {
     }
 }
 
-/// Splits a copy between a buffer and the mailbox, which is a ring buffer, into at most two parts:
-/// each has an offset in the mailbox, an offset in the buffer, and a length.
+/// Splits a copy between a buffer and the mailbox, which is a ring buffer, into at most two parts, and calls `part`
+/// with each. A part has an offset in the mailbox, an offset in the buffer, and a length.
 fn for_each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize, usize)) {
     let at = (in_mailbox % MAILBOX as u64) as usize;
     let first = len.min(MAILBOX - at);
@@ -217,8 +216,7 @@ fn for_each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize,
 /// Runs sends and receives together.
 ///
 /// # Errors
-/// If access to memory is refused, or if a rank sends data that doesn't match the receive, is gone or
-/// has failed.
+/// If access to memory is refused, or a rank sends data that doesn't match the receive, has ended or has failed.
 pub(crate) fn run(
     all: &[Transfer],
     comm: &Communicator,
@@ -283,7 +281,7 @@ fn wait(all: &[Transfer], progress: &[Progress], comm: &Communicator) -> Result<
         let mut peers: Vec<usize> = open().map(|(transfer, _)| transfer.peer).collect();
         peers.sort_unstable();
         peers.dedup();
-        // A rank that only waits for itself is detected when its group ends.
+        // This rank itself is left out: messages to itself were checked when its group ended.
         peers.retain(|peer| *peer != comm.rank());
         peers
     })
@@ -307,7 +305,7 @@ mod tests {
         assert_eq!(parts(5, 0), []);
     }
 
-    /// The mailbox of a single rank to itself, with damaged counters.
+    /// Damages the counters of a mailbox through which a single rank sends to itself.
     #[test]
     fn damaged_mailbox_counters_are_an_error() {
         let id = crate::id::UniqueId::new().unwrap();
@@ -329,13 +327,13 @@ mod tests {
             for sends in [true, false] {
                 let mut progress = Progress { begun: true, ..Progress::default() };
                 assert!(transfer(sends).can_advance(&comm, &progress));
-                // SAFETY: eight bytes, which are valid during the test.
+                // SAFETY: the buffer has eight bytes, which are valid during the test.
                 let error = unsafe { transfer(sends).advance(&comm, &mut progress) }.unwrap_err();
                 assert!(error.why.contains("damaged"), "{}", error.why);
                 assert_eq!(error.code, Code::Internal);
             }
         }
-        // The counters wrap around.
+        // With these damaged counters, the difference wraps around.
         mailbox.bytes_put.store(u64::MAX, Relaxed);
         mailbox.bytes_taken.store(u64::MAX, Relaxed);
         let (mut sent, mut received) = (Progress::default(), Progress::default());

@@ -34,18 +34,18 @@ macro_rules! for_element_type {
 /// The factor of a custom reduction, as the bytes of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Factor {
-    /// Known when the reduction is created.
+    /// A factor that is known when the reduction is created.
     Known([u8; 8]),
-    /// At an address in device memory, read when the work runs.
+    /// The address of a factor in device memory, which is read when the work runs.
     At(u64),
 }
 
-/// How elements are reduced.
+/// A reduction: how corresponding elements of all ranks become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {
-    /// Combined one after another.
+    /// The elements are combined one after another.
     Plain(Combine),
-    /// Multiplied by a factor and then added: `ncclRedOpCreatePreMulSum`.
+    /// The elements are multiplied by a factor and then added: `ncclRedOpCreatePreMulSum`.
     Scaled(Factor),
     /// `ncclAvg`: integers are added and then divided; other types are multiplied by 1/n and then
     /// added, as in NCCL.
@@ -95,12 +95,12 @@ impl Reduction {
         }
     }
 
-    /// Reduces elements `from..from + count` of all ranks, along the ring that begins after `rank`
-    /// and ends with it.
+    /// Reduces elements `from..from + count` of all ranks, in the order of a ring that begins after `rank` and ends
+    /// with `rank`.
     ///
     /// # Safety
-    /// Each of `published` must be readable for these elements of the type, and `to` writable for
-    /// `count`.
+    /// Each pointer of `published` must be readable for these elements of the type, and `to` writable for `count`
+    /// elements.
     pub(crate) unsafe fn reduce_ring(
         self,
         data_type: DataType,
@@ -149,14 +149,14 @@ pub(crate) fn multiply(data_type: DataType, elements: &mut [u8], factor: [u8; 8]
 /// Reads the first element of a byte slice.
 fn read_element<T: Element>(bytes: &[u8]) -> T {
     let bytes = &bytes[..size_of::<T>()];
-    // SAFETY: there are enough bytes, and every bit pattern is a valid element.
+    // SAFETY: the slice has enough bytes, as was checked, and every bit pattern is a valid element.
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
 /// Writes an element to the start of a byte slice.
 fn write_element<T: Element>(bytes: &mut [u8], element: T) {
     let bytes = &mut bytes[..size_of::<T>()];
-    // SAFETY: there are enough bytes.
+    // SAFETY: the slice has enough bytes, as was checked.
     unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(element) };
 }
 
@@ -210,13 +210,14 @@ mod tests {
         let ranks = [f32_bytes(&[1e8]), f32_bytes(&[1.0]), f32_bytes(&[-1e8])];
         let sum = Reduction::Plain(Combine::Sum);
         let along = |rank| reduce_on_rank(sum, DataType::Float32, &ranks, rank);
-        // Rank 0's ring is 1, 2, 0: (1 - 1e8) + 1e8. Rank 1's is 2, 0, 1, and rank 2's is 0, 1, 2.
+        // Rank 0's ring is 1, 2, 0, so its sum is (1 - 1e8) + 1e8. The ring of rank 1 is 2, 0, 1, and that of rank 2 is
+        // 0, 1, 2.
         assert_eq!(along(0), f32_bytes(&[(1.0 - 1e8) + 1e8]));
         assert_eq!(along(1), f32_bytes(&[1.0]));
         assert_eq!(along(2), f32_bytes(&[(1e8 + 1.0) - 1e8]));
     }
 
-    /// More than one block, starting at an offset that is not a multiple of 8.
+    /// The sum has more than one block, and starts at an offset that is not a multiple of 8.
     #[test]
     fn sums_longer_than_a_block_are_correct() {
         let count = 3 * BLOCK / 8 + 5;
@@ -226,7 +227,7 @@ mod tests {
         let published: Vec<*const u8> = ranks.iter().map(|values| values.as_ptr()).collect();
         let mut result = vec![0xee; (count + 1) * 4];
         let sum = Reduction::Plain(Combine::Sum);
-        // SAFETY: elements 3.. of each rank, and the result has space for them.
+        // SAFETY: each rank has these elements from index 3 on, and the result has space for them.
         unsafe {
             sum.reduce_ring(
                 DataType::Float32,

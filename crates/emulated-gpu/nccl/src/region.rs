@@ -1,8 +1,7 @@
 //! The memory that the ranks of a communicator share, and its layout.
 //!
-//! It starts as zeros, which mean that no rank has joined. The part that every rank reads is
-//! allocated from the start: less than 1 MiB. The large parts are allocated when a rank first uses
-//! them.
+//! Initially, all of it is zero, which means that no rank has joined. The part that every rank reads, less than 1 MiB,
+//! is allocated at the start. The large parts are allocated when a rank first uses them.
 
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;
@@ -23,7 +22,7 @@ pub(crate) const MAILBOX: usize = 1 << 16;
 
 const PAGE: usize = 4096;
 
-/// The data that is common to all ranks.
+/// The data of the communicator as a whole.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Header {
@@ -33,18 +32,18 @@ pub(crate) struct Header {
     pub(crate) failed: AtomicU64,
 }
 
-/// The state of a rank, as the others see it.
+/// The published state of a rank, which the other ranks read.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// 0 before the rank has joined, then `JOINED`, `LEFT` or `ABORTED`.
+    /// The state: 0 before the rank has joined, then `JOINED`, `LEFT` or `ABORTED`.
     pub(crate) state: AtomicU32,
     pub(crate) device: AtomicI32,
-    /// How many barriers it has arrived at: for work on streams, and for calls.
+    /// The number of barriers at which the rank has arrived: for work on streams, and for calls.
     pub(crate) arrived: [AtomicU64; 2],
-    /// The call that it is running or waiting in.
+    /// The call that the rank is running or waiting in.
     pub(crate) call: Call,
-    /// Its arguments of `ncclCommSplit`, and the id of the new communicator.
+    /// The rank's arguments of `ncclCommSplit`, and the id of the new communicator.
     pub(crate) color: AtomicI32,
     pub(crate) key: AtomicI32,
     pub(crate) id: [AtomicU64; 16],
@@ -57,7 +56,7 @@ pub(crate) const LEFT: u32 = 2;
 /// The rank has called `ncclCommAbort`.
 pub(crate) const ABORTED: u32 = 3;
 
-/// A call, as ranks compare it.
+/// The description of a call that ranks publish and compare.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -65,7 +64,7 @@ pub(crate) struct Call {
     pub(crate) data_type: AtomicU32,
     pub(crate) count: AtomicU64,
     pub(crate) reduction: AtomicU32,
-    /// The root; for a send or a receive, the other rank.
+    /// The root of a collective; for a send or a receive, the other rank.
     pub(crate) root: AtomicU32,
 }
 
@@ -73,14 +72,14 @@ pub(crate) struct Call {
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    /// The number of messages begun, and the description of the last one.
+    /// The number of messages that were begun.
     pub(crate) messages: AtomicU64,
     pub(crate) count: AtomicU64,
     pub(crate) data_type: AtomicU32,
     /// The total numbers of bytes that the sender has put in and the receiver has taken out.
     pub(crate) bytes_put: AtomicU64,
     pub(crate) bytes_taken: AtomicU64,
-    /// The value of `put` once the current message is completely in the mailbox.
+    /// The value that `bytes_put` has once the current message is completely in the mailbox.
     pub(crate) end: AtomicU64,
     /// The number of the last message that the sender's current work will send, and that the
     /// receiver's current work will receive.
@@ -88,25 +87,25 @@ pub(crate) struct Mailbox {
     pub(crate) last_received: AtomicU64,
 }
 
-/// A structure of atomics: all zeros are a valid value, and any process may change it.
+/// A structure of atomics, for which all zeros are a valid value, and which any process may change.
 ///
 /// # Safety
 /// The type must consist of atomics only.
 unsafe trait Shared {}
 
-// SAFETY: it consists of atomics only.
+// SAFETY: the structure consists of atomics only.
 unsafe impl Shared for Header {}
 // SAFETY: as above.
 unsafe impl Shared for Slot {}
 // SAFETY: as above.
 unsafe impl Shared for Mailbox {}
 
-/// The shared memory, as one rank has it mapped.
+/// One rank's mapping of the shared memory.
 #[derive(Debug)]
 pub(crate) struct Region {
     file: ManuallyDrop<Arc<SharedFile>>,
     pub(crate) ranks: usize,
-    /// The offsets of the large parts that are allocated.
+    /// The offsets of the large parts that have been allocated.
     reserved: Mutex<HashSet<usize>>,
 }
 
@@ -149,8 +148,8 @@ impl Region {
     fn at<T: Shared>(&self, offset: usize) -> &T {
         let at = self.file.bytes(offset, size_of::<T>()).cast::<T>();
         assert!(at.is_aligned(), "{offset} is not a multiple of {}", align_of::<T>());
-        // SAFETY: it is inside the map and aligned, as checked above; the map lives as long as
-        // `self`, and every bit pattern is a valid atomic.
+        // SAFETY: the structure is inside the mapping and aligned, as checked above; the map lives as long as `self`,
+        // and every bit pattern is a valid atomic.
         unsafe { &*at }
     }
 
@@ -184,7 +183,7 @@ impl Region {
         self.file.bytes(piece_at(self.ranks, rank), PIECE)
     }
 
-    /// The segment that a rank has added up: `PIECE` bytes.
+    /// The result of a rank, which is the segment that it has added up: `PIECE` bytes.
     pub(crate) fn result(&self, rank: usize) -> *mut u8 {
         self.check(&[rank]);
         self.file.bytes(piece_at(self.ranks, rank) + PIECE, PIECE)
@@ -226,7 +225,7 @@ impl Deref for Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: it is only taken here, and not used afterwards.
+        // SAFETY: `file` is only taken here, and not used afterwards.
         SharedFile::close(unsafe { ManuallyDrop::take(&mut self.file) });
     }
 }
@@ -245,7 +244,7 @@ mod tests {
             ends.extend((0..ranks).map(|rank| (piece_at(ranks, rank), 2 * PIECE)));
             ends.extend(pairs().map(|(a, b)| (mailbox_bytes_at(ranks, a, b), MAILBOX)));
             assert!(ends.is_sorted_by(|a, b| a.0 + a.1 <= b.0), "{ranks}");
-            // The part that is allocated from the start.
+            // Checks the size of the part that is allocated at the start.
             assert!(piece_at(ranks, 0) < 1 << 20);
         }
         assert!(size_of::<Slot>() <= PAGE && size_of::<Header>() <= PAGE);

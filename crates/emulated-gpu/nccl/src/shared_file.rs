@@ -1,13 +1,12 @@
-//! The files in shared memory that connect the ranks of a communicator: how ranks find them, lock
-//! them, and remove abandoned ones.
+//! The files in shared memory that connect the ranks of a communicator: opening, locking, and removing abandoned files.
 //!
-//! A live rank holds a lock on the byte whose offset is its number. The lock belongs to the
-//! process (`F_SETLK`): the system releases it when the process ends for any reason, and a forked
-//! child doesn't inherit it, unlike a lock of the open file (`F_OFD_SETLK`, `flock`). Closing any
-//! descriptor of the file also releases it, so a process opens each file once, for all its ranks.
+//! A live rank has locked the byte whose offset is the rank's number. The lock belongs to the process (`F_SETLK`): the
+//! system releases it when the process ends for any reason, and a forked child doesn't inherit it, unlike a lock of the
+//! open file (`F_OFD_SETLK`, `flock`). Closing any descriptor of the file also releases it, so a process opens each
+//! file once, for all its ranks.
 //!
-//! Only processes of the same user take part: the file's mode is 0600, and a file that belongs to
-//! another user is refused.
+//! Only processes of the same user take part: the file's mode is 0600, and a file that belongs to another user is
+//! refused.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -27,9 +26,9 @@ use crate::region::MAX_RANKS;
 
 /// The prefix of the name of every such file.
 pub(crate) const PREFIX: &str = "emulated-nccl-";
-/// How long a process may take to set a file up before the others give up.
+/// The time that a process has to set up a file before the others give up.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often to retry opening a file that another process removes at the same moment.
+/// The maximum number of attempts to open a file that another process removes at the same moment.
 const MAX_TRIES: usize = 16;
 
 /// A file that this process has open.
@@ -86,15 +85,15 @@ fn open_own_file(path: &Path, create: bool) -> io::Result<File> {
     options.read(true).write(true).create(create).mode(0o600);
     let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let metadata = file.metadata()?;
-    // SAFETY: only returns a number.
+    // SAFETY: the call only returns a number.
     if !metadata.is_file() || metadata.uid() != unsafe { libc::geteuid() } {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     Ok(file)
 }
 
-/// Removes files whose ranks all ended before they had found each other. If every lock of a file
-/// can be taken, no process uses it or is setting it up.
+/// Removes files whose ranks all ended before they had found each other. If a file can be locked completely, no process
+/// uses it or is setting it up.
 fn remove_abandoned(folder: &Path, open: &OpenFiles) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -107,7 +106,7 @@ fn remove_abandoned(folder: &Path, open: &OpenFiles) {
         if let Ok(file) = open_own_file(&entry.path(), false)
             && lock(&file, 0, MAX_RANKS + 1, libc::F_WRLCK)
         {
-            // Ignore errors: another process may have removed it first.
+            // Errors are ignored, because another process may have removed the file first.
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -173,7 +172,7 @@ impl SharedFile {
             MmapRaw::map_raw(&file)
         };
         let map = set_up().map_err(|error| {
-            // No rank could use the incomplete file.
+            // Removes the incomplete file, which no rank could use.
             let _ = std::fs::remove_file(&path);
             failed(
                 &format!("allocating {reserved} bytes (/dev/shm may be small in a container)"),
@@ -192,18 +191,18 @@ impl SharedFile {
     /// Releases one use of the file; the last one closes it.
     pub(crate) fn close(file: Arc<Self>) {
         let mut open = open_files();
-        // One reference is in the map, and one is `file`.
+        // The last two references are the one in the map and `file`.
         if Arc::strong_count(&file) == 2 {
             open.remove(&file.name);
         }
-        // Closed while `open` is locked: if another thread reopened it first, this would release
-        // its locks.
+        // The file is closed while `open` is locked. Otherwise another thread could reopen it first, and closing would
+        // release that thread's locks.
         drop(file);
     }
 
     /// Removes the file's name; the memory remains until no process uses it.
     pub(crate) fn unlink(&self) {
-        // Ignore errors: another rank may have removed it.
+        // Errors are ignored, because another rank may have removed the name.
         let _ = std::fs::remove_file(&self.path);
     }
 
@@ -226,7 +225,7 @@ impl SharedFile {
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> *mut u8 {
         let end = offset.checked_add(len);
         assert!(end.is_some_and(|end| end <= self.map.len()), "{len} bytes at {offset}");
-        // SAFETY: it is inside the map, as checked above.
+        // SAFETY: the range is inside the mapping, as checked above.
         unsafe { self.map.as_mut_ptr().add(offset) }
     }
 
@@ -265,8 +264,7 @@ impl SharedFile {
 mod tests {
     use super::*;
 
-    /// A file name that no other test or id uses. Other processes don't remove it, because it is
-    /// locked.
+    /// A file name that no other test or id uses. Other processes don't remove the file, because it is locked.
     fn name(id: &str) -> String {
         format!("{PREFIX}test-{}-{id}", std::process::id())
     }
@@ -276,7 +274,7 @@ mod tests {
         let (used, abandoned) = (name("used"), name("abandoned"));
         let file = SharedFile::open(&used, 8192, 4096, 3).unwrap();
         assert!(SharedFile::open(&used, 8192, 4096, 3).unwrap_err().why.contains("rank 3"));
-        // The file of a process that was killed.
+        // Imitates the file of a process that was killed.
         std::fs::write(folder().join(&abandoned), [1; 100]).unwrap();
         let other = SharedFile::open(&name("other"), 4096, 4096, 0).unwrap();
         assert!(!folder().join(&abandoned).exists());

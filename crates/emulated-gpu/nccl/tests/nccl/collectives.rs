@@ -13,7 +13,7 @@ use crate::support::{address, in_rank_process, rank_data, ranks, ranks_in_c};
 #[test]
 fn all_ranks_receive_the_same_sum() {
     in_rank_process!();
-    // No elements, one, fewer than ranks, and more than a piece.
+    // Counts of elements: none, one, fewer than ranks, and more than fit into a piece.
     for count in [0, 1, 2, 7, 100_003] {
         let sums = ranks(move |rank, stream, comm| {
             let send = stream.clone_htod(&rank_data(rank, count.max(1))).unwrap();
@@ -50,13 +50,13 @@ fn collectives_place_every_element_correctly() {
         let expected: Vec<i64> =
             (0..3).flat_map(|rank| (0..COUNT).map(move |i| number(rank, i))).collect();
         assert!(stream.clone_dtoh(&all).unwrap() == expected);
-        // The sum over all ranks, a part for each rank.
+        // Reduce-scatter: each rank receives its part of the sum over all ranks.
         let mut part = stream.alloc_zeros::<i64>(COUNT).unwrap();
         comm.reduce_scatter(&send, &mut part, &ReduceOp::Sum).unwrap();
         let sum = |i: usize| (0..3).map(|rank| number(rank, i)).sum::<i64>();
         let expected: Vec<i64> = (0..COUNT).map(|i| sum(rank * COUNT + i)).collect();
         assert!(stream.clone_dtoh(&part).unwrap() == expected);
-        // From one rank to all, and from all ranks to one.
+        // A broadcast from one rank to all, and a reduction from all ranks to one.
         let mut copy = stream.alloc_zeros::<i64>(3 * COUNT).unwrap();
         comm.broadcast((rank == 1).then_some(&send), &mut copy, 1).unwrap();
         assert!(
@@ -75,7 +75,7 @@ fn collectives_place_every_element_correctly() {
 #[test]
 fn sends_and_receives_of_a_group_progress_together() {
     in_rank_process!();
-    // Several times the capacity of a mailbox.
+    // More elements than fit into a mailbox: several times its capacity.
     const COUNT: usize = 300_000;
     ranks(|rank, stream, comm| {
         let send = stream.clone_htod(&vec![rank as f32 + 0.5; COUNT]).unwrap();
@@ -96,7 +96,7 @@ fn sends_and_receives_of_a_group_progress_together() {
                 received[peer * COUNT..][..COUNT].iter().all(|&value| value == peer as f32 + 0.5)
             );
         }
-        // A send to itself outside a group would never be received.
+        // A rank's send to itself is refused outside a group, because it would never be received.
         assert!(comm.send(&send, rank as i32).is_err());
     });
 }
@@ -124,7 +124,7 @@ fn one_thread_can_drive_all_ranks_in_a_group() {
     assert!(received[0] == received[1] && received[1] == received[2]);
     let mean = (0..3).map(|rank| rank_data(rank, 1000)[5]).sum::<f32>() / 3.0;
     assert!((received[0][5] - mean).abs() < 1e-5, "{} {mean}", received[0][5]);
-    // A group that was never begun.
+    // Ending a group that was never begun is an error.
     assert!(group_end().is_err());
 }
 
@@ -167,7 +167,7 @@ fn premultiplied_sums_and_split_communicators() {
                 std::mem::transmute(symbol("ncclRedOpDestroy"));
             assert_eq!((destroy(number, comm), destroy(number, comm)), (0, 4));
         }
-        // Ranks 0 and 2 form a pair in reverse order; rank 1 is in no part.
+        // Ranks 0 and 2 form a communicator in reverse order; rank 1 belongs to none.
         let (mut part, color) = (std::ptr::null_mut(), if rank == 1 { -1 } else { 4 });
         // SAFETY: the pointer is valid during the call.
         unsafe {
@@ -211,7 +211,7 @@ fn a_captured_collective_runs_at_every_graph_launch() {
         for _ in 0..4 {
             graph.launch().unwrap();
         }
-        // 1 + 2 + 3 = 6; each further launch triples the value.
+        // The first launch gives 1 + 2 + 3 = 6 on every rank; each further launch triples the value.
         assert_eq!(stream.clone_dtoh(&place).unwrap(), [6.0 * 27.0]);
     });
 }

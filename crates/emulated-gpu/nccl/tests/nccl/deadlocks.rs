@@ -1,5 +1,5 @@
-//! Ranks that would wait for each other forever: each one gets an error that describes the calls of
-//! the others.
+//! Tests of ranks that would wait for each other forever: each rank gets an error that describes the other ranks'
+//! calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use cudarc::nccl::{Comm, ReduceOp, group_end, group_start, result, sys};
 
 use crate::support::*;
 
-/// More elements than a mailbox holds.
+/// More elements than fit into a mailbox.
 const COUNT: usize = 100_000;
 
 /// Calls the operation that a rank is assigned in a scenario.
@@ -23,7 +23,7 @@ fn call_operation(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm
         ("send", 1) => comm.send(&send, 0),
         ("sends", 0 | 1) => comm.send(&send, 1 - rank as i32),
         ("cycle", _) => comm.recv(&mut a, (rank as i32 + 1) % 3).map(|_| ()),
-        // The same collective, and then a receive without a send.
+        // Rank 1 calls the same collective, and then receives a message that is never sent.
         ("later", 1) => {
             comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).unwrap();
             comm.recv(&mut a, 0).map(|_| ())
@@ -32,7 +32,7 @@ fn call_operation(part: &str, rank: usize, stream: &Arc<CudaStream>, comm: &Comm
             comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).unwrap();
             comm.all_reduce_in_place(&mut a, &ReduceOp::Sum).map(|_| ())
         }
-        // A group in which one message is sent and the other is not.
+        // Rank 1 calls a group in which it receives two messages, of which only one is sent.
         ("group", 1) => {
             group_start().unwrap();
             comm.recv(&mut a.slice_mut(..4), 0).unwrap();
@@ -77,7 +77,7 @@ fn deadlocks_are_reported_on_every_rank() {
         assert_passed(&output);
         let printed = printed(&output);
         for rank in 0..2 {
-            // The first line that a rank prints is about the work that fails.
+            // The first line that a rank prints describes the work that fails.
             let prefix = format!(", rank {rank} of 3: ");
             let line = printed.lines().find(|line| line.contains(&prefix)).unwrap_or_else(|| {
                 panic!("{part}: rank {rank} prints nothing: {printed}");
@@ -91,7 +91,7 @@ fn deadlocks_are_reported_on_every_rank() {
     }
 }
 
-/// As in NCCL, whose groups run the collectives first.
+/// As in NCCL, a group runs its collectives first.
 #[test]
 fn transfers_and_collectives_of_a_group_may_be_in_any_order() {
     in_rank_process!();
@@ -142,12 +142,12 @@ fn a_group_may_use_several_streams() {
         // Later work in either stream waits for the group.
         assert_eq!(two.clone_dtoh(&got).unwrap()[COUNT - 1], peer as f32 + 1.0);
         one.synchronize().unwrap();
-        // SAFETY: nothing uses it any more.
+        // SAFETY: nothing uses the communicator any more.
         unsafe { result::comm_destroy(comm) }.unwrap();
     });
 }
 
-/// A rank that is late is no deadlock: the others wait for it, whatever they wait in.
+/// A rank that is late doesn't cause a deadlock: the others wait for it in every kind of call.
 #[test]
 fn a_late_rank_is_not_a_deadlock() {
     in_rank_process!();
@@ -184,7 +184,7 @@ fn correct_programs_are_never_reported_as_deadlocks() {
     const MAX_COUNT: usize = 40_000;
     ranks(|rank, stream, comm| {
         let mut seed = 7_u32;
-        // Numerical Recipes' generator, the same on all ranks.
+        // The random generator of Numerical Recipes, with the same numbers on all ranks.
         let mut random = |below: usize| {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 8) as usize % below
@@ -198,7 +198,7 @@ fn correct_programs_are_never_reported_as_deadlocks() {
                 0 => {
                     comm.all_reduce_in_place(&mut a.slice_mut(..count), &ReduceOp::Max).unwrap();
                 }
-                // Each rank receives from the previous one; one of them sends twice.
+                // Each rank receives from the previous rank; one rank sends twice.
                 1 => {
                     let (next, before) = ((rank as i32 + 1) % 3, (rank as i32 + 2) % 3);
                     group_start().unwrap();

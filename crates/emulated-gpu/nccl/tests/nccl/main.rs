@@ -1,4 +1,4 @@
-//! Ranks of one process and of several, through cudarc's unmodified layer above NCCL.
+//! Tests with ranks in one process and in several, through cudarc's unmodified bindings of NCCL.
 #![allow(unsafe_code, reason = "loads libraries, and calls functions in C")]
 
 mod collectives;

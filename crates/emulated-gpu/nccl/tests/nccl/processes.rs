@@ -1,5 +1,5 @@
-//! Ranks that are processes, and ranks that are killed, never join or abort: the ranks that wait
-//! for them get an error.
+//! Tests of ranks that are processes, and of ranks that are killed, never join or abort: the ranks that wait for them
+//! get an error.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use cudarc::nccl::{Comm, Id, ReduceOp, result, sys};
 
 use crate::support::*;
 
-/// The file in which the ranks of a test find their id.
+/// The path of the file that passes the id to the ranks of a test.
 fn id_file(test: &str) -> PathBuf {
     let name = format!("emulated-nccl-test-{}-{test}", std::process::id());
     std::env::temp_dir().join(name)
 }
 
-/// Starts one process per rank. All use the id that the first one writes.
+/// Starts one process per rank. All ranks use the id that the first rank writes.
 fn processes(test: &str, parts: &[&str], seconds: &str) -> Vec<Child> {
     let file = id_file(test);
     let _ = std::fs::remove_file(&file);
@@ -75,7 +75,7 @@ fn ranks_can_be_processes() {
     let sum = stream.clone_dtoh(&place).unwrap();
     let exact: f64 = (0..3).map(|rank| f64::from(rank_data(rank, 100_003)[99_999])).sum();
     assert!((f64::from(sum[99_999]) - exact).abs() <= 2.0 * exact * 2f64.powi(-24));
-    // All have the same bits.
+    // Combines the bits of the sum to one number, which has to be the same on all ranks.
     let bits = sum.iter().fold(0u64, |sum, value| sum.rotate_left(5) ^ u64::from(value.to_bits()));
     let mut most = stream.clone_htod(&[bits]).unwrap();
     comm.all_reduce_in_place(&mut most, &ReduceOp::Max).unwrap();
@@ -87,7 +87,8 @@ fn a_killed_rank_fails_the_others() {
     killed("processes::a_killed_rank_fails_the_others", "dies");
 }
 
-/// As with PyTorch's data loaders: a child that inherits the rank's files doesn't keep it alive.
+/// A child process that inherits the rank's open files, as PyTorch's data loaders do, doesn't make the rank count as
+/// alive.
 #[test]
 fn a_killed_rank_fails_the_others_even_if_its_child_lives() {
     killed("processes::a_killed_rank_fails_the_others_even_if_its_child_lives", "forks");
@@ -113,7 +114,7 @@ fn killed(test: &str, part: &str) {
     let part = std::env::var(ROLE).unwrap();
     // SAFETY: the child only makes calls that are allowed after a fork of a process with threads.
     if part == "forks" && unsafe { libc::fork() } == 0 {
-        // SAFETY: as above; the child ends after half a minute.
+        // SAFETY: the child only makes calls that are allowed after a fork, and ends after half a minute.
         unsafe {
             libc::alarm(30);
             libc::pause();
@@ -121,10 +122,10 @@ fn killed(test: &str, part: &str) {
         }
     }
     if part != "waits" {
-        // SAFETY: ends this process as `kill -9` does.
+        // SAFETY: the call only ends this process, as `kill -9` does.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     }
-    // This rank may notice only when the stream is synchronised.
+    // This rank may only notice the failure when the stream is synchronised.
     let result = comm.all_reduce_in_place(&mut place, &ReduceOp::Sum);
     assert!(result.is_err() || stream.synchronize().is_err());
     // Later calls fail at once.
@@ -147,7 +148,7 @@ fn a_rank_killed_while_waiting_leaves_no_shared_memory() {
         let mut place = stream.clone_htod(&[1.0f32]).unwrap();
         return comm.unwrap().all_reduce_in_place(&mut place, &ReduceOp::Sum).map(|_| ()).unwrap();
     }
-    // It waits for two ranks that never join.
+    // This process waits for two ranks that never join.
     let mut waits = processes(test, &["waits"], "60").remove(0);
     let begun = Instant::now();
     let path = loop {
@@ -160,7 +161,7 @@ fn a_rank_killed_while_waiting_leaves_no_shared_memory() {
     };
     waits.kill().unwrap();
     waits.wait().unwrap();
-    // Another process may already have removed the file, as the next one does.
+    // Another test's process may already have removed the file.
     if let Ok(left) = std::fs::metadata(&path) {
         assert!(left.blocks() * 512 < 1 << 20, "{} bytes", left.blocks() * 512);
     }
@@ -191,7 +192,7 @@ fn aborting_fails_the_ranks_that_wait() {
     in_rank_process!();
     ranks_in_c(2, |rank, stream, comm| {
         if rank == 1 {
-            // SAFETY: nothing uses it any more.
+            // SAFETY: nothing uses the communicator any more.
             unsafe { result::comm_abort(comm) }.unwrap();
             return;
         }

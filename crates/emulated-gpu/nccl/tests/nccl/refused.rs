@@ -1,4 +1,4 @@
-//! Mismatched and invalid calls.
+//! Tests of mismatched and invalid calls.
 
 use std::ffi::c_void;
 
@@ -12,8 +12,8 @@ use crate::support::*;
 fn mismatched_calls_are_an_error_on_every_rank() {
     let test = "refused::mismatched_calls_are_an_error_on_every_rank";
     if std::env::var_os(ROLE).is_none() {
-        // For each mismatch: the messages of a rank that finds it, from either side, and the text that
-        // the messages of the other ranks must contain.
+        // For each mismatch: the possible messages of the rank that finds it first, and a text that the other ranks'
+        // messages must contain.
         for (part, texts, expected) in [
             (
                 "count",
@@ -92,7 +92,7 @@ fn arguments_may_be_unaligned() {
         .copied()
         .chain([0; 64])
         .collect();
-    // SAFETY: there is space for each value before the next one.
+    // SAFETY: the offsets leave enough space for each value.
     unsafe {
         let id = result::get_uniqueid().unwrap();
         let comm = unaligned(0).cast::<ncclComm_t>();

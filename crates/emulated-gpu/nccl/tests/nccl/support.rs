@@ -18,7 +18,7 @@ pub(crate) fn install() {
     std::mem::forget(device::install([emulated_cuda::library_path().unwrap(), nccl]));
 }
 
-/// A process with a role in a test; `test` includes the module's name.
+/// A command that starts a process with a role in a test. `test` includes the module's name.
 pub(crate) fn command(test: &str, part: &str, devices: usize) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
@@ -48,7 +48,7 @@ macro_rules! in_rank_process {
 }
 pub(crate) use in_rank_process;
 
-/// Whether this process plays a role of the test. If not, starts one that does, with three devices.
+/// Whether this process plays a role of the test. If it doesn't, starts a child process with three devices that does.
 pub(crate) fn is_rank_process(test: &str) -> bool {
     if std::env::var_os(ROLE).is_some() {
         install();
@@ -77,7 +77,7 @@ pub(crate) fn ranks<T: Send + 'static>(
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
-/// The elements of a rank; their sums have to be rounded.
+/// The input elements of a rank. Their sums aren't exact, so they show the order of additions.
 pub(crate) fn rank_data(rank: usize, count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7 + rank * 13) % 101) as f32 / (3 + rank) as f32).collect()
 }
