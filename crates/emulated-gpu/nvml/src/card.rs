@@ -1,8 +1,8 @@
-//! A card as the driver describes it.
+//! The driver's description of a card.
 
 use std::fmt::Write;
 
-/// `EmulatedGpuCard` in the driver's `emulated_gpu.h`.
+/// The structure `EmulatedGpuCard` of the driver's `emulated_gpu.h`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Card {
@@ -54,8 +54,8 @@ impl Card {
         text
     }
 
-    /// Whether this is the card's UUID: NVML's form, or without "GPU-", as CUDA prints it and NVIDIA's cuda.core
-    /// passes it on.
+    /// Whether this text is the card's UUID: in NVML's form, or without "GPU-", which is CUDA's form and is what
+    /// NVIDIA's cuda.core passes.
     pub(crate) fn has_uuid(&self, text: &[u8]) -> bool {
         let uuid = self.uuid();
         let digits = uuid.trim_start_matches("GPU-");

@@ -39,8 +39,8 @@ fn checked(result: std::result::Result<(), DriverError>, code: Status) -> Result
 /// CUDA's version, such as 13050 for 13.5.
 ///
 /// # Errors
-/// This function and those below: `LIBRARY_NOT_FOUND` without a driver, `DRIVER_NOT_LOADED` if it is not the emulated
-/// one.
+/// `LIBRARY_NOT_FOUND` without a driver, `DRIVER_NOT_LOADED` if the driver is not the emulated one. These are also
+/// errors of the functions below.
 pub(crate) fn version() -> Result<c_int> {
     let mut version = 0;
     checked(cuDriverGetVersion(&mut version), Status::Unknown)?;
@@ -56,7 +56,7 @@ pub(crate) fn version_text() -> Result<String> {
 /// The number of cards.
 ///
 /// # Errors
-/// `UNKNOWN` if the driver rejects a variable `EMULATED_GPU_…`.
+/// `UNKNOWN` if the driver rejects the value of an environment variable `EMULATED_GPU_…`.
 pub(crate) fn count() -> Result<c_uint> {
     let mut count = 0;
     let counted = emulatedGpuGetCardCount(&mut count);
@@ -76,7 +76,7 @@ pub(crate) fn count() -> Result<c_uint> {
 /// `INVALID_ARGUMENT` if there is no such card.
 pub(crate) fn card(number: c_uint) -> Result<Card> {
     let mut card = Card::default();
-    // SAFETY: the size is that of the structure.
+    // SAFETY: the size that is passed is that of the structure.
     let code = unsafe { emulatedGpuGetCard(number, &mut card, size_of::<Card>()) };
     checked(code, Status::InvalidArgument)?;
     Ok(card)

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 
 use crate::ffi::{Result, Status};
 
-/// Bits in a word of the bitmask.
+/// The number of bits in a word of a bitmask of processors or memory nodes.
 const WORD_BITS: usize = c_ulong::BITS as usize;
 
 /// A bitmask of the host's processors, all of which execute a card's work.
@@ -30,7 +30,7 @@ fn read_numbers(file: &str) -> Result<Vec<c_ulong>> {
     list.ok_or(Status::NotSupported)
 }
 
-/// Converts a list such as "0-3,8" to a bitmask; `None` if it is not such a list.
+/// Converts a list such as "0-3,8" to a bitmask; `None` if the text is not such a list.
 fn parse_list(list: &str) -> Option<Vec<c_ulong>> {
     let mut words = Vec::new();
     for range in list.trim().split(',') {
@@ -47,7 +47,7 @@ fn parse_list(list: &str) -> Option<Vec<c_ulong>> {
 /// Lets the calling thread run on all processors.
 ///
 /// # Errors
-/// `NOT_SUPPORTED` if the system has no such call or doesn't list its processors.
+/// `NOT_SUPPORTED` if the system can't bind threads, or doesn't list its processors.
 #[cfg(target_os = "linux")]
 pub(crate) fn bind_thread() -> Result {
     let words = processors()?;

@@ -7,12 +7,13 @@ use crate::card::Card;
 use crate::driver;
 use crate::ffi::{Result, Status};
 
-/// The number of initialisations minus shutdowns. Not a lock, because a process may fork at any time.
+/// The number of initialisations minus shutdowns. It is atomic instead of locked, because a process may fork at any
+/// time.
 static INITIALISATIONS: AtomicU32 = AtomicU32::new(0);
 
 /// The maximum number of emulated cards.
 const MAX_CARDS: usize = 64;
-/// A handle is the address of one of these bytes, which are never read.
+/// The bytes whose addresses are the handles of cards. They are never read.
 static HANDLES: [u8; MAX_CARDS] = [0; MAX_CARDS];
 
 /// Counts an initialisation.
@@ -46,7 +47,7 @@ pub(crate) fn shut_down() -> Result {
 /// Checks that NVML is initialised.
 ///
 /// # Errors
-/// `UNINITIALIZED` if it is not.
+/// `UNINITIALIZED` if NVML is not initialised.
 pub(crate) fn initialised() -> Result {
     if INITIALISATIONS.load(Ordering::Relaxed) == 0 { Err(Status::Uninitialized) } else { Ok(()) }
 }

@@ -12,10 +12,10 @@ use crate::session::{self, Handle};
 /// `NVML_AFFINITY_SCOPE_NODE` and `…_SOCKET`
 const SCOPES: [c_uint; 2] = [0, 1];
 
-/// Writes a set to `len` words and pads it with zeros.
+/// Writes a bitmask to `len` words, padded with zeros.
 ///
 /// # Safety
-/// The pointer must be null or have room for `len` words.
+/// The pointer must be null or writable for `len` words.
 unsafe fn write(set: &[c_ulong], len: c_uint, to: Out<'_, c_ulong>) -> Result {
     to.required()?;
     if len == 0 {
@@ -66,8 +66,8 @@ export! {
         host::bind_thread()
     }
 
-    /// Returns the cards near a processor, which are all cards; or only their number if the caller has no room for
-    /// them.
+    /// Returns the cards near a processor, which are all cards. If the caller's array is too small, returns only their
+    /// number.
     fn nvmlSystemGetTopologyGpuSet(processor: c_uint, count: Out<'_, c_uint>, to: Out<'_, Handle>) {
         let cards = session::count()?;
         let capacity = count.get()?;

@@ -26,7 +26,7 @@ const LINKS: c_uint = 91;
 const UNSIGNED: c_uint = 1;
 
 /// # Safety
-/// The pointer must be null or lead to `count` fields.
+/// The pointer must be null or point to `count` fields.
 unsafe fn for_each_field(
     device: Handle,
     count: c_int,
@@ -55,7 +55,7 @@ export! {
         for_each_field(device, count, fields, status)
     }
 
-    /// Resets field values; none can be reset.
+    /// Resets field values. No field of an emulated card can be reset, so each gets an error status.
     fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, FieldValue>) {
         for_each_field(device, count, fields, |_| Status::NotSupported)
     }

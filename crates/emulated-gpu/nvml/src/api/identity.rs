@@ -22,9 +22,9 @@ pub(crate) struct PciInfo {
 #[repr(C)]
 pub(crate) struct LegacyPciInfo {
     bus: [u8; 16],
-    /// Domain, bus and device number.
+    /// The PCI address: domain, bus and device number.
     place: [c_uint; 3],
-    /// Vendor and device ids of the device and of the board; 0, because an emulated card has none.
+    /// The PCI ids (vendor and device) of the card and of its board. They are 0, because an emulated card has none.
     ids: [c_uint; 2],
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct PciInfoExt {
     version: c_uint,
     place: [c_uint; 3],
     ids: [c_uint; 2],
-    /// Base class and subclass; unknown, so 0.
+    /// The PCI base class and subclass, which are 0, because an emulated card has none.
     device_classes: [c_uint; 2],
     bus: [u8; 32],
 }
@@ -56,7 +56,7 @@ export! {
         out.set(device.number()?)
     }
 
-    /// Returns the UUID, "GPU-" and digits.
+    /// Returns the UUID: "GPU-" and hexadecimal digits.
     fn nvmlDeviceGetUUID(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
         TextOut::new(to, len).set(&card.uuid())

@@ -1,4 +1,4 @@
-//! Modes of a card; all of them are off.
+//! Functions that return modes of a card, all of which are off.
 
 use std::ffi::c_uint;
 
@@ -21,28 +21,29 @@ macro_rules! zeros {
 }
 
 zeros! {
-    /// Always `NVML_COMPUTEMODE_DEFAULT`: as in the emulated driver, a device can have any number of contexts.
+    /// Returns the compute mode, always `NVML_COMPUTEMODE_DEFAULT`: as in the emulated driver, a device can have any
+    /// number of contexts.
     fn nvmlDeviceGetComputeMode(device: Handle, out: Out<'_, c_uint>);
 
-    /// The driver does not stay loaded while no process uses the card.
+    /// Returns the persistence mode, which is off: the driver does not stay loaded while no process uses the card.
     fn nvmlDeviceGetPersistenceMode(device: Handle, out: Out<'_, c_uint>);
 
-    /// No display is connected.
+    /// Returns whether a display is connected, which is never the case.
     fn nvmlDeviceGetDisplayMode(device: Handle, out: Out<'_, c_uint>);
 
-    /// No display is active.
+    /// Returns whether a display is active, which is never the case.
     fn nvmlDeviceGetDisplayActive(device: Handle, out: Out<'_, c_uint>);
 
-    /// Cards are not MIG devices.
+    /// Returns whether the handle is that of a MIG device, which is never the case.
     fn nvmlDeviceIsMigDeviceHandle(device: Handle, out: Out<'_, c_uint>);
 
-    /// Cards can't be split into MIG devices.
+    /// Returns the maximum number of MIG devices, which is 0.
     fn nvmlDeviceGetMaxMigDeviceCount(device: Handle, out: Out<'_, c_uint>);
 
-    /// Each card is the only one on its board.
+    /// Returns whether a board has several cards, which is never the case.
     fn nvmlDeviceGetMultiGpuBoard(device: Handle, out: Out<'_, c_uint>);
 
-    /// No events are supported.
+    /// Returns the supported events, of which there are none.
     fn nvmlDeviceGetSupportedEventTypes(device: Handle, out: Out<'_, u64>);
 
     /// `NVML_BRAND_UNKNOWN`

@@ -18,8 +18,8 @@ const OK: c_uint = 0;
 const NOT_SUPPORTED: c_uint = 5;
 
 export! {
-    /// Any card can read and write any other card's memory, also with atomics (`cuDeviceGetP2PAttribute`), but not
-    /// through NVLink or PCI. The two cards must differ.
+    /// Returns the status of a kind of peer access between two different cards. Any card can read and write any other
+    /// card's memory, also with atomics (`cuDeviceGetP2PAttribute`), but not through NVLink or PCI.
     fn nvmlDeviceGetP2PStatus(device: Handle, other: Handle, which: c_uint, out: Out<'_, c_uint>) {
         if device.number()? == other.number()? {
             return Err(Status::InvalidArgument);

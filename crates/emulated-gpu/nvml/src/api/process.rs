@@ -9,7 +9,7 @@ use crate::ffi::{Out, Result, Status};
 use crate::out::versioned;
 use crate::session::Handle;
 
-/// The id of a MIG instance on a card without MIG.
+/// The number that stands for "no MIG instance".
 const NO_INSTANCE: c_uint = c_uint::MAX;
 
 /// `nvmlProcessInfo_v1_t`
@@ -58,7 +58,7 @@ const GRAPHICS: c_uint = 1;
 const MPS: c_uint = 2;
 const ALL: c_uint = 3;
 
-/// The process that uses a card for computation, if any.
+/// The process that uses a card for computation; `None` if there is none.
 fn computing(device: Handle) -> Result<Option<ProcessV2>> {
     let card = device.card()?;
     Ok((card.contexts > 0).then(|| ProcessV2 {
@@ -84,7 +84,7 @@ unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) ->
     }
 }
 
-/// The processes that use a card without computing on it: always `None`.
+/// The process that uses a card without computing on it: always `None`.
 fn not_computing(device: Handle) -> Result<Option<ProcessV2>> {
     device.number()?;
     Ok(None)
@@ -94,7 +94,7 @@ fn first_version(process: ProcessV2) -> ProcessV1 {
     ProcessV1 { process: process.process, padding: 0, used: process.used }
 }
 
-/// Declares the functions that list processes, in the structure's first version and in the later ones.
+/// Declares functions that list processes: one for the first version of the structure, and one for its later versions.
 macro_rules! lists {
     ($($(#[$meta:meta])* $name:ident, $name_v2:ident / $name_v3:ident = $processes:ident;)*) => { export! {$(
         $(#[$meta])*

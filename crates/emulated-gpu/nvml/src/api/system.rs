@@ -10,7 +10,7 @@ use crate::host;
 use crate::out::TextOut;
 use crate::session::{initialise, initialised, shut_down};
 
-/// `NVML_INIT_FLAG_NO_GPUS`, `…_NO_ATTACH` and `…_FORCE_INIT`
+/// The valid flags: `NVML_INIT_FLAG_NO_GPUS`, `…_NO_ATTACH` and `…_FORCE_INIT`.
 const FLAGS: c_uint = 7;
 
 export! {
@@ -33,7 +33,7 @@ export! {
         shut_down()
     }
 
-    /// Returns the driver's version. The emulated driver's only version is CUDA's, such as "13.5".
+    /// Returns the driver's version. The emulated driver has no version other than that of CUDA, such as "13.5".
     fn nvmlSystemGetDriverVersion(to: Out<'_, u8>, len: c_uint) {
         initialised()?;
         TextOut::new(to, len).set(&version_text()?)
@@ -52,7 +52,7 @@ export! {
         out.set(version()?)
     }
 
-    /// Returns the name of a process, truncated to the available room.
+    /// Returns the name of a process, truncated to the size of the buffer.
     fn nvmlSystemGetProcessName(process: c_uint, to: Out<'_, u8>, len: c_uint) {
         initialised()?;
         to.required()?;

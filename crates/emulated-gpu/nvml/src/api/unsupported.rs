@@ -10,7 +10,7 @@ use crate::ffi::{Out, Result, Status};
 use crate::out::versioned;
 use crate::session::{Handle, initialised};
 
-/// Checks the handle and the pointer to the result, the last argument, and returns `NotSupported`.
+/// Checks the handle, and the last argument, which is the pointer to the result. Then returns `NotSupported`.
 fn answer(device: Handle, arguments: &[usize]) -> Result {
     device.number()?;
     match arguments.last() {
@@ -19,8 +19,8 @@ fn answer(device: Handle, arguments: &[usize]) -> Result {
     }
 }
 
-/// Declares functions, given the arguments between the card and the pointer to the first result, and that pointer.
-/// Further arguments need no declaration, because the caller removes them and they are not read.
+/// Declares functions with a card, further arguments, and a pointer to the first result, which are listed. Further
+/// arguments need no declaration, because the caller removes them and they are not read.
 macro_rules! unsupported {
     ($($arguments:tt {$($name:ident)*})*) => {$($(
         unsupported! { @one $name $arguments }
@@ -44,14 +44,14 @@ pub(crate) struct DriverBranchInfo {
 }
 
 export! {
-    /// Would return the release branch of the driver, which it does not have.
+    /// Not supported: it would return the driver's release branch, but the emulated driver has none.
     fn nvmlSystemGetDriverBranch(branch: Out<'_, DriverBranchInfo>, _len: c_uint) {
         initialised()?;
         versioned::<1, _>(branch)?;
         Err(Status::NotSupported)
     }
 
-    /// Would create a set of events to wait for, but there are no events.
+    /// Not supported: it would create a set of events to wait for, but there are no events.
     fn nvmlEventSetCreate(set: Out<'_, usize>) {
         initialised()?;
         set.required()?;

@@ -9,7 +9,7 @@ fn initialise() {
     ok!(nvmlInit_v2());
 }
 
-/// A device attribute, `CU_DEVICE_ATTRIBUTE_…`, from the driver.
+/// The driver's value of a device attribute, `CU_DEVICE_ATTRIBUTE_…`.
 fn attribute(which: c_int, card: c_int) -> c_int {
     let value = output!(cuDeviceGetAttribute(-> c_int, which => c_int, card => c_int));
     value
@@ -62,7 +62,7 @@ fn identity_and_memory_match_the_driver() {
     }
 }
 
-/// The string at the start of a field.
+/// The string at the start of a field of fixed length.
 fn field(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes.split(|byte| *byte == 0).next().unwrap()).unwrap()
 }
@@ -79,7 +79,8 @@ fn pci_addresses_match_the_driver() {
     let address = text(|to, len| call!(cuDeviceGetPCIBusId(to, len as c_int => c_int, 1 => c_int)));
     let place = [50, 33, 34].map(|which| attribute(which, 1) as u32);
     let card = device(1);
-    // nvmlPciInfo_t in the first two functions' version, which leaves the rest of the structure unchanged.
+    // The first two functions only write the older, shorter nvmlPciInfo_t, and leave the rest of the structure
+    // unchanged.
     let mut first = [0xffu8; 52];
     ok!(nvmlDeviceGetPciInfo(card, &raw mut first));
     let mut second = [0xffu8; 52];
@@ -108,7 +109,7 @@ fn cards_are_found_by_index_uuid_and_address() {
         let card = device(number);
         assert_eq!(output!(nvmlDeviceGetHandleByIndex(number => c_uint, -> usize)), card);
         let uuid = text_of!(nvmlDeviceGetUUID(card));
-        // With and without "GPU-", which CUDA omits.
+        // Looks the card up by its UUID with "GPU-" and without it, as CUDA prints it.
         for form in [&uuid[..], &uuid[4..]] {
             let name = CString::new(form).unwrap();
             let name = name.as_ptr();
@@ -149,7 +150,7 @@ fn peer_access_and_processor_affinity() {
     let mut words: [c_ulong; 16] = [c_ulong::MAX; 16];
     ok!(nvmlDeviceGetCpuAffinity(device(1), 16 => c_uint, words.as_mut_ptr() => *mut c_ulong));
     let processors: u32 = words.iter().map(|word| word.count_ones()).sum();
-    // The processors that the system lets this process use.
+    // Compares the bitmask with the processors that the system lets this process use.
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let usable = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap();
     let digits = usable.chars().filter_map(|digit| digit.to_digit(16));
@@ -176,9 +177,9 @@ fn peer_access_and_processor_affinity() {
 fn each_field_value_has_a_status() {
     in_child!(&[]);
     initialise();
-    // nvmlFieldValue_t: field id and scope; time; latency; type and status; value.
+    // The words of nvmlFieldValue_t are: field id and scope; time; latency; type and status; value.
     let mut fields = [[0u64; 5]; 2];
-    // The number of links, and a temperature.
+    // Asks for the number of links (91) and for a temperature (140).
     (fields[0][0], fields[1][0]) = (91, 140);
     fields[0][4] = u64::MAX;
     ok!(nvmlDeviceGetFieldValues(device(0), 2 => c_int, fields.as_mut_ptr()));

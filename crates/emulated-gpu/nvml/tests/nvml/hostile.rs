@@ -12,13 +12,13 @@ enum Argument {
     Handle,
     /// The capacity of an array, in elements.
     Length,
-    /// A capacity of a signed type.
+    /// The capacity of an array, as a signed number.
     SignedLength,
     Number,
     Pointer,
 }
 
-/// Every function with its arguments, as the library declares them; some have two names.
+/// Every function with its arguments, as the library declares them; some functions have two names.
 fn functions() -> Vec<(String, Vec<Argument>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -79,7 +79,7 @@ fn every_call_returns_a_status() {
     let versions = [40 | 2 << 24, 64 | 1 << 24, 24 | 1 << 24, 52 | 1 << 24, 0, 1, u32::MAX];
     let (mut succeeded, mut failed) = (0, 0);
     for _ in 0..40_000 {
-        // A structure starts with its version, and its third word may be a pointer.
+        // The words imitate structures: these start with a version, and the third word may be a pointer.
         let elsewhere = [0, places[2].as_mut_ptr() as u64];
         for place in &mut places[..2] {
             place[0] =
@@ -110,7 +110,7 @@ fn every_call_returns_a_status() {
             symbol(&format!("nvml{name}"));
         // SAFETY: pointers are null, or point to buffers that are larger than the lengths.
         let status = unsafe { function(a, b, c, d, e) };
-        // A panic would return `NVML_ERROR_UNKNOWN`, 999, which nothing else returns here.
+        // A panic would return `NVML_ERROR_UNKNOWN`, 999, which no function returns for any other reason here.
         assert!(status <= 30, "nvml{name}{words:x?}: {status}");
         if status == 0 {
             succeeded += 1;

@@ -57,7 +57,7 @@ fn versions_and_descriptions_need_no_initialisation() {
 #[test]
 fn initialisation_fails_without_the_emulated_driver() {
     in_child!(&[]);
-    // Either no driver is found, or NVIDIA's.
+    // Only NVML is loaded, so either no driver is found, or NVIDIA's is.
     nvml();
     assert_eq!(call!(nvmlInit_v2()), DRIVER_NOT_LOADED);
     assert_eq!(call!(nvmlShutdown()), UNINITIALIZED);
@@ -93,7 +93,7 @@ fn forked_processes_can_use_the_card() {
     let process = unsafe { libc::fork() };
     if process == 0 {
         let mut after = [0; 3];
-        // SAFETY: as above; the memory is valid during the call.
+        // SAFETY: the child only calls functions that are already loaded, and the memory is valid during the calls.
         unsafe {
             let is_same = memory(card, &raw mut after) == 0 && after == before;
             libc::_exit(if is_same && init(0) == 0 { 0 } else { 1 });

@@ -53,7 +53,7 @@ fn null_pointers_are_rejected() {
     in_child!(&[]);
     let card = initialise();
     let null = null_mut::<u8>();
-    // All functions that write one result, through their second argument.
+    // All functions that write a single result through their second argument.
     let names = "nvmlDeviceGetBrand nvmlDeviceGetIndex nvmlDeviceGetPciInfo nvmlDeviceGetPciInfo_v2 \
                  nvmlDeviceGetPciInfo_v3 nvmlDeviceGetPciInfoExt nvmlDeviceGetArchitecture \
                  nvmlDeviceGetMemoryInfo nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeMode \
@@ -120,7 +120,7 @@ fn structures_of_other_versions_are_rejected() {
         for wrong in [0, 1, 2, right ^ 1 << 25, right + 8] {
             let mut words = [0u32; 32];
             words[0] = wrong;
-            // SAFETY: the buffer has room for the newest version.
+            // SAFETY: the buffer is large enough for the newest version.
             assert_eq!(unsafe { function(card, words.as_mut_ptr()) }, VERSION_MISMATCH, "{name}");
             assert!(words[1..].iter().all(|word| *word == 0), "{name}");
         }

@@ -14,7 +14,7 @@ struct Process {
     instances: [c_uint; 2],
 }
 
-/// `nvmlProcessDetailList_v1_t` with a pointer to one entry.
+/// The structure `nvmlProcessDetailList_v1_t` with a pointer to one entry.
 #[repr(C)]
 struct ProcessDetailList {
     version: c_uint,

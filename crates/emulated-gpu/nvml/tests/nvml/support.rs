@@ -34,10 +34,10 @@ pub(crate) fn driver() -> &'static Library {
     DRIVER.get_or_init(|| open(emulated_cuda::library_path().unwrap()))
 }
 
-/// A function of either library; the caller names its type.
+/// Finds a function of either library. The caller chooses its type.
 pub(crate) fn symbol<F: Copy>(name: &str) -> F {
     let library = if name.starts_with("nvml") { nvml() } else { driver() };
-    // SAFETY: the callers name the type from the header.
+    // SAFETY: callers choose the type that the header declares.
     *unsafe { library.get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
@@ -67,7 +67,7 @@ macro_rules! text_of {
 }
 pub(crate) use text_of;
 
-/// Two cards with 512 MiB and the compute capability of an Ampere GPU.
+/// Environment variables for two cards with 512 MiB and the compute capability of an Ampere GPU.
 pub(crate) const TWO_CARDS: &[(&str, &str)] = &[
     ("EMULATED_GPU_DEVICES", "2"),
     ("EMULATED_GPU_MEMORY", "512M"),

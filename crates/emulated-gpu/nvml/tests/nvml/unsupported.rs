@@ -25,8 +25,7 @@ fn list() -> Vec<(String, Option<usize>)> {
 
 type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_uint;
 
-/// Calls a function with a pointer to the result after `before` arguments of 0; if `before` is `None`, with zeros
-/// only.
+/// Calls a function with `before` zeros followed by a pointer to the result or, if `before` is `None`, with zeros only.
 fn call(name: &str, card: usize, before: Option<usize>, result: *mut u64) -> c_uint {
     let mut arguments = [0; 4];
     if let Some(before) = before {
@@ -59,7 +58,7 @@ fn missing_features_are_not_supported() {
         }
     }
     assert_eq!(place, [7; 64]);
-    // The table has an entry of each kind.
+    // Checks that the list contains an entry of each kind.
     for (name, before) in [
         ("nvmlDeviceSetPersistenceMode", None),
         ("nvmlDeviceGetSerial", Some(0)),
