@@ -32,17 +32,16 @@ impl Access {
         Self { kind: 2, ..Self::read(address, width, height, pitch) }
     }
 
-    /// The same range, which must be aligned to `bytes` bytes.
+    /// The same range with the requirement that it is aligned to `bytes` bytes.
     #[must_use]
     pub fn aligned_to(self, bytes: u64) -> Self {
         Self { alignment: u32::try_from(bytes).unwrap_or(u32::MAX), ..self }
     }
 
-    /// The ranges of a batch of matrices: the address of the first column and its size in bytes,
-    /// the number of columns and their distance in bytes, and the number of matrices and their
-    /// distance in bytes. There is one range per matrix or, if there are fewer columns than
-    /// matrices, one per column index, covering that column of all matrices. So the number of
-    /// ranges is at most the square root of the number of all columns.
+    /// The ranges of a batch of matrices. The arguments are the address of the first column and the size of a column in
+    /// bytes; the number of columns and their distance in bytes; the number of matrices and their distance in bytes.
+    /// There is one range per matrix or, if there are fewer columns than matrices, one per column index, covering that
+    /// column of all matrices. So the number of ranges is at most the square root of the number of all columns.
     pub fn batch_ranges(
         access: fn(u64, u64, u64, u64) -> Self,
         (first, bytes): (u64, u64),

@@ -1,4 +1,4 @@
-//! Access to device memory for running work, which must request each range before it touches it.
+//! Requests for access to device memory: running work must request each range before it uses it.
 
 #![allow(unsafe_code, reason = "asks the driver, in C, and reads device memory that it gave")]
 
@@ -9,8 +9,8 @@ use crate::words::read_words;
 use crate::work::CUDA_ERROR_UNKNOWN;
 use crate::{Access, Rejection, Result, Status, filled};
 
-/// The error of work that must stop: the driver has refused access and reported why, or the work
-/// has reported its own failure. The driver ends the context.
+/// The error of work that must stop: either the driver has refused access and reported why, or the work itself has
+/// failed and reported that. The driver ends the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub(crate) i32);
 
@@ -23,8 +23,8 @@ impl Refused {
 }
 
 impl From<Rejection> for Refused {
-    /// Reports that the work failed, usually because the host ran out of memory for intermediate
-    /// results. The driver then ends the context.
+    /// Converts a failure of the work itself, usually because the host is out of memory for intermediate results. The
+    /// driver then ends the context.
     fn from(rejection: Rejection) -> Self {
         c_abi::report("emulated library", &rejection.to_string());
         Self(if rejection.status == Status::AllocFailed {
@@ -65,18 +65,17 @@ impl AccessRequester {
     /// Wraps the handle that the driver passes to running work.
     ///
     /// # Safety
-    /// The driver has passed `requester` to that work, which must not end before this value; `access_function`
-    /// is its `emulatedGpuAccess`.
+    /// The driver has passed `requester` to running work, which must not end before this value is dropped.
+    /// `access_function` is the driver's `emulatedGpuAccess`.
     pub(crate) unsafe fn new(access_function: AccessFunction, requester: *const c_void) -> Self {
         Self { access_function, requester }
     }
 
-    /// Requests access to all of these ranges. They may then be accessed as declared until the work
-    /// ends.
+    /// Requests access to all of these ranges. Afterwards, the work may access them as declared, until it ends.
     ///
     /// # Errors
-    /// If a range is not inside a single allocation, is misaligned, or is read without ever having
-    /// been written (if the driver checks that).
+    /// If a range is not inside a single allocation, is misaligned, or is read without ever having been written (if the
+    /// driver checks that).
     pub fn request(&self, accesses: &[Access]) -> Result<(), Refused> {
         if accesses.is_empty() {
             return Ok(());

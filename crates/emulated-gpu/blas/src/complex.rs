@@ -8,7 +8,7 @@ use crate::{DataType, Number};
 
 macro_rules! complex {
     ($($name:ident, $part:ident, $ty:ident, $multiply:ident;)*) => {$(
-        // SAFETY: it is its real part followed by its imaginary part (`repr(C)`).
+        // SAFETY: the type consists of its real part, followed by its imaginary part (`repr(C)`).
         unsafe impl Number for $name {
             type Part = $part;
             const TYPE: DataType = DataType::$ty;
@@ -41,8 +41,8 @@ macro_rules! complex {
                 let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
                 let (alpha, beta) = ([alpha.re, alpha.im], [beta.re, beta.im]);
                 let (a, b, c) = (a.cast(), b.cast(), c.cast());
-                // SAFETY: the caller's promise; a complex number is its two parts, one after the
-                // other.
+                // SAFETY: the pointers are valid, as the caller promises; a complex number consists of its two adjacent
+                // parts.
                 unsafe {
                     matrixmultiply::$multiply(
                         Standard, Standard, m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc,

@@ -13,11 +13,11 @@ c_enum! {
         F64 1 "CUDA_R_64F";
         /// IEEE half precision.
         F16 2 "CUDA_R_16F";
-        /// Complex, with single-precision parts.
+        /// A complex number with single-precision parts.
         C32 4 "CUDA_C_32F";
-        /// Complex, with double-precision parts.
+        /// A complex number with double-precision parts.
         C64 5 "CUDA_C_64F";
-        /// The upper half of an `f32`.
+        /// bfloat16, which is the upper half of an `f32`.
         Bf16 14 "CUDA_R_16BF";
     }
 }
@@ -26,7 +26,7 @@ impl DataType {
     /// The type with this number, which is the argument `name`.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` if it is another CUDA type or unknown.
+    /// `NOT_SUPPORTED` if the number is that of another CUDA type, or unknown.
     pub fn from_argument(code: i32, name: &str) -> Result<Self> {
         Self::from_code(code).ok_or_else(|| {
             Rejection::unsupported(format!(
@@ -67,7 +67,7 @@ impl DataType {
     }
 }
 
-/// The name of a type that the emulated library lacks, from its `cudaDataType_t` number.
+/// The name of a type that the emulated library doesn't support, for its `cudaDataType_t` number.
 fn missing_type_name(code: i32) -> String {
     let name = match code {
         3 => "CUDA_R_8I",
@@ -82,7 +82,7 @@ fn missing_type_name(code: i32) -> String {
     name.to_owned()
 }
 
-/// How single-precision inputs are rounded before they are multiplied.
+/// The rounding of single-precision inputs before they are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputRounding {
     /// Not rounded.
@@ -98,8 +98,8 @@ pub enum InputRounding {
 /// The precision in which products are formed and summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// Half precision: tensor cores keep their sums in it. Without tensor cores, the emulated
-    /// library sums in single precision and rounds the result once; no GPU is more accurate.
+    /// Half precision: tensor cores keep their sums in half precision. Without tensor cores, the emulated library sums
+    /// in single precision and rounds the result once, which is at least as accurate as any GPU.
     F16,
     /// Single precision.
     F32(InputRounding),
@@ -144,9 +144,9 @@ impl Compute {
         }
     }
 
-    /// Whether the compute type supports products of matrices A and B with elements of type `ab`,
-    /// added to a matrix C with elements of type `c`. This follows the tables of `cublasGemmEx` and
-    /// `cublasLtMatmul` in NVIDIA's cuBLAS documentation, restricted to the types that exist here.
+    /// Whether the compute type supports products of matrices A and B with elements of type `ab`, added to a matrix C
+    /// with elements of type `c`. This follows the tables of `cublasGemmEx` and `cublasLtMatmul` in NVIDIA's cuBLAS
+    /// documentation, restricted to the types that this library supports.
     #[must_use]
     pub fn supports(self, ab: DataType, c: DataType) -> bool {
         use DataType::{Bf16, C32, C64, F16, F32, F64};

@@ -22,7 +22,7 @@ const MULTIPROCESSORS: c_int = 16;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
 const CAPABILITY_MAJOR: c_int = 75;
 const CAPABILITY_MINOR: c_int = 76;
-/// `CU_POINTER_ATTRIBUTE_MEMORY_TYPE` and its value for device memory.
+/// The pointer attribute `CU_POINTER_ATTRIBUTE_MEMORY_TYPE`.
 const MEMORY_TYPE: c_int = 2;
 const DEVICE_MEMORY: c_uint = 2;
 /// `CU_POINTER_ATTRIBUTE_CONTEXT`.
@@ -52,7 +52,7 @@ impl Allocation {
     }
 }
 
-/// `EmulatedGpuWork` in the emulated driver's `emulated_gpu.h`.
+/// The type `EmulatedGpuWork` of the emulated driver's `emulated_gpu.h`.
 pub(crate) type WorkFunction = extern "C" fn(*mut c_void, *const c_void) -> c_int;
 /// `EmulatedGpuRelease`
 pub(crate) type ReleaseFunction = extern "C" fn(*mut c_void);
@@ -105,7 +105,7 @@ pub fn driver() -> Result<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
-    // Only success is cached: a program may load the driver later.
+    // A failure is not cached, because the program may load the driver later.
     let driver = Driver::open()?;
     Ok(DRIVER.get_or_init(|| driver))
 }
@@ -114,7 +114,7 @@ impl Driver {
     fn open() -> Result<Self> {
         static ACCESS_FUNCTION: c_abi::Function = c_abi::Function::new("emulatedGpuAccess");
         let (mut device, mut major, mut minor, mut multiprocessors) = (0, 0, 0, 0);
-        // All emulated cards are identical.
+        // The attributes of card 0 are enough, because all emulated cards are identical.
         cuInit(0)
             .and_then(|()| cuDeviceGet(&mut device, 0))
             .and_then(|()| cuDeviceGetAttribute(&mut major, CAPABILITY_MAJOR, device))
@@ -155,7 +155,7 @@ impl Driver {
             })
     }
 
-    /// The allocation that holds an address.
+    /// The allocation that contains an address.
     ///
     /// # Errors
     /// If the context has been ended by a fault of earlier work.
@@ -172,7 +172,7 @@ impl Driver {
     pub(crate) fn is_mapped(&self, address: u64) -> bool {
         let mut context: *mut c_void = std::ptr::null_mut();
         let place = (&raw mut context).cast();
-        // SAFETY: an attribute of this kind is written as a pointer.
+        // SAFETY: the value of this attribute is a pointer, and `place` has room for one.
         let code = unsafe { cuPointerGetAttribute(place, CONTEXT, address) };
         code.is_ok() && context.is_null()
     }
@@ -181,13 +181,13 @@ impl Driver {
     #[must_use]
     pub fn is_device_only(&self, address: u64) -> bool {
         let mut kind: c_uint = 0;
-        // SAFETY: an attribute of this kind is written as an unsigned int.
+        // SAFETY: the value of this attribute is an unsigned int, which is the type of `kind`.
         let code = unsafe { cuPointerGetAttribute((&raw mut kind).cast(), MEMORY_TYPE, address) };
         if code.is_err() || kind != DEVICE_MEMORY {
             return false;
         }
         let mut managed: c_uint = 0;
-        // SAFETY: as above; a driver without managed memory leaves the value 0.
+        // SAFETY: the value of this attribute is an unsigned int. A driver without managed memory leaves the value 0.
         let _ = unsafe { cuPointerGetAttribute((&raw mut managed).cast(), IS_MANAGED, address) };
         managed == 0
     }
@@ -208,8 +208,7 @@ impl Driver {
     /// Whether the stream handle is valid.
     #[must_use]
     pub fn is_valid_stream(&self, stream: StreamHandle) -> bool {
-        // Other errors, such as those of another capture in progress, are only returned for
-        // existing streams.
+        // Other errors, such as that of another capture in progress, are only returned for valid streams.
         cuStreamIsCapturing(stream, &mut 0) != Err(DriverError::Code(INVALID_HANDLE))
     }
 
@@ -249,7 +248,7 @@ impl Driver {
     pub unsafe fn addresses_of_host(&self, array: u64, count: usize) -> Result<Vec<u64>> {
         let mut addresses = filled(0u64, count)?;
         let size = size_of_val(addresses.as_slice());
-        // SAFETY: `addresses` has `size` bytes; the caller's promise for the source.
+        // SAFETY: `addresses` has `size` bytes; the source is readable, as the caller promises.
         unsafe { cuMemcpy(addresses.as_mut_ptr() as u64, array, size) }.map_err(driver_error)?;
         Ok(addresses)
     }
@@ -268,7 +267,8 @@ impl Driver {
         release: ReleaseFunction,
     ) -> Result {
         let operation = CString::new(operation).unwrap_or_default();
-        // SAFETY: the caller's promise; the driver copies the text during the call.
+        // SAFETY: the functions and `data` are valid, as the caller promises; the driver copies the text during the
+        // call.
         unsafe { emulatedGpuLaunchWork(stream, operation.as_ptr(), work, data, release) }
             .map_err(driver_error)
     }

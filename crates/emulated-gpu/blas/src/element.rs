@@ -15,7 +15,7 @@ use crate::{DataType, Number};
 #[must_use]
 pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
     let size = ty.size() as isize;
-    // SAFETY: the caller's promise; `offset` stays inside the readable memory.
+    // SAFETY: the element is readable, as the caller promises; `offset` stays inside the readable memory.
     unsafe {
         let at = (address as *const u8).offset(index * size);
         let half = size as usize / 2;
@@ -38,7 +38,7 @@ pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
 pub unsafe fn store<T: Number>(address: u64, ty: DataType, index: isize, value: T) {
     let (real, imaginary) = value.parts();
     let size = ty.size() as isize;
-    // SAFETY: the caller's promise; `offset` stays inside the writable memory.
+    // SAFETY: the element is writable, as the caller promises; `offset` stays inside the writable memory.
     unsafe {
         let at = (address as *mut u8).offset(index * size);
         let half = size as usize / 2;
@@ -74,7 +74,7 @@ mod tests {
         ] {
             let mut memory = [0u64; 4];
             let address = memory.as_mut_ptr() as u64;
-            // SAFETY: 32 bytes, aligned to 8; three elements fit.
+            // SAFETY: the memory has 32 bytes and is aligned to 8, so three elements fit.
             let back: f64 = unsafe {
                 store(address, ty, 2, third);
                 load(address, ty, 2)

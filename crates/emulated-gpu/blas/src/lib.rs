@@ -46,7 +46,7 @@ pub use access_requester::{AccessRequester, Refused};
 pub use allocation::{filled, vec_with_capacity};
 pub use bounds::check_range;
 pub use data_type::{Compute, DataType, InputRounding, scale_type};
-/// Access to device memory that other threads may be writing: no other way to reach it is sound.
+/// Access to device memory that other threads may be writing. Every other way to access it is unsound.
 pub use device_memory::words;
 pub use driver::{Allocation, Driver, StreamHandle, driver};
 pub use element::{load, store};

@@ -1,4 +1,4 @@
-//! Matrices as callers describe them: rows, columns, leading dimension, order and batch.
+//! The descriptions of matrices that callers pass: rows, columns, leading dimension, order and batch.
 
 use c_abi::c_enum;
 
@@ -6,13 +6,13 @@ use crate::reject_if;
 use crate::{Access, DataType, Rejection, Result};
 
 c_enum! {
-    /// How a matrix is used in a product (`cublasOperation_t`).
+    /// The operation that is applied to a matrix before a product (`cublasOperation_t`).
     pub enum MatrixOperation: str {
         /// As stored.
         None 0 "CUBLAS_OP_N";
         /// Transposed.
         Transpose 1 "CUBLAS_OP_T";
-        /// Transposed, with the complex conjugate of every element.
+        /// The transposed matrix, with the complex conjugate of every element.
         ConjugateTranspose 2 "CUBLAS_OP_C";
     }
 }
@@ -55,20 +55,20 @@ pub enum Order {
     Row,
 }
 
-/// A matrix, or a batch of them, in device memory.
+/// A matrix, or a batch of matrices, in device memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     /// The matrix's name in messages.
     pub name: &'static str,
-    /// The name of its leading-dimension argument in messages.
+    /// The name of the argument with the leading dimension, in messages.
     pub ld_name: &'static str,
     /// The address of the first element.
     pub address: u64,
     /// The element type.
     pub ty: DataType,
-    /// The number of rows as stored.
+    /// The number of rows of the stored matrix, before any operation.
     pub rows: u64,
-    /// The number of columns as stored.
+    /// The number of columns of the stored matrix, before any operation.
     pub columns: u64,
     /// The distance in elements between two columns (or rows, if row-major).
     pub ld: i64,
@@ -98,8 +98,7 @@ impl Matrix {
         }
     }
 
-    /// Whether the leading dimension is 0, so that all columns (or rows, if row-major) are the same
-    /// memory.
+    /// Whether the leading dimension is 0, so that all columns (or rows, if row-major) share the same memory.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         self.ld == 0
@@ -108,7 +107,7 @@ impl Matrix {
     /// Checks that the leading dimension keeps columns (or rows) from overlapping.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it does not.
+    /// `INVALID_VALUE` if they overlap.
     pub fn check_leading_dimension(&self) -> Result {
         let (beside, _) = self.column_order();
         let least = beside.max(1);
@@ -127,8 +126,8 @@ impl Matrix {
         )))
     }
 
-    /// The number of elements from the first to the last one of a matrix, inclusive; 0 if it is
-    /// empty. `None` if it overflows.
+    /// The number of elements in memory from the first to the last element of a matrix, inclusive; 0 if it is empty.
+    /// `None` if it overflows.
     fn length(&self) -> Option<u64> {
         let (beside, apart) = self.column_order();
         if beside == 0 || apart == 0 {
@@ -137,7 +136,7 @@ impl Matrix {
         u64::try_from(self.ld).ok()?.checked_mul(apart - 1)?.checked_add(beside)
     }
 
-    /// The first byte of the whole batch, and the number of bytes to its end. `None` if they
+    /// The address of the first byte of the whole batch, and its length in bytes, including gaps. `None` if they
     /// overflow.
     pub(crate) fn byte_range(&self) -> Option<(u64, u64)> {
         let steps = self.batch.saturating_sub(1);
@@ -152,7 +151,7 @@ impl Matrix {
         Some((first, reach.checked_add(length)?.checked_mul(size)?))
     }
 
-    /// The ranges of the batch; `access` is [`Access::read`] or [`Access::write`].
+    /// The ranges of memory that the batch occupies; `access` is [`Access::read`] or [`Access::write`].
     pub fn accesses(
         &self,
         access: fn(u64, u64, u64, u64) -> Access,

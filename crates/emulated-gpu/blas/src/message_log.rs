@@ -1,4 +1,4 @@
-//! The messages of the libraries: on standard error, to a callback, and into a log file.
+//! The log of the libraries' messages: on standard error, to a callback, and into a file.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -12,8 +12,8 @@ use crate::{Result, Status};
 /// A callback that receives the name of a function and a message.
 pub type Callback = Arc<dyn Fn(&CStr, &CStr) + Send + Sync>;
 
-/// The maximum number of different messages on standard error. A program that continues after every
-/// error can produce an endless number, because addresses differ.
+/// The maximum number of different messages on standard error. A program that continues after every error can produce
+/// endlessly many, because they contain addresses.
 const MAX_SHOWN: usize = 100;
 
 /// The destinations of one library's messages.
@@ -24,8 +24,7 @@ pub struct MessageLog {
 
 #[derive(Default)]
 struct LogState {
-    /// The messages printed so far, so that a training loop that ignores errors prints each one
-    /// once.
+    /// The messages printed so far, so that a training loop that ignores errors prints each message only once.
     printed: HashSet<String>,
     callback: Option<Callback>,
     file: Option<File>,
@@ -38,7 +37,7 @@ impl std::fmt::Debug for MessageLog {
 }
 
 impl MessageLog {
-    /// The messages of the library with this name.
+    /// The log of the library with this name.
     #[must_use]
     pub const fn new(library: &'static str) -> Self {
         Self { library, state: Mutex::new(None) }
@@ -86,7 +85,7 @@ impl MessageLog {
                 c_abi::report(self.library, "further messages are not printed here");
             }
         }
-        // The callback may call the library again.
+        // The lock is released first, because the callback may call the library again.
         drop(guard);
         if let Some(callback) = callback
             && let (Ok(function), Ok(message)) = (CString::new(function), CString::new(message))

@@ -1,4 +1,4 @@
-//! Types in which the CPU computes: real ones here, complex ones in [`complex`](crate::complex).
+//! Types in which the CPU computes: real types here, complex types in [`complex`](crate::complex).
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -12,7 +12,7 @@ use crate::{DataType, InputRounding};
 /// A type in which the CPU computes: single or double precision, real or complex.
 ///
 /// # Safety
-/// In memory, the type must be as `TYPE` describes: one `Part`, or two adjacent ones.
+/// In memory, the type must have the layout of `TYPE`: one `Part`, or two adjacent `Part`s.
 pub unsafe trait Number:
     Copy
     + Default
@@ -26,7 +26,7 @@ pub unsafe trait Number:
 {
     /// The type itself, or the type of its real and imaginary part.
     type Part: Word;
-    /// The same type as an element type of matrices.
+    /// The corresponding element type of matrices.
     const TYPE: DataType;
     /// Converts to the nearest number.
     fn from_f64(x: f64) -> Self;
@@ -65,14 +65,14 @@ pub unsafe trait Number:
 /// Views numbers as words.
 pub(crate) fn as_words<T: Number>(numbers: &[T]) -> &[T::Part] {
     let count = size_of_val(numbers) / size_of::<T::Part>();
-    // SAFETY: numbers consist of their parts, as the trait requires.
+    // SAFETY: a number consists of `Part`s, as the trait requires.
     unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), count) }
 }
 
 /// Views numbers as mutable words.
 pub(crate) fn as_words_mut<T: Number>(numbers: &mut [T]) -> &mut [T::Part] {
     let count = size_of_val(numbers) / size_of::<T::Part>();
-    // SAFETY: as above; every combination of parts is a valid number.
+    // SAFETY: a number consists of `Part`s, and every combination of parts is a valid number.
     unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), count) }
 }
 
@@ -85,14 +85,14 @@ pub trait Real: Number + PartialOrd {
     /// The absolute value.
     #[must_use]
     fn magnitude(self) -> Self;
-    /// Rounds the number like an input of tensor cores.
+    /// Rounds the number as tensor cores round their inputs.
     #[must_use]
     fn rounded(self, inputs: InputRounding) -> Self;
 }
 
 macro_rules! real {
     ($($ty:ident, $name:ident, $kernels:ident, $multiply:ident, $rounded:expr;)*) => {$(
-        // SAFETY: it is its own part.
+        // SAFETY: a real number consists of a single part, itself.
         unsafe impl Number for $ty {
             type Part = Self;
             const TYPE: DataType = DataType::$name;
@@ -167,7 +167,7 @@ fn rounded(x: f32, inputs: InputRounding) -> f32 {
     }
 }
 
-/// Double precision is never rounded.
+/// The rounding of inputs in double precision, which are never rounded.
 fn unrounded(x: f64, _: InputRounding) -> f64 {
     x
 }

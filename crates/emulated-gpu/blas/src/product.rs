@@ -13,19 +13,19 @@ use crate::tensor_cores::TensorCores;
 use crate::tiles::for_each_line;
 use crate::{Compute, Number, Rejection, Result, Scalar, Split, View, vec_with_capacity};
 
-/// A column of the result before it is stored, in the type of the computation.
+/// A column of the result in the type of the computation, before it is stored.
 #[derive(Debug)]
 pub enum Column<'column> {
-    /// Computed in single precision.
+    /// A column that was computed in single precision.
     F32(&'column mut [f32]),
-    /// Computed in double precision.
+    /// A column that was computed in double precision.
     F64(&'column mut [f64]),
 }
 
 /// A callback that receives the columns of the result in order, each with its index.
 pub type FinishColumn<'finish> = &'finish mut dyn FnMut(usize, Column<'_>);
 
-/// A product; all sizes may be 0.
+/// A matrix product; all sizes may be 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product {
     /// The number of rows of `a`, `c` and `d`.
@@ -34,13 +34,13 @@ pub struct Product {
     pub n: usize,
     /// The number of columns of `a` and of rows of `b`.
     pub k: usize,
-    /// `[m, k]`, after any transposition.
+    /// The matrix `[m, k]`, after any transposition.
     pub a: View,
-    /// `[k, n]`, after any transposition.
+    /// The matrix `[k, n]`, after any transposition.
     pub b: View,
-    /// `[m, n]`; not read if `beta` is 0.
+    /// The matrix `[m, n]`, which is not read if `beta` is 0.
     pub c: View,
-    /// `[m, n]`; may be `c`.
+    /// The result `[m, n]`, which may be the same memory as `c`.
     pub d: View,
     /// The factor of the product. If it is 0, `a` and `b` are not read.
     pub alpha: Scalar,
@@ -75,11 +75,10 @@ impl Product {
         Self { m: self.n, n: self.m, a, b, c, d, ..self }
     }
 
-    /// Checks that the host has enough memory for intermediate results, so that the call can fail
-    /// instead of its work.
+    /// Checks that the host has enough memory for intermediate results, so that the call can fail instead of its work.
     ///
     /// # Errors
-    /// `ALLOC_FAILED` if it has not.
+    /// `ALLOC_FAILED` if the host hasn't enough memory.
     pub fn check_memory(&self) -> Result {
         let ty = self.compute.sum_type(self.a.ty);
         let (m, k, columns) = (self.m, self.k, self.panel_columns());
@@ -87,10 +86,10 @@ impl Product {
             Some(_) => TensorCores::elements([m, columns, k]),
             None => self.tile_elements().max(self.direct_elements()),
         };
-        // Split sums need two more panels: the sum of the parts so far, and the next part.
+        // Split sums need two more panels: one for the sum of the parts so far, and one for the next part.
         let panels = if self.split.parts > 1 { 3 } else { 1 };
         let elements = copies.saturating_add(m.saturating_mul(columns).saturating_mul(panels));
-        // The allocator answers at once, and the memory is never touched.
+        // This only asks the allocator: the memory is freed at once, without being used.
         vec_with_capacity::<u8>(elements.saturating_mul(ty.size() as usize)).map(drop)
     }
 
@@ -121,7 +120,7 @@ impl Product {
     unsafe fn fill_with_nan(&self) {
         for column in 0..self.n {
             for row in 0..self.m {
-                // SAFETY: the caller's promise: the element is in `d`.
+                // SAFETY: the element is in `d`, which is writable, as the caller promises.
                 unsafe { self.d.set(row, column, f64::NAN) };
             }
         }
@@ -183,7 +182,7 @@ impl Product {
             let [b, c, d] = [self.b, self.c, self.d].map(|view| view.from(0, first));
             let panel = Self { n: columns.min(n - first), b, c, d, ..*self };
             let result = &mut result[..m * panel.n];
-            // SAFETY: the caller's promise: the columns are inside the matrices.
+            // SAFETY: the columns are inside the matrices, which are valid, as the caller promises.
             unsafe { panel.multiply::<T>(result, tensor_cores, scalars)? };
             if let Some(finish) = &mut finish {
                 let all = result.chunks_exact_mut(m).enumerate();
@@ -198,7 +197,7 @@ impl Product {
         Ok(())
     }
 
-    /// Computes `result = alpha · a · b + beta · c` in column order without gaps.
+    /// Computes `result = alpha · a · b + beta · c` stored column by column without gaps.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
@@ -215,7 +214,7 @@ impl Product {
         if beta != zero {
             let (c, length) = self.c.without_gaps(self.m);
             for_each_line(result, length, true, |column, values| {
-                // SAFETY: the caller's promise: all of the column is inside `c`.
+                // SAFETY: the whole column is inside `c`, which is readable, as the caller promises.
                 unsafe { c.read_column(column, values) };
             });
         }

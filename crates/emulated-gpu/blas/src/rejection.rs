@@ -4,7 +4,7 @@ use c_abi::Fault;
 
 use crate::Status;
 
-/// The result of a call that may be refused.
+/// The result of a call that the library may refuse.
 pub type Result<T = (), E = Rejection> = std::result::Result<T, E>;
 
 /// The status for the caller, and a message for the user: which argument is wrong, why, and how
@@ -29,40 +29,40 @@ impl From<Fault> for Rejection {
 }
 
 impl Rejection {
-    /// An argument is invalid.
+    /// The error for an invalid argument.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self { status: Status::InvalidValue, message: message.into() }
     }
 
-    /// The library does not support the request.
+    /// The error for a request that the library does not support.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self { status: Status::NotSupported, message: message.into() }
     }
 
-    /// The handle is invalid, or no driver can be used.
+    /// The error for an invalid handle, or if no driver can be used.
     pub fn uninitialized(message: impl Into<String>) -> Self {
         Self { status: Status::NotInitialized, message: message.into() }
     }
 
-    /// The host or the device is out of memory.
+    /// The error if the host or the device is out of memory.
     pub fn out_of_memory(message: impl Into<String>) -> Self {
         Self { status: Status::AllocFailed, message: message.into() }
     }
 
-    /// The same status with a changed message.
+    /// Changes the message of an error.
     #[must_use]
     pub fn map_message(self, change: impl FnOnce(&str) -> String) -> Self {
         Self { message: change(&self.message), ..self }
     }
 
-    /// The driver refused the work, or it failed.
+    /// The error for work that the driver refused, or that failed.
     pub fn execution(message: impl Into<String>) -> Self {
         Self { status: Status::ExecutionFailed, message: message.into() }
     }
 }
 
-/// Returns a [`Rejection`] from a function if a condition holds. `$kind` is one of its
-/// constructors, such as `invalid`; the rest are arguments of `format!`.
+/// Returns a [`Rejection`] from a function if a condition holds. `$kind` is a constructor of [`Rejection`], such as
+/// `invalid`; the other arguments are those of `format!`.
 #[macro_export]
 macro_rules! reject_if {
     ($condition:expr, $kind:ident, $($why:tt)+) => {

@@ -10,13 +10,13 @@ use crate::reject_if;
 use crate::words::read;
 use crate::{Access, DataType, Driver, Number, Rejection, Result, check_range, load};
 
-/// Where the caller keeps scalars and results (`cublasPointerMode_t`).
+/// The kind of memory that has the caller's scalars and results (`cublasPointerMode_t`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PointerMode {
-    /// In host memory: read when the function is called.
+    /// Host memory, which is read when the function is called.
     #[default]
     Host,
-    /// In device memory: read when the work runs.
+    /// Device memory, which is read when the work runs.
     Device,
 }
 
@@ -27,16 +27,15 @@ pub enum Scalar {
     Value(f64),
     /// A complex number: its real and imaginary part.
     Complex(f64, f64),
-    /// An address in device memory, and the type.
+    /// The address of a scalar in device memory, and its type.
     Device(u64, DataType),
 }
 
 impl Scalar {
-    /// Reads `alpha` or `beta` in host mode, or records its address in device mode. `name` is used
-    /// in messages.
+    /// Reads `alpha` or `beta` in host mode, or records its address in device mode. `name` is used in messages.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the pointer is null, of the other mode, or a misaligned device address.
+    /// `INVALID_VALUE` if the pointer is null, doesn't match the pointer mode, or is a misaligned device address.
     ///
     /// # Safety
     /// In host mode, a non-null pointer must be readable.
@@ -52,11 +51,11 @@ impl Scalar {
             return Ok(Self::Device(pointer as u64, ty));
         }
         let mut bytes = [0u8; 2 * size_of::<u64>()];
-        // SAFETY: the caller's promise; the largest number has 16 bytes. The source may be
+        // SAFETY: the pointer is readable, as the caller promises; the largest number has 16 bytes. The source may be
         // unaligned, or managed memory that a kernel is writing.
         unsafe { read(pointer.cast(), &mut bytes[..ty.size() as usize]) };
         let number = u128::from_ne_bytes(bytes);
-        // SAFETY: the copy is aligned.
+        // SAFETY: `number` is the aligned copy.
         let number: c64 = unsafe { load(&raw const number as u64, ty, 0) };
         let (real, imaginary) = number.parts();
         Ok(if ty.is_complex() { Self::Complex(real, imaginary) } else { Self::Value(real) })
@@ -80,7 +79,7 @@ impl Scalar {
         Ok((read(alpha, "alpha")?, read(beta, "beta")?))
     }
 
-    /// The device memory that is read when the work runs, if any.
+    /// The device memory that is read when the work runs; `None` for a scalar in host memory.
     #[must_use]
     pub fn access(self) -> Option<Access> {
         match self {
@@ -98,7 +97,7 @@ impl Scalar {
         match self {
             Self::Value(value) => T::from_f64(value),
             Self::Complex(real, imaginary) => T::from_parts(real, imaginary),
-            // SAFETY: the caller's promise; alignment was checked by `from_pointer`.
+            // SAFETY: the address is readable, as the caller promises; `from_pointer` has checked its alignment.
             Self::Device(address, ty) => unsafe { load(address, ty, 0) },
         }
     }
@@ -110,11 +109,11 @@ impl Scalar {
     }
 }
 
-/// Checks that a pointer to a number fits the pointer mode. In host memory a number may be
-/// unaligned, as in NVIDIA's library.
+/// Checks that a pointer to a number fits the pointer mode. In host memory a number may be unaligned, as in NVIDIA's
+/// library.
 ///
 /// # Errors
-/// `INVALID_VALUE` if it is null, of the other mode, or a misaligned device address.
+/// `INVALID_VALUE` if the pointer is null, doesn't match the mode, or is a misaligned device address.
 pub fn check_pointer(
     driver: &Driver,
     address: u64,

@@ -1,5 +1,4 @@
-//! Reusable memory for intermediate results: fresh memory from the system costs more than copying
-//! the data.
+//! Reusable memory for intermediate results: new memory from the system would cost more time than copying the data.
 
 #![allow(unsafe_code, reason = "one buffer holds numbers of any type")]
 
@@ -12,8 +11,8 @@ use crate::{Number, Result, filled};
 /// The maximum number of bytes of idle buffers: enough for several products at the same time.
 const MAX_IDLE_BYTES: usize = 64 << 20;
 
-/// The number of words that a buffer holds inline, so that in a batch of millions of small products
-/// most need no lock.
+/// The number of words that a buffer holds inline, so that in a batch of millions of small products most buffers need
+/// no lock.
 const INLINE_WORDS: usize = 4;
 
 /// Idle buffers, kept for reuse.
@@ -68,7 +67,7 @@ impl<T: Number> Deref for Scratch<T> {
 
     fn deref(&self) -> &[T] {
         let words = if self.words.is_empty() { &self.inline[..] } else { &self.words };
-        // SAFETY: `new` allocated `count` numbers, and every bit pattern is a valid number.
+        // SAFETY: `new` has allocated `count` numbers, and every bit pattern is a valid number.
         unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), self.count) }
     }
 }

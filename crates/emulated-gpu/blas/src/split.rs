@@ -7,8 +7,8 @@ use crate::scratch::Scratch;
 use crate::tensor_cores::TensorCores;
 use crate::{DataType, Number, Result};
 
-/// How sums are split (split-K): each part is summed separately, and the partial sums are added up.
-/// A card keeps the partial sums in a workspace; here they are in host memory.
+/// The splitting of sums (split-K): each part is summed separately, and the partial sums are added up. A card keeps the
+/// partial sums in a workspace; here they are in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The number of parts.
@@ -16,11 +16,11 @@ pub struct Split {
 }
 
 impl Split {
-    /// A sum that is not split.
+    /// The value for sums that are not split.
     pub const NONE: Self = Self { parts: 1 };
 
-    /// The workspace in bytes for the partial sums: `elements` is the number of elements of the
-    /// result, and `ty` the type of the sums.
+    /// The size in bytes of the workspace for the partial sums: `elements` is the number of elements of the result, and
+    /// `ty` the type of the sums.
     #[must_use]
     pub fn workspace(parts: u64, elements: u64, ty: DataType) -> u64 {
         if parts > 1 { parts.saturating_mul(elements).saturating_mul(ty.size()) } else { 0 }
@@ -61,7 +61,7 @@ impl Product {
             };
             let is_first = from == 0;
             let target = if is_first { &mut sums } else { &mut part };
-            // SAFETY: the caller's promise; each part is inside the operands.
+            // SAFETY: the operands are valid, as the caller promises, and each part is inside them.
             unsafe { product.multiply(target, tensor_cores, (one, zero))? };
             if !is_first {
                 sums.iter_mut().zip(part.iter()).for_each(|(sum, &part)| *sum += part);

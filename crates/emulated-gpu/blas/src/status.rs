@@ -32,7 +32,7 @@ c_enum! {
     InternalError 14 c"CUBLAS_STATUS_INTERNAL_ERROR" c"an internal operation failed";
     /// The arguments are valid, but the library does not support them.
     NotSupported 15 c"CUBLAS_STATUS_NOT_SUPPORTED" c"the functionality is not supported";
-    /// A licence is missing; never returned here.
+    /// A licence is missing. This library never returns this status.
     LicenseError 16 c"CUBLAS_STATUS_LICENSE_ERROR"
         c"the functionality needs a licence that was not found";
     }
@@ -51,13 +51,13 @@ impl Status {
         self.texts()[0]
     }
 
-    /// The name of a number, which need not be a status.
+    /// The name for a number, which need not be a valid status.
     #[must_use]
     pub fn name_of(code: i32) -> &'static CStr {
         Self::from_code(code).map_or(UNKNOWN, Self::name)
     }
 
-    /// The description of a number, which need not be a status.
+    /// The description for a number, which need not be a valid status.
     #[must_use]
     pub fn description_of(code: i32) -> &'static CStr {
         Self::from_code(code).map_or(UNKNOWN, |status| status.texts()[1])

@@ -6,7 +6,7 @@ use gemm::{c32, c64};
 
 use crate::{Access, DataType, MatrixOperation, Number, Result, View, filled};
 
-/// The relation between the stored triangle and the other one.
+/// The relation between the stored triangle and the triangle that isn't stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Structure {
     /// Symmetric: the matrix is its own transpose.
@@ -14,9 +14,9 @@ pub enum Structure {
     /// Hermitian: the matrix is its own conjugate transpose; imaginary parts on the diagonal are
     /// treated as 0.
     Hermitian,
-    /// Triangular: the other triangle is 0.
+    /// Triangular: the triangle that isn't stored is 0.
     Triangular {
-        /// Whether the diagonal is treated as 1, whatever is stored.
+        /// Whether the diagonal is treated as 1, whatever value is stored there.
         has_unit_diagonal: bool,
     },
 }
@@ -30,11 +30,11 @@ pub struct Triangle {
     pub order: usize,
     /// Whether the lower triangle is stored.
     pub is_lower: bool,
-    /// How the other triangle follows from it.
+    /// The rule by which the other triangle follows from the stored one.
     pub structure: Structure,
 }
 
-/// A matrix in host memory, in column order without gaps.
+/// A matrix in host memory, stored column by column without gaps.
 #[derive(Debug)]
 pub struct Dense {
     /// Owns the memory at `address`.
@@ -59,7 +59,7 @@ impl Triangle {
         })
     }
 
-    /// Expands the matrix to a full one.
+    /// Expands the matrix to one in which all elements are stored.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
@@ -87,7 +87,7 @@ impl Triangle {
             (0..self.order).flat_map(|column| (0..self.order).map(move |row| (column, row)))
         {
             let is_stored = self.stored_rows(column).contains(&row);
-            // SAFETY: the caller's promise: one of two mirrored elements is stored.
+            // SAFETY: of two mirrored elements, only the stored one is read, which is readable, as the caller promises.
             let get = |row, column| unsafe { self.view.get::<T>(row, column) };
             let value = match self.structure {
                 Structure::Triangular { has_unit_diagonal: true } if row == column => {
@@ -124,7 +124,8 @@ impl Dense {
         let dense = Self::new(source.ty, rows, columns)?;
         for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row)))
         {
-            // SAFETY: the caller's promise; a `c64` holds the elements of every type exactly.
+            // SAFETY: the elements are readable, as the caller promises. A `c64` can represent elements of every type
+            // exactly.
             unsafe { dense.view().set(row, column, source.get::<c64>(row, column)) };
         }
         Ok(dense)

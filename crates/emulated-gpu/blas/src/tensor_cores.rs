@@ -26,19 +26,19 @@ use crate::product::Product;
 use crate::tiles::threads;
 use crate::{Compute, DataType, InputRounding, Real, Result, View, filled, vec_with_capacity};
 
-/// The number of lines that a thread multiplies by a strip at a time.
+/// The number of lines (rows of the left operand) that a thread multiplies by a strip (16 columns) at a time.
 const LINES: usize = 32;
 /// The number of multiply-adds below which several threads cost more than they save.
 const MIN_PARALLEL_WORK: usize = 1 << 18;
 
-/// How a product is summed on the card's tensor cores.
+/// The way in which a product is summed on the card's tensor cores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorCores {
     rules: Rules,
     format: Format,
     /// The precision in which a sum is kept between groups.
     sum: Sum,
-    /// How operands are rounded first.
+    /// The rounding of operands before they are multiplied.
     inputs: InputRounding,
 }
 
@@ -90,8 +90,8 @@ impl TensorCores {
     ) -> Result {
         let Product { mut m, mut n, k, .. } = *product;
         let (mut a, mut b, mut target) = (product.a, product.b, target);
-        // Columns are summed in strips of 16. Transpose the product if that leaves fewer columns of
-        // a strip empty.
+        // Columns are summed in strips of 16. The product is transposed if that leaves fewer columns of the last strip
+        // empty.
         let work = |lines: usize, columns: usize| lines.saturating_mul(columns.div_ceil(WIDTH));
         if work(n, m) < work(m, n) {
             (m, n) = (n, m);
@@ -99,9 +99,9 @@ impl TensorCores {
         }
         // `threads` starts rayon's threads, so it must be called before the first parallel loop below.
         let is_shared = threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= MIN_PARALLEL_WORK;
-        // SAFETY: the caller's promise, the indices are below `m` and `k`.
+        // SAFETY: `a` is readable, as the caller promises; the indices are below `m` and `k`.
         let left = |i: usize, p: usize| unsafe { a.get::<f32>(i, p) }.rounded(self.inputs);
-        // SAFETY: as above, with indices below `k` and `n`.
+        // SAFETY: `b` is readable, as the caller promises; the indices are below `k` and `n`.
         let right = |p: usize, j: usize| unsafe { b.get::<f32>(p, j) }.rounded(self.inputs);
         let mut memory = filled(0.0_f32, m.saturating_mul(Line::elements(k)))?;
         drop(vec_with_capacity::<Option<Line<'_>>>(m)?);
@@ -125,11 +125,11 @@ impl TensorCores {
         let block = |index: usize| {
             let (strip, from) = (index % strips.len(), index / strips.len() * LINES);
             for (i, line) in lines.iter().enumerate().skip(from).take(LINES) {
-                // `None` is impossible, because both have memory of the right length.
+                // `None` is impossible, because both were given memory of the right length.
                 let (Some(line), Some(columns)) = (line, &strips[strip]) else { continue };
                 let sums = columns.sum(&self.rules, self.sum, line);
                 for (j, &sum) in (strip * WIDTH..n).zip(&sums) {
-                    // SAFETY: the caller's promise; every element belongs to exactly one block.
+                    // SAFETY: `target` is writable, as the caller promises; every element belongs to exactly one block.
                     unsafe {
                         let scaled = alpha * sum;
                         let result = if beta == 0.0 {

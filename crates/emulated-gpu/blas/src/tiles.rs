@@ -48,8 +48,7 @@ impl Product {
         (panel / self.m.max(1)).clamp(least, MAX_COLUMNS).min(self.n)
     }
 
-    /// The number of rows and columns in a tile of `a`; a tile of `b` has as many rows as this one
-    /// has columns.
+    /// The number of rows and columns in a tile of `a`; a tile of `b` has as many rows as a tile of `a` has columns.
     fn tile(&self) -> (usize, usize) {
         let depth =
             if self.k <= MAX_DEPTH { self.k } else { self.k.div_ceil(self.k.div_ceil(DEPTH)) };
@@ -63,7 +62,7 @@ impl Product {
         tiles.saturating_add(depth.saturating_mul(self.panel_columns()))
     }
 
-    /// Computes `result = alpha · a · b + beta · result`, in column order without gaps.
+    /// Computes `result = alpha · a · b + beta · result`, where `result` is stored column by column without gaps.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
@@ -89,14 +88,14 @@ impl Product {
         for from in (0..k).step_by(depth) {
             let depth = depth.min(k - from);
             let beta = if from == 0 { beta } else { T::from_f32(1.0) };
-            // SAFETY: the caller's promise: the rows are inside `b`.
+            // SAFETY: the rows are inside `b`, which is readable, as the caller promises.
             let b = unsafe { Tile::<T>::new(self.b.from(from, 0), (depth, n), is_shared)? };
             let block = |index: usize| -> Result {
                 let first = index * rows;
                 let rows = rows.min(m - first);
                 let target = target.from(first, 0).address as *mut T;
-                // SAFETY: the caller's promise: the rows are inside `a` and inside the result, and
-                // every block has its own rows of the result.
+                // SAFETY: the rows are inside `a` and inside the result, which are valid, as the caller promises; every
+                // block has its own rows of the result.
                 unsafe {
                     let copy_shared = matches!(inner, Parallelism::Rayon(_));
                     let a = Tile::new(self.a.from(first, from), (rows, depth), copy_shared)?;
@@ -151,7 +150,7 @@ pub(crate) fn for_each_line<T: Send>(
     }
 }
 
-/// A contiguous copy of a part of an operand, in the type of the computation.
+/// A tile: a contiguous copy of a part of an operand, in the type of the computation.
 struct Tile<T> {
     elements: Scratch<T>,
     rows: usize,
@@ -167,7 +166,7 @@ impl<T: Number> Tile<T> {
     /// # Safety
     /// The view's `rows · columns` elements must be readable.
     unsafe fn new(view: View, (rows, columns): (usize, usize), is_shared: bool) -> Result<Self> {
-        // Copies in memory order, line by line.
+        // The tile is copied in memory order, line by line.
         let (length, along, strides) = match view.order() {
             Order::Column => (rows, view, (1, rows as isize)),
             Order::Row => (columns, view.transposed(), (columns as isize, 1)),
@@ -175,7 +174,7 @@ impl<T: Number> Tile<T> {
         let (along, length) = along.without_gaps(length);
         let mut elements = Scratch::new(rows.saturating_mul(columns))?;
         for_each_line(&mut elements, length, is_shared, |line, values| {
-            // SAFETY: the caller's promise: the whole line is inside the view.
+            // SAFETY: the whole line is inside the view, which is readable, as the caller promises.
             unsafe { along.read_column(line, values) };
         });
         Ok(Self { elements, rows, columns, strides })
@@ -198,7 +197,7 @@ impl<T: Number> Tile<T> {
         let (m, n, k) = (self.rows, b.columns, self.columns);
         let (a, (a_row, a_column)) = (self.elements.as_ptr(), self.strides);
         let (b, (b_row, b_column)) = (b.elements.as_ptr(), b.strides);
-        // SAFETY: both tiles have all their elements; the caller's promise for `target`.
+        // SAFETY: both tiles have all their elements; `target` is valid, as the caller promises.
         unsafe {
             if !gemm_runs_here() {
                 let (a, b) = ((a, a_row, a_column), (b, b_row, b_column));

@@ -19,7 +19,7 @@ pub struct Kernels<T> {
 
 type Multiply<T> = unsafe fn((*const T, isize), &[[T; COLUMNS]], usize, Target<T>);
 
-/// Up to [`COLUMNS`] columns of a result.
+/// Up to [`COLUMNS`] columns of a result, with the scaling that is applied to them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<T> {
     pub(crate) first: *mut T,
@@ -72,8 +72,8 @@ macro_rules! kernels {
 
                     /// The number of elements in a vector.
                     const LANES: usize = size_of::<$vector>() / size_of::<$ty>();
-                    /// The number of independent sums of a row, and of vectors in a column tile: an
-                    /// addition takes four cycles.
+                    /// The number of independent sums of a row, and of vectors in a column tile. There are several
+                    /// because an addition takes four cycles.
                     const UNROLL: usize = 4;
 
                     /// # Safety
@@ -82,7 +82,8 @@ macro_rules! kernels {
                     #[inline]
                     unsafe fn load_vector(at: *const $ty) -> $vector {
                         let vector;
-                        // SAFETY: the caller's promise; the instruction touches nothing else.
+                        // SAFETY: the vector is readable, as the caller promises; the instruction accesses no other
+                        // memory.
                         unsafe {
                             asm!(
                                 concat!("vmovups {vector}, ", $size, "word ptr [{at}]"),
@@ -139,7 +140,7 @@ macro_rules! kernels {
                         target: Target<$ty>,
                     ) {
                         let mut row = 0;
-                        // SAFETY: the caller's promise: the rows are inside both matrices.
+                        // SAFETY: the rows are inside both matrices, which are valid, as the caller promises.
                         unsafe {
                             while row < rows {
                                 let (a, target) = ((a.add(row), step), target.after_rows(row));
@@ -155,8 +156,8 @@ macro_rules! kernels {
                         }
                     }
 
-                    /// Computes `V` vectors of rows, whose sums stay in registers; if `V` is 1,
-                    /// only the first `lanes` lanes. Returns the number of rows.
+                    /// Computes as many rows as `V` vectors have lanes; their sums stay in registers. If `V` is 1, only
+                    /// computes the first `lanes` rows. Returns the number of rows.
                     ///
                     /// # Safety
                     /// See `multiply`.
@@ -234,7 +235,8 @@ macro_rules! kernels {
                     $(#[target_feature(enable = $has)])+
                     #[inline]
                     unsafe fn store_vector(at: *mut $ty, vector: $vector) {
-                        // SAFETY: the caller's promise; the instruction touches nothing else.
+                        // SAFETY: the vector is writable, as the caller promises; the instruction accesses no other
+                        // memory.
                         unsafe {
                             asm!(
                                 concat!("vmovups ", $size, "word ptr [{at}], {vector}"),

@@ -31,7 +31,7 @@ impl View {
         Self { address, ty, row, column, is_conjugated: false }
     }
 
-    /// Matrix `index` of a batch, with an operation applied.
+    /// The view of matrix `index` of a batch, with an operation applied.
     #[must_use]
     pub fn of_matrix(matrix: &Matrix, operation: MatrixOperation, index: u64) -> Self {
         let offset = (index as i64).wrapping_mul(matrix.batch_stride);
@@ -54,9 +54,9 @@ impl View {
         Self { row: self.column, column: self.row, ..self }
     }
 
-    /// The part of the matrix from this row and column on.
+    /// The view of the part of the matrix from this row and column on.
     pub(crate) fn from(self, row: usize, column: usize) -> Self {
-        // Wrapping, because the bounds of an operand that is never read are not checked.
+        // The multiplication wraps, because bounds aren't checked for an operand that is never read.
         let rows = (row as i64).wrapping_mul(self.row as i64);
         let columns = (column as i64).wrapping_mul(self.column as i64);
         let bytes = rows.wrapping_add(columns).wrapping_mul(self.ty.size() as i64);
@@ -67,14 +67,13 @@ impl View {
     pub(crate) fn suits_tensor_cores(self) -> bool {
         const WIDTH: u64 = 16;
         let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64;
-        // Wrapping, because the bounds of an operand that is never read are not checked. If the
-        // product overflows, its lower 64 bits are a multiple of 16 exactly if the whole product
-        // is.
+        // The multiplication wraps, because bounds aren't checked for an operand that is never read. If the product
+        // overflows, its lower 64 bits are a multiple of 16 exactly if the whole product is.
         let step = step.wrapping_mul(self.ty.size());
         self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
     }
 
-    /// Whether the elements of a column or those of a row are closer together.
+    /// The order in memory: whether the elements of a column, or those of a row, are closer together.
     pub(crate) fn order(self) -> Order {
         if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }
     }
@@ -91,9 +90,9 @@ impl View {
         if self.is_conjugated { element.conjugate() } else { element }
     }
 
-    /// Divides the elements into columns of [`CHUNK`] elements if the view's columns, of `rows`
-    /// elements each, follow each other without a gap. Returns the view, unchanged if there are
-    /// gaps, and the length of its columns.
+    /// If the view's columns, of `rows` elements each, follow each other without gaps, divides the elements into
+    /// columns of [`CHUNK`] elements instead. Returns the new view (unchanged if there are gaps) and the length of its
+    /// columns.
     pub(crate) fn without_gaps(self, rows: usize) -> (Self, usize) {
         if self.row == 1 && self.column == rows as isize {
             return (Self { column: CHUNK as isize, ..self }, CHUNK);
@@ -101,14 +100,14 @@ impl View {
         (self, rows)
     }
 
-    /// Copies as much of a column as fits into `into`, from its beginning.
+    /// Copies the beginning of a column: as many elements as `into` has.
     ///
     /// # Safety
     /// These elements must be readable.
     pub(crate) unsafe fn read_column<T: Number>(self, column: usize, into: &mut [T]) {
         if self.ty == T::TYPE && self.row == 1 && !self.is_conjugated {
             let at = self.from(0, column).address as *const u8;
-            // SAFETY: the caller's promise: the elements are contiguous.
+            // SAFETY: the elements are readable, as the caller promises, and contiguous.
             return unsafe { read_words(at, as_words_mut(into)) };
         }
         for (row, value) in into.iter_mut().enumerate() {
@@ -124,7 +123,7 @@ impl View {
     pub(crate) unsafe fn write_column<T: Number>(self, column: usize, values: &[T]) {
         if self.ty == T::TYPE && self.row == 1 {
             let at = self.from(0, column).address as *mut u8;
-            // SAFETY: the caller's promise: the elements are contiguous.
+            // SAFETY: the elements are writable, as the caller promises, and contiguous.
             return unsafe { write_words(at, as_words(values)) };
         }
         for (row, &value) in values.iter().enumerate() {
@@ -160,7 +159,7 @@ mod tests {
             let kernel = threads.spawn(|| {
                 for round in 0..20 {
                     let values = [f64::from(round); 4];
-                    // SAFETY: four numbers of 8 bytes are inside the array.
+                    // SAFETY: the four numbers of 8 bytes are inside the array.
                     unsafe { view(DataType::F64).write_column(0, &values) };
                 }
             });

@@ -15,14 +15,14 @@ pub(crate) const CUDA_ERROR_UNKNOWN: c_int = 999;
 /// the [`AccessRequester`] for ranges that it only knows at run time.
 pub type RunWork = Box<dyn Fn(&AccessRequester) -> Result<(), Refused> + Send + Sync>;
 
-/// Work that runs when its turn on a stream comes.
+/// Work on a stream, which runs when all earlier work on the stream has finished.
 pub struct StreamWork {
     /// The name of the exported function that was called.
     pub name: &'static str,
     /// The accesses that are requested before the work begins.
     pub accesses: Vec<Access>,
-    /// Runs only if access was granted to all of `accesses`. It must request any other device
-    /// memory from the [`AccessRequester`].
+    /// The work itself. It only runs if access to all of `accesses` was granted, and has to request other device memory
+    /// from the [`AccessRequester`].
     pub run: RunWork,
 }
 
@@ -45,15 +45,15 @@ impl StreamWork {
     /// If the driver refuses the work.
     ///
     /// # Safety
-    /// `run` may only touch device memory to which `accesses` or the [`AccessRequester`] have granted access,
-    /// and only as declared. Host memory that it touches must be valid when the work runs.
+    /// `run` may only access device memory that is declared in `accesses`, or that the [`AccessRequester`] has granted,
+    /// and only as declared. Host memory that it accesses must be valid when the work runs.
     pub unsafe fn launch(self, driver: &Driver, stream: StreamHandle) -> Result {
         let (name, access_function) = (self.name, driver.access_function);
         let data = Box::into_raw(Box::new(LaunchedWork { work: self, access_function }));
         // SAFETY: the driver calls `release` once, after the last call of `run`.
         let queued = unsafe { driver.launch_work(stream, name, run, data.cast(), release) };
         if queued.is_err() {
-            // SAFETY: the driver has refused it, so it will not call `release`.
+            // SAFETY: the driver has refused the work, so it will not call `release`.
             drop(unsafe { Box::from_raw(data) });
         }
         queued
@@ -61,9 +61,9 @@ impl StreamWork {
 }
 
 extern "C" fn run(data: *mut c_void, requester: *const c_void) -> c_int {
-    // SAFETY: `launch` created it, and only `release` frees it.
+    // SAFETY: `launch` has created the object at `data`, and only `release` frees it.
     let LaunchedWork { work, access_function } = unsafe { &*data.cast::<LaunchedWork>() };
-    // SAFETY: the driver passes the handle for this work, and waits for this function.
+    // SAFETY: the driver passes the handle for this work, and waits until this function returns.
     let requester = unsafe { AccessRequester::new(*access_function, requester) };
     let run_if_granted = || requester.request(&work.accesses).and_then(|()| (work.run)(&requester));
     match catch_unwind(AssertUnwindSafe(run_if_granted)) {
@@ -75,7 +75,7 @@ extern "C" fn run(data: *mut c_void, requester: *const c_void) -> c_int {
 }
 
 extern "C" fn release(data: *mut c_void) {
-    // SAFETY: `launch` created it with `into_raw`, and the driver calls this once.
+    // SAFETY: `launch` has created the object at `data` with `into_raw`, and the driver calls this function once.
     let launched = unsafe { Box::from_raw(data.cast::<LaunchedWork>()) };
     // Dropping plain data can't panic, but a panic must never unwind into the driver.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(launched)));

@@ -1,4 +1,4 @@
-//! A product in a process whose environment asks for more threads than the system has.
+//! A product in a process whose environment requests more threads than the system allows.
 
 #![allow(unsafe_code, reason = "products take addresses")]
 
@@ -9,7 +9,7 @@ use emulated_blas::{Compute, DataType, InputRounding, Product, View};
 /// The environment variable that is set in the child process, which multiplies.
 const CHILD: &str = "EMULATED_BLAS_TEST_CHILD";
 
-/// Large enough to use all threads.
+/// The size of the matrices, large enough for the product to use all threads.
 const SIZE: usize = 512;
 
 #[test]

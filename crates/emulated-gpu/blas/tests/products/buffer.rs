@@ -2,7 +2,7 @@
 
 use emulated_blas::{DataType, Matrix, MatrixOperation, Number, Order, View, load, store};
 
-/// Values that are not exact in binary, positive and negative.
+/// Test values, positive and negative, which have no exact binary representation.
 pub(crate) fn value(index: usize) -> f64 {
     (((index * 7919 + 13) % 2003) as f64 / 1001.0 - 1.0) * 1.7
 }
@@ -12,7 +12,7 @@ pub(crate) fn value(index: usize) -> f64 {
 #[repr(align(16))]
 struct Element(#[expect(dead_code, reason = "accessed by its address")] [u8; 16]);
 
-/// Memory for a matrix.
+/// Memory for a matrix, and the matrix's description.
 pub(crate) struct Buffer {
     elements: Vec<Element>,
     pub(crate) matrix: Matrix,

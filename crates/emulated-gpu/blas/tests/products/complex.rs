@@ -7,7 +7,7 @@ use emulated_blas::{
 
 use crate::buffer::{Buffer, value};
 
-/// A matrix in column order with gaps between its columns.
+/// Makes a column-major matrix with gaps between its columns.
 fn buffer(ty: DataType, sizes: (usize, usize), seed: usize) -> Buffer {
     Buffer::new(ty, sizes, 2, Order::Column, |index| {
         c64::new(value(2 * (index + seed)), value(2 * (index + seed) + 1))
@@ -107,7 +107,7 @@ fn complex_products_refuse_epilogues() {
     let view = buffer.view(MatrixOperation::None);
     let mut finish = |_: usize, _: Column<'_>| ();
     let product = product(view, view, view, [2, 2, 2], Compute::F32(InputRounding::Full));
-    // SAFETY: refused before anything is read; the result is overwritten.
+    // SAFETY: the product is refused before an operand is read, and its result is writable.
     let refused = unsafe { product.run(Some(&mut finish)) }.unwrap_err();
     assert!(refused.message.contains("real numbers"), "{refused}");
 }

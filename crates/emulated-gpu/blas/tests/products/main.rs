@@ -1,4 +1,4 @@
-//! Products compared with sums computed here in double precision.
+//! Tests that compare products with sums in double precision.
 
 #![allow(unsafe_code, reason = "products take addresses")]
 

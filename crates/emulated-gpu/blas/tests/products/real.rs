@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::buffer::{self, value};
 
-/// A matrix with gaps of `pad` elements between its columns or rows.
+/// Makes a matrix with gaps of `pad` elements between its columns or rows.
 fn buffer(ty: DataType, sizes: (usize, usize), pad: usize, order: Order) -> buffer::Buffer {
     buffer::Buffer::new(ty, sizes, pad, order, |index| value(index + sizes.0))
 }
@@ -27,7 +27,7 @@ struct Case {
     parts: usize,
 }
 
-/// A case in column order without transposition, split sums or scaling.
+/// A case with column-major matrices, without transposition, split sums or scaling.
 const PLAIN: Case = Case {
     shape: (0, 0, 0),
     transposed: (false, false),
@@ -85,7 +85,7 @@ fn check(case: &Case) {
     // rounding to the result's type.
     let unit = match compute {
         Compute::F64 => 2f64.powi(-53),
-        // Rounded to half once per group of at least four products.
+        // The sum is rounded to half precision once per group of at least four products.
         Compute::F16 if fast && case.capability >= 70 => 2f64.powi(-11) / 4.0,
         Compute::F16 | Compute::F32(_) => 2f64.powi(-24),
     };

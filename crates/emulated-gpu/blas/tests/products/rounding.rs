@@ -6,9 +6,9 @@ use emulated_blas::{
 
 use crate::buffer::{Buffer, value};
 
-/// The terms are 2048 and a one in each of the three groups that follow. Half precision has no
-/// number between 2048 and 2050, and ties go to even, so each one is lost if the sum is kept in
-/// half precision. The exact sum, 2051, is a tie too, and is rounded to 2052.
+/// The terms are 2048, and a 1 in each of the three groups that follow. Half precision has no number between 2048 and
+/// 2050, and ties go to even, so every 1 is lost if the sum is kept in half precision. The exact sum, 2051, is a tie
+/// too, and is rounded to 2052.
 #[test]
 fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
     for (compute, capability, pad, expected) in [
@@ -51,8 +51,8 @@ fn half_precision_sums_on_tensor_cores_are_rounded_after_each_group() {
 #[repr(align(16))]
 struct Aligned([f32; 5]);
 
-/// `alpha · a · b + beta · c` for 1 × 1 matrices with the leading dimension `ld`; `values` are `a`, `b`
-/// and `c`.
+/// Computes `alpha · a · b + beta · c` for 1 × 1 matrices with the leading dimension `ld`; `values` are `a`, `b` and
+/// `c`.
 fn run_lines(alpha: f64, beta: f64, values: [f32; 3], inputs: InputRounding, ld: isize) -> f32 {
     let [a, b, mut c] = values.map(|x| Aligned([x; 5]));
     let view = |address: u64| View::new(address, DataType::F32, (1, ld));
@@ -86,12 +86,13 @@ fn tf32_rounds_both_inputs_and_not_the_product() {
     let exact = one_element(1.0, 0.0, a, b, 0.0, InputRounding::Full);
     let tf32 = one_element(1.0, 0.0, a, b, 0.0, InputRounding::Tf32);
     assert_eq!(exact, a * b);
-    // Rounded to 10 bits of the fraction: 1 + 2⁻¹⁰, and 1.
+    // Rounded to 10 fraction bits, the inputs are 1 + 2⁻¹⁰ and 1.
     assert_eq!(tf32, 1.0 + 2f32.powi(-10));
     assert_ne!(exact, tf32);
     // Lines of 5 elements don't suit tensor cores, so nothing is rounded.
     assert_eq!(run_lines(1.0, 0.0, [a, b, 0.0], InputRounding::Tf32, 5), exact);
-    // 1 + 2⁻¹⁰ squared has more bits than TF32, because products and sums stay in single precision.
+    // The square of 1 + 2⁻¹⁰ has more bits than TF32. It is exact, because products and sums are kept in single
+    // precision.
     let ulp = 1.0 + 2f32.powi(-10);
     assert_eq!(one_element(1.0, 0.0, ulp, ulp, 0.0, InputRounding::Tf32), ulp * ulp);
 }
@@ -110,7 +111,7 @@ fn epilogues_receive_columns_in_order_before_they_are_stored() {
         seen.push((column, values.to_vec()));
         values[1] += 0.5;
     };
-    // SAFETY: `a` has 3 elements, `b` 2, `d` two columns of 4.
+    // SAFETY: `a` has 3 elements, `b` has 2, and `d` has two columns of 4.
     unsafe { product.run(Some(&mut finish)) }.unwrap();
     assert_eq!(seen, [(0, vec![10.0, 20.0, 30.0]), (1, vec![20.0, 40.0, 60.0])]);
     let stored = d.map(half::f16::to_f32);
