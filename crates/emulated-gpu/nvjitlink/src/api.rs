@@ -12,10 +12,10 @@ use crate::link::{Link, Log};
 use crate::nvidia;
 use crate::status::{Header, In, Out, Result, Status, Text, guard};
 
-/// `nvJitLinkHandle`: a number, not an address.
+/// The handle `nvJitLinkHandle`, which is a number here, not an address.
 type Handle = usize;
 
-/// All links in existence. A handle that isn't in here is refused, whatever its value.
+/// All existing links. A handle that isn't in this registry is refused.
 static LINKS: Registry<Mutex<Link>> = Registry::new(0);
 
 /// The version reported if NVIDIA's library isn't used; `lib.rs` explains the choice.
@@ -81,10 +81,10 @@ fn log(handle: Handle, which: fn(&Link) -> &Log) -> Result<Vec<u8>> {
     with_link(handle, |link| Ok(which(link).bytes()))
 }
 
-/// Copies bytes to the caller's buffer. Without bytes, the buffer may be null.
+/// Copies bytes to the caller's buffer. If there are none, the buffer may be null.
 ///
 /// # Safety
-/// `to` is null or has room for all the bytes.
+/// `to` is null or writable for all the bytes.
 unsafe fn copy(bytes: &[u8], to: Out<'_, u8>) -> Result {
     // SAFETY: the caller's promise.
     if bytes.is_empty() { Ok(()) } else { unsafe { to.set_list(bytes) } }
@@ -99,7 +99,7 @@ pub(crate) extern "C" fn emulatedNvJitLink() -> *const c_char {
     c"ptx-emulator".as_ptr()
 }
 
-// NVIDIA's documentation of each function says what its pointers must point to.
+// The requirements on pointers are those in NVIDIA's documentation of each function.
 export! {
     /// The version of nvJitLink.
     fn nvJitLinkVersion = version(major: Out<'_, c_uint>, minor: Out<'_, c_uint>) plain {
@@ -128,7 +128,7 @@ export! {
 
     /// Ends a link.
     fn nvJitLinkDestroy = destroy(handle: Out<'_, Handle>) always {
-        // SAFETY: the caller guarantees that a handle is stored there.
+        // SAFETY: the caller guarantees that `handle` points to a handle.
         let number = unsafe { handle.get()? };
         LINKS.remove(number).ok_or_else(|| status_of_missing_link(number))?;
         handle.set(0)
@@ -229,8 +229,8 @@ mod tests {
         let options = [c"-arch=sm_80".as_ptr(), c"-O3".as_ptr()];
         let (mut list, mut bytes) = ([0u8; 17], [0u8; 9]);
         let (list, odd) = (list.as_mut_ptr().wrapping_add(1), bytes.as_mut_ptr().wrapping_add(1));
-        // SAFETY: from its second byte on, the first array has room for two pointers, and the
-        // second for a pointer or a number.
+        // SAFETY: after its first byte, the first array has space for two pointers, and the second array for a pointer
+        // or a number.
         unsafe {
             let (place, size) = (Out::new(odd.cast::<Handle>()), Out::new(odd.cast::<usize>()));
             list.cast::<[*const c_char; 2]>().write_unaligned(options);

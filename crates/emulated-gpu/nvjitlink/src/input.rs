@@ -35,7 +35,7 @@ const INPUT_TYPES: [(i32, InputType, &str); 8] = [
     (10, InputType::Any, "ANY"),
 ];
 
-/// The kind of some bytes, detected from their beginning.
+/// The kind of an input's contents, detected from the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contents {
     Ptx,
@@ -46,10 +46,10 @@ enum Contents {
     LtoIr,
 }
 
-/// The first bytes of NVIDIA's LTO-IR, and of the LLVM bitcode in it.
+/// The possible first bytes of NVIDIA's LTO-IR: its own magic number, or that of the LLVM bitcode in it.
 const LTO_IR: [&[u8]; 2] = [b"\xedCN\x7f", b"BC\xc0\xde"];
 
-/// Why LTO-IR is refused if NVIDIA's library isn't available.
+/// The reason why LTO-IR is refused if NVIDIA's library isn't available.
 pub(crate) const LTO_IR_REFUSED: &str = "it is LTO-IR, which only NVIDIA's \
      compiler reads: pass PTX (nvcc and NVRTC without -dlto and with \
      --relocatable-device-code=true; numba's @cuda.jit with lto=False), or name NVIDIA's libnvJitLink.so in \
@@ -64,7 +64,7 @@ pub(crate) enum Input {
     LtoIr,
 }
 
-/// Why an input or an option is refused: the result, and a sentence for the log.
+/// The reason why an input or an option is refused: the result code, and a sentence for the log.
 pub(crate) type Refusal = (Status, String);
 
 fn refuse(status: Status, name: &str, why: impl Display) -> Refusal {
@@ -74,7 +74,7 @@ fn refuse(status: Status, name: &str, why: impl Display) -> Refusal {
 /// Extracts the PTX from an input that is declared to be of the type `kind`.
 ///
 /// # Errors
-/// If the input can't be linked: the result, and a sentence that says what to pass instead.
+/// If the input can't be linked. The error has a sentence that states what to pass instead.
 pub(crate) fn read(
     kind: i32,
     bytes: &[u8],
@@ -153,7 +153,7 @@ fn extract_text(
                 let why = format!("it has more than {MAX_TEXT_BYTES} bytes, the limit for a link");
                 return Err((Status::InvalidInput, why));
             }
-            // The parser reports the replacement characters.
+            // Invalid UTF-8 is replaced; the parser reports the replacement characters.
             Ok(String::from_utf8_lossy(text).into_owned())
         }
         Contents::Fatbin => fatbin::extract_ptx(bytes, options.architecture).map_err(|wrong| {

@@ -40,12 +40,12 @@ enum LinkState {
     Ptx(Vec<u8>),
 }
 
-/// Lines for the caller.
+/// A log: lines of text for the caller.
 #[derive(Debug, Default)]
 pub(crate) struct Log(String);
 
 impl Log {
-    /// The maximum length in bytes. Later lines are dropped, so the log describes the first inputs.
+    /// The maximum length of a log in bytes. Lines beyond it are dropped, so the log describes the first inputs.
     const MAX_BYTES: usize = 1 << 20;
 
     fn push_line(&mut self, line: &str) {
@@ -55,7 +55,7 @@ impl Log {
         }
     }
 
-    /// The text with its final zero; empty if there is no text.
+    /// The log's text with a final zero; empty if there is no text.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let end: &[u8] = if self.0.is_empty() { &[] } else { &[0] };
         [self.0.as_bytes(), end].concat()
@@ -94,7 +94,7 @@ impl Link {
         status
     }
 
-    /// The options, if the link still accepts calls.
+    /// The link's options, if the link still accepts inputs.
     fn options_if_open(&mut self) -> Result<LinkOptions, Status> {
         match (&self.options, &self.state) {
             (Some(options), LinkState::Open) => Ok(options.clone()),
@@ -114,7 +114,7 @@ impl Link {
     /// Adds an input from a file.
     ///
     /// # Errors
-    /// If the file can't be read, and those of [`add`](Self::add).
+    /// If the file can't be read, and the errors of [`add`](Self::add).
     pub(crate) fn add_file(&mut self, kind: i32, path: &str) -> Result<(), Status> {
         let bytes = open(Path::new(path)).and_then(|file| read(file, MAX_BYTES));
         let bytes = bytes.map_err(|error| {
@@ -126,7 +126,7 @@ impl Link {
     /// Adds an input from memory.
     ///
     /// # Errors
-    /// If it has a type or contents that can't be linked, or its PTX has errors.
+    /// If the input has a type or contents that can't be linked, or its PTX has errors.
     pub(crate) fn add(&mut self, kind: i32, bytes: &[u8], name: &str) -> Result<(), Status> {
         let options = self.options_if_open()?;
         if bytes.is_empty() {
@@ -201,7 +201,7 @@ impl Link {
         Ok(())
     }
 
-    /// Logs the errors in some PTX.
+    /// Logs the errors in a PTX text, and returns the status for them.
     fn log_errors(&mut self, diagnostics: &[Diagnostic]) -> Status {
         for one in diagnostics {
             self.errors.push_line(&one.to_string());
@@ -209,7 +209,7 @@ impl Link {
         Status::PtxCompile
     }
 
-    /// Links all inputs. Can be called once.
+    /// Links all inputs. May only be called once.
     ///
     /// # Errors
     /// If the inputs don't match the options, or can't be linked together.
@@ -250,7 +250,7 @@ impl Link {
         Ok(())
     }
 
-    /// Has NVIDIA's library compile the LTO-IR to PTX.
+    /// Compiles the LTO-IR to PTX with NVIDIA's library.
     fn compile(&mut self, options: &LinkOptions) -> Result<(), Status> {
         let parts = std::mem::take(&mut self.lto_ir_parts);
         let library = if parts.is_empty() { None } else { nvidia::library().ok().flatten() };
@@ -260,13 +260,14 @@ impl Link {
         self.add_text(options, Source { name: "LTO-IR".to_owned(), text })
     }
 
-    /// Links all texts to one. The error is a list of lines for the log.
+    /// Links all PTX texts to one text. The error is a list of lines for the log.
     fn link_texts(&self, options: &LinkOptions) -> Result<String, Vec<String>> {
         let lines = |all: Vec<Diagnostic>| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let is_part = options.relocatable || options.ptx;
         let text = match self.texts.as_slice() {
             [] => options::empty_module(&options.target),
-            // This text will be linked with others, and was checked when it was added.
+            // A single relocatable text is returned unchanged: it will be linked with others later, and was checked
+            // when it was added.
             [one] if is_part => return Ok(one.text.clone()),
             texts => ptx_emulator::link(texts).map_err(lines)?,
         };
@@ -294,7 +295,7 @@ impl Link {
     /// The linked image.
     ///
     /// # Errors
-    /// If the link isn't complete, or `-ptx` was given.
+    /// If the link isn't complete, or the option `-ptx` was given.
     pub(crate) fn image(&self) -> Result<&[u8], Status> {
         match &self.state {
             LinkState::Image(image) => Ok(image),
@@ -305,7 +306,7 @@ impl Link {
     /// The linked PTX, with its final zero.
     ///
     /// # Errors
-    /// If the link isn't complete, or `-ptx` wasn't given.
+    /// If the link isn't complete, or the option `-ptx` wasn't given.
     pub(crate) fn ptx(&self) -> Result<&[u8], Status> {
         let is_wanted = self.options.as_ref().is_some_and(|options| options.ptx);
         match &self.state {

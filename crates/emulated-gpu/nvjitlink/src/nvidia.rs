@@ -33,7 +33,7 @@ nvidia_functions! {
     optional {}
 }
 
-/// Some LTO-IR to be linked, and its name.
+/// An input of LTO-IR, and its name.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -43,7 +43,7 @@ pub(crate) struct Part {
 /// NVIDIA's library; `None` if the variable doesn't name one.
 ///
 /// # Errors
-/// Why the file can't be used.
+/// If the file can't be used. The error is the reason.
 pub(crate) fn library() -> Result<Option<&'static Nvidia>, String> {
     static LIBRARY: OnceLock<Result<Option<Nvidia>, String>> = OnceLock::new();
     let library = LIBRARY.get_or_init(|| {
@@ -68,15 +68,15 @@ impl Nvidia {
     /// Links LTO-IR with the options of a link, and returns optimised PTX.
     ///
     /// # Errors
-    /// The library's error log.
+    /// If the library fails. The error is its log.
     pub(crate) fn link(&self, written: &[String], parts: &[Part]) -> Result<String, String> {
         let kept = written.iter().filter(|option| !NOT_FORWARDED.contains(&option.as_str()));
         let options = kept.cloned().chain(["-lto".to_owned(), "-ptx".to_owned()]);
         let options: Vec<CString> = options.map(c_string).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-        // SAFETY: only a link of this library is stored in it.
+        // SAFETY: only a link of this library is stored in the object.
         let mut link = unsafe { NvidiaObject::new(self.destroy) };
-        // SAFETY: the place for the link is valid, and `options` has as many C strings as its length says.
+        // SAFETY: the pointer for the link is valid, and `options` has as many C strings as its length says.
         let mut status =
             unsafe { (self.create)(&raw mut link.handle, options.len() as u32, options.as_ptr()) };
         for part in parts {
@@ -114,7 +114,7 @@ fn text(link: &NvidiaObject, functions: SizeAndCopy) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-/// Makes a C string. A zero in the middle, which options and names shouldn't have, is replaced.
+/// Makes a C string. Zeros inside the text are replaced; options and names shouldn't contain any.
 fn c_string(text: String) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }

@@ -12,7 +12,7 @@ pub(crate) struct LinkOptions {
     pub(crate) written: Vec<String>,
     /// `sm_80`, from `-arch`.
     pub(crate) target: String,
-    /// The architecture as a number, 80.
+    /// The architecture as a number, such as 80.
     pub(crate) architecture: u32,
     pub(crate) max_registers: Option<u32>,
     /// Whether the inputs are LTO-IR.
@@ -25,14 +25,13 @@ pub(crate) struct LinkOptions {
     pub(crate) verbose: bool,
 }
 
-/// Options that are ignored: they are about machine code, its optimisation, or the removal of
-/// unused symbols.
+/// Options that are ignored: they concern machine code, its optimisation, or the removal of unused symbols.
 const IGNORED: &str = "\
     -O0 -O3 -Ofc=min -Ofc=mid -Ofc=max -g -lineinfo -optimize-unused-variables -nvvm-latest \
     -no-cache -device-stack-protector";
 
-/// Options with a value that are ignored: they are about arithmetic (which is fixed in PTX
-/// already), unused symbols, or threads.
+/// Options with a value that are ignored: they concern arithmetic (which PTX already determines), unused symbols, or
+/// threads.
 const IGNORED_WITH_VALUE: &str = "\
     -ftz -prec-div -prec-sqrt -fma -kernels-used -variables-used -Xptxas -Xnvvm -split-compile \
     -split-compile-extended -jump-table-density";
@@ -48,7 +47,7 @@ impl LinkOptions {
     /// Reads the options.
     ///
     /// # Errors
-    /// The result, and a sentence for the log.
+    /// If an option is unknown or has an invalid value. The error is a result code, and a sentence for the log.
     pub(crate) fn read(written: &[String]) -> Result<Self, Refusal> {
         let mut options = Self { written: written.to_vec(), ..Self::default() };
         let mut is_virtual = false;
@@ -105,7 +104,7 @@ fn architecture(option: &str, value: &str) -> Result<(String, u32), Refusal> {
         return Err((Status::UnrecognizedOption, log));
     };
     let target = format!("sm_{number}");
-    // Only the emulator has the list of architectures, so we ask its parser.
+    // Only the emulator has the list of architectures, so its parser checks the name.
     let source = Source { name: option.to_owned(), text: empty_module(&target) };
     match ptx_emulator::parse_part(&source) {
         Ok(module) => Ok((target, module.target)),
@@ -122,7 +121,7 @@ pub(crate) fn empty_module(target: &str) -> String {
     format!(".version 9.0\n.target {target}\n.address_size 64\n")
 }
 
-/// Parses the maximum number of registers of a thread; `None` if that is not a limit.
+/// Parses the maximum number of registers of a thread; `None` if the number is so large that it limits nothing.
 fn registers(option: &str, value: &str) -> Result<Option<u32>, Refusal> {
     let most: i64 = value.parse().map_err(|_| {
         (Status::UnrecognizedOption, format!("{option}: write a number, as in -maxrregcount=32"))
@@ -138,7 +137,7 @@ mod tests {
         LinkOptions::read(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
     }
 
-    /// The parsed options, without what the caller wrote.
+    /// Parses options, and removes the caller's text from the result.
     fn parse(options: &[&str]) -> LinkOptions {
         LinkOptions { written: Vec::new(), ..read(options).unwrap() }
     }

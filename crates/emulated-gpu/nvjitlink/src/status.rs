@@ -1,10 +1,10 @@
-//! Results of the functions, and types of the pointers that they take.
+//! Result codes, and types of pointer arguments, of the exported functions.
 
 use std::ffi::c_int;
 
 use c_abi::Fault;
 
-/// The result of a call.
+/// The result of the body of an exported function.
 pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
@@ -29,17 +29,17 @@ pub(crate) enum Status {
     LtoNotEnabled = 18,
 }
 
-/// Which header the caller was compiled with.
+/// The version of the header with which the caller was compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// Version 12, or a caller without a header: the last result is 9.
+    /// Version 12, or a caller without a header. The largest result code is 9.
     Twelve,
     Thirteen,
 }
 
 impl Status {
-    /// The number of a result in the caller's header. Results that version 12 lacks become the
-    /// older ones that it uses for the same errors.
+    /// The number of a result in the caller's header. Results that version 12 lacks are converted to the results that
+    /// it has for the same errors.
     pub(crate) fn code(self, header: Header) -> c_int {
         use Status::{IncompatibleOptions, IncorrectInputType, MissingFatbin, NullInput};
         let status_of_header = match self {

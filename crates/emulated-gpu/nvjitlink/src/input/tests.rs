@@ -1,4 +1,4 @@
-//! Inputs of each form, declared to be of each kind.
+//! Tests of inputs of each form, declared to be of each kind.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Links whose results are loaded and run, and links that fail.
+//! Tests of links whose results are loaded and run, and of links that fail.
 
 use cudarc::driver::CudaContext;
 use cudarc::nvrtc::Ptx;
@@ -67,7 +67,7 @@ fn with_lto_fatbins_passed_as_lto_ir_become_ptx() {
     assert_eq!(link.add(PTX, super::support::next(1), "next"), SUCCESS);
     assert_eq!(link.get("LinkedPtx"), Err(INVALID_INPUT));
     assert_eq!(run(Ptx::from_binary(link.image())), 6);
-    // Without any LTO-IR, `-lto` is an error, as in NVIDIA's library.
+    // As in NVIDIA's library, `-lto` is an error if there is no input of LTO-IR.
     let link = Link::new(&["-arch=sm_80", "-lto"]);
     assert_eq!(link.add(PTX, super::support::next(1), "next"), SUCCESS);
     assert_eq!(link.complete(), NVVM_COMPILE);

@@ -41,7 +41,7 @@ fn every_name_in_the_headers_is_exported() {
     let _: unsafe extern "C" fn() = function("emulatedNvJitLink");
     let version: Version = function("nvJitLinkVersion");
     let mut minor = 0;
-    // SAFETY: one pointer is valid, and the other is null, which is refused.
+    // SAFETY: one pointer is valid, and the library refuses the other, which is null.
     assert_eq!(unsafe { version(ptr::null_mut(), &raw mut minor) }, INVALID_INPUT);
 }
 
@@ -58,7 +58,7 @@ fn invalid_handles_are_refused_with_the_documented_result() {
         let size: OfPlace = function(&format!("__nvJitLinkGetErrorLogSize{version}"));
         let create: Create = function(&format!("__nvJitLinkCreate{version}"));
         let (mut none, mut nowhere) = (ptr::null_mut(), 0xdead_0000_usize as Handle);
-        // SAFETY: null pointers and handles that are not a link's are refused, which this tests.
+        // SAFETY: the library refuses null pointers and handles that aren't a link's.
         unsafe {
             assert_eq!(complete(none), null);
             assert_eq!(complete(nowhere), INVALID_INPUT);
@@ -72,7 +72,7 @@ fn invalid_handles_are_refused_with_the_documented_result() {
         }
         let add: unsafe extern "C" fn(Handle, c_int, *const u8, usize, *const c_char) -> c_int =
             function(&format!("__nvJitLinkAddData{version}"));
-        // SAFETY: as above, and the size is refused before the bytes are read.
+        // SAFETY: the library refuses the handle, and refuses the size before it reads the bytes.
         unsafe {
             assert_eq!(add(link.handle, PTX, ptr::null(), 9, ptr::null()), INVALID_INPUT);
             let expected = INVALID_INPUT;

@@ -15,8 +15,8 @@ use crate::support::*;
 const VARIABLE: &str = "EMULATED_GPU_NVJITLINK";
 const CHILD: &str = "EMULATED_NVJITLINK_TEST_CHILD";
 
-/// Whether this process is the one that should run the body of the test. If not, this starts one
-/// with the variable set to `value`, and waits for it.
+/// Whether this process is the one that should run the body of the test. If it isn't, starts a child process with the
+/// variable set to `value`, and waits for it.
 fn is_child(test: &str, value: &OsStr) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
@@ -69,7 +69,7 @@ fn wheel(path: &str) -> Option<PathBuf> {
     Some(wheels.join("nvidia").join(path)).filter(|file| file.is_file())
 }
 
-/// The LTO-IR that NVIDIA's NVRTC compiles a source to.
+/// Compiles a source to LTO-IR with NVIDIA's NVRTC.
 fn lto_ir(source: &CStr) -> Vec<u8> {
     type Create = unsafe extern "C" fn(
         *mut Handle,

@@ -1,4 +1,4 @@
-//! The library's functions by name, links, and PTX to link.
+//! Helpers: calls of the library's functions by name, links, and PTX to link.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use cudarc::nvrtc::Ptx;
 use emulated_gpu_test_support::device;
 use libloading::os::unix::Library;
 
-/// Results, as numbered in the header of version 13.
+/// The result code for success. Result codes have the numbers of the header of version 13.
 pub(crate) const SUCCESS: c_int = 0;
 pub(crate) const UNRECOGNIZED_OPTION: c_int = 1;
 pub(crate) const MISSING_ARCH: c_int = 2;
@@ -42,7 +42,7 @@ pub(crate) fn library() -> &'static Library {
 
 /// A function by its name. The caller chooses the type.
 pub(crate) fn function<F: Copy>(name: &str) -> F {
-    // SAFETY: the type is that of the header, as the caller promises.
+    // SAFETY: the type is that in the header, as the caller promises.
     *unsafe { library().get::<F>(name.as_bytes()) }
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -50,11 +50,11 @@ pub(crate) fn function<F: Copy>(name: &str) -> F {
 /// A handle of the linker, destroyed on drop. All its calls use the function names of one version of the header.
 pub(crate) struct Link {
     pub(crate) handle: Handle,
-    /// The prefix and the suffix of the function names.
+    /// The prefix and the suffix of the function names that are called.
     names: (&'static str, &'static str),
 }
 
-/// The prefix and the suffix of the plain names, and of the names in the newest header.
+/// The prefix and the suffix of the plain names, which are empty.
 pub(crate) const PLAIN: (&str, &str) = ("", "");
 pub(crate) const THIRTEEN: (&str, &str) = ("__", "_13_5");
 
@@ -103,12 +103,11 @@ impl Link {
 
     pub(crate) fn complete(&self) -> c_int {
         let complete: unsafe extern "C" fn(Handle) -> c_int = self.function("nvJitLinkComplete");
-        // SAFETY: any handle is allowed.
+        // SAFETY: the function accepts any handle.
         unsafe { complete(self.handle) }
     }
 
-    /// The bytes that `nvJitLinkGet…` returns, for a buffer of the size that `nvJitLinkGet…Size`
-    /// returns.
+    /// Reads a result: calls `nvJitLinkGet…Size`, and then `nvJitLinkGet…` with a buffer of that size.
     pub(crate) fn get(&self, what: &str) -> Result<Vec<u8>, c_int> {
         let mut size = 0usize;
         let of_size: unsafe extern "C" fn(Handle, *mut usize) -> c_int =
@@ -118,7 +117,7 @@ impl Link {
             SUCCESS => {}
             status => return Err(status),
         }
-        // The byte after the buffer must stay as it is.
+        // The byte after the buffer must not change.
         let mut bytes = vec![0xa5; size + 1];
         let get: unsafe extern "C" fn(Handle, *mut u8) -> c_int =
             self.function(&format!("nvJitLinkGet{what}"));
@@ -153,7 +152,7 @@ impl Drop for Link {
 
 pub(crate) const HEADER: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
-/// A kernel that stores the result of `next(5)`, a function of another text.
+/// A kernel that stores the result of `next(5)`, a function that another text defines.
 pub(crate) fn kernel() -> String {
     format!(
         "{HEADER}.extern .func (.param .b32 r) next(.param .b32 a);
