@@ -15,7 +15,7 @@ use crate::level3::{Gemm, check_sizes, launch};
 use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
-/// The arguments; operations, sizes and leading dimensions are arrays with one value per group.
+/// The arguments of a call. Operations, sizes and leading dimensions are arrays with one value per group.
 struct GroupedGemm<Integer> {
     call: GemmCall<*const c_int, *const Integer>,
     types: [DataType; 3],
@@ -33,7 +33,7 @@ unsafe fn read<Integer: Copy>(
 ) -> Result<Vec<Integer>> {
     reject_if!(array.is_null(), invalid, "{what} is a null pointer");
     let mut list = vec_with_capacity(count)?;
-    // SAFETY: the caller's promise. Host arrays may be unaligned.
+    // SAFETY: the array is readable, as the caller promises; it may be unaligned.
     list.extend((0..count).map(|index| unsafe { array.add(index).read_unaligned() }));
     Ok(list)
 }
@@ -80,8 +80,8 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
         let mut prepared = Vec::new();
         let mut first = 0u64;
         for group in 0..groups {
-            // The part of an array of pointers after the parts of the earlier groups, some of which
-            // may be empty.
+            // The address of this group's part of an array of pointers, which follows the parts of earlier groups.
+            // Groups may be empty.
             let at = |array: u64| {
                 let behind = first.checked_mul(8).and_then(|bytes| array.checked_add(bytes));
                 let behind = behind.ok_or_else(|| {
@@ -158,7 +158,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
 macro_rules! grouped {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
         export_gemm! {
-            /// Computes groups of products of one type.
+            /// Computes groups of products of one element type.
             fn $name(
                 call: GemmCall<*const c_int, *const $int>; group_count: $int, group_sizes: *const $int
             ) {
@@ -181,7 +181,7 @@ grouped! {
 macro_rules! grouped_ex {
     ($($name:ident, $int:ty;)*) => {$(
         export_gemm! {
-            /// Computes groups of products whose types are arguments.
+            /// Computes groups of products whose element types are arguments.
             fn $name(
                 call: GemmCall<*const c_int, *const $int>, types a_type b_type c_type;
                 group_count: $int, group_sizes: *const $int, compute_type: c_int

@@ -10,8 +10,8 @@ use emulated_blas::{
 
 use crate::ffi::Out;
 
-/// `cublasHandle_t`: a number that is not an address, so that an invalid handle is detected and
-/// never dereferenced.
+/// The handle `cublasHandle_t`, which is a number here, not an address, so that an invalid handle is detected and never
+/// dereferenced.
 pub(crate) type Handle = usize;
 
 /// The settings of a handle.
@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub(crate) pointer_mode: PointerMode,
     /// `cublasMath_t`
     pub(crate) math_mode: c_int,
-    /// `cublasAtomicsMode_t`; it has no effect, because nothing here uses atomics.
+    /// `cublasAtomicsMode_t`; it has no effect, because this library uses no atomics.
     pub(crate) atomics_mode: c_int,
     /// The number of multiprocessors to use; it has no effect.
     pub(crate) sm_count_target: c_int,
@@ -31,7 +31,7 @@ pub(crate) struct Settings {
 const DISALLOW_REDUCED_PRECISION_REDUCTION: c_int = 16;
 
 impl Settings {
-    /// The compute type of functions with `S` or `C` in their name.
+    /// The compute type of functions for single precision, whose names contain `S` or `C`.
     pub(crate) fn single_precision(&self) -> Compute {
         match self.math_mode & !DISALLOW_REDUCED_PRECISION_REDUCTION {
             // CUBLAS_TENSOR_OP_MATH, which is CUBLAS_COMPUTE_32F_FAST_16F.
@@ -43,7 +43,7 @@ impl Settings {
     }
 }
 
-/// All handles; their numbers don't look like addresses.
+/// All handles. They are numbers that don't look like addresses.
 static HANDLES: Registry<Mutex<Settings>> = Registry::new(0x31a5_0000_0000_0000);
 
 fn unknown_handle(handle: Handle) -> Rejection {

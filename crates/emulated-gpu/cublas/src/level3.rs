@@ -19,7 +19,7 @@ pub(crate) struct Gemm {
     pub(crate) sizes: (i64, i64, i64),
     /// `alpha`, `beta`
     pub(crate) scalars: (*const c_void, *const c_void),
-    /// The type of `alpha` and `beta`.
+    /// The type of the scalars `alpha` and `beta`.
     pub(crate) scale: DataType,
     pub(crate) a: Operand,
     pub(crate) b: Operand,
@@ -138,7 +138,7 @@ impl Gemm {
             let c = c.with_addresses(requester, makes)?;
             for index in 0..batch {
                 let inputs = inputs.as_ref().map(|(a, b)| (&**a, &**b));
-                // All views are known now, so this never continues.
+                // All addresses are known by now, so the product is never `None`.
                 let Some(product) = product(inputs, &c, index) else { continue };
                 // SAFETY: the operands are among the accesses, or access was granted by
                 // `with_addresses`.

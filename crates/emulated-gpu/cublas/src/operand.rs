@@ -1,5 +1,4 @@
-//! Matrix operands as the arguments describe them: a single matrix, a strided batch, or an array of
-//! pointers.
+//! Matrix operands, as described by a call's arguments: a single matrix, a strided batch, or an array of pointers.
 
 use std::array::from_fn;
 use std::borrow::Cow;
@@ -12,14 +11,15 @@ use emulated_blas::{
 /// The constructor of an access: [`Access::read`] or [`Access::write`].
 pub(crate) type MakeAccess = fn(u64, u64, u64, u64) -> Access;
 
-/// Where the matrices of a batch are.
+/// The place of a batch's matrices in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BatchLocation {
     /// The address of the first matrix, and the distance in elements between two matrices.
     Strided(u64, i64),
-    /// An array of their addresses in device memory.
+    /// The address of an array in device memory that has the matrices' addresses.
     Array(u64),
-    /// An array of their addresses in device or host memory; cudarc passes host arrays for groups.
+    /// The address of an array in device or host memory that has the matrices' addresses; cudarc passes host arrays for
+    /// grouped products.
     ArrayAnywhere(u64),
 }
 
@@ -58,9 +58,9 @@ pub(crate) struct CheckedOperand {
 
 #[derive(Clone, Debug)]
 enum Addresses {
-    /// They follow from `matrix`.
+    /// The addresses follow from the stride in `matrix`.
     Strided,
-    /// Read when the function was called.
+    /// The addresses were read when the function was called.
     Known(Vec<u64>),
     /// The address of an array in device memory, which is read each time the work runs, because it
     /// may have changed before a graph is launched.
@@ -68,7 +68,7 @@ enum Addresses {
 }
 
 impl Operand {
-    /// The operand as a matrix of this size.
+    /// Describes the operand as a matrix of this size.
     pub(crate) fn matrix(&self, rows: i64, columns: i64, batch: i64) -> Matrix {
         let (address, batch_stride) = match self.place {
             BatchLocation::Strided(address, stride) => (address, stride),
@@ -139,7 +139,7 @@ impl Operand {
 }
 
 impl CheckedOperand {
-    /// Matrix `index` with an operation applied; `None` if its address is only known when the work
+    /// The view of matrix `index` with an operation applied; `None` if the matrix's address is only known when the work
     /// runs.
     pub(crate) fn view(&self, operation: MatrixOperation, index: u64) -> Option<View> {
         match &self.addresses {
@@ -153,7 +153,7 @@ impl CheckedOperand {
         }
     }
 
-    /// Appends the accesses of the work, as far as they are known before it runs.
+    /// Appends the accesses of the work, as far as they are known before the work runs.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
@@ -171,8 +171,8 @@ impl CheckedOperand {
         }
     }
 
-    /// The operand with all addresses known, while the work runs. Addresses that were unknown until
-    /// now are read, and access to their matrices is requested.
+    /// Returns the operand with all addresses known. It is called while the work runs: it reads addresses that were
+    /// unknown until then, and requests access to their matrices.
     ///
     /// # Errors
     /// If access to the array, or to a matrix that it points to, is refused.

@@ -35,7 +35,7 @@ export! {
         stream.set_as(settings(handle)?.stream, "streamId")
     }
 
-    /// Checks a workspace as if it were used; the library needs none.
+    /// Checks a workspace. It isn't used, because the library needs none.
     fn cublasSetWorkspace_v2(handle: Handle, workspace: *mut c_void, size: usize) {
         let (_, driver) = open(handle)?;
         let address = workspace as u64;

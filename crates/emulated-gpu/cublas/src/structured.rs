@@ -1,5 +1,5 @@
-//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: a matrix of which only one triangle is
-//! stored, times another.
+//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: the product of two matrices, of one of which only a triangle
+//! is stored.
 
 use std::ffi::{c_int, c_void};
 
@@ -14,7 +14,7 @@ use crate::handle::{Handle, open};
 use crate::level3::check_sizes;
 use crate::operand::{BatchLocation, operands};
 
-/// The arguments of `C = alpha · op(A) · B + beta · C`, or of the same with `op(A)` on the right.
+/// The arguments of `C = alpha · op(A) · B + beta · C`, or of `C = alpha · B · op(A) + beta · C`.
 struct StructuredProduct {
     structure: Structure,
     side: c_int,
@@ -22,14 +22,14 @@ struct StructuredProduct {
     operation: c_int,
     sizes: (i64, i64),
     alpha: *const c_void,
-    /// Null if `C` is not read.
+    /// The pointer to `beta`; null if `C` is not read.
     beta: *const c_void,
     a: (u64, i64),
     b: (u64, i64),
     c: (u64, i64),
 }
 
-/// Converts an enum of two values, 0 and 1; whether the value is 0.
+/// Checks an enum with the two values 0 and 1. Returns whether the value is 0.
 fn is_first_of_two(value: c_int, what: &str, names: [&str; 2]) -> Result<bool> {
     match value {
         0 => Ok(true),
@@ -41,7 +41,7 @@ fn is_first_of_two(value: c_int, what: &str, names: [&str; 2]) -> Result<bool> {
     }
 }
 
-/// Whether a `cublasSideMode_t` is the left side; `what` names the argument.
+/// Whether a `cublasSideMode_t` is the left side; `what` is the argument's name in messages.
 pub(crate) fn is_left(side: c_int, what: &str) -> Result<bool> {
     is_first_of_two(side, what, ["CUBLAS_SIDE_LEFT", "CUBLAS_SIDE_RIGHT"])
 }
@@ -116,7 +116,7 @@ impl StructuredProduct {
         };
         product(a_view.with_operation(operation), b_view).check_memory()?;
         let run: RunWork = Box::new(move |_| {
-            // SAFETY: the operands are among the accesses, and copies are host memory.
+            // SAFETY: the operands are among the accesses, or are copies in host memory.
             unsafe {
                 if !reads {
                     return Ok(product(a_view, b_view).run(None)?);
@@ -156,8 +156,8 @@ impl StructuredProduct {
     }
 }
 
-/// Declares exported functions with a matrix of which only one triangle is stored: the arguments
-/// that not all of them have, and the fields of [`StructuredProduct`] that depend on these.
+/// Declares exported functions with a matrix of which only one triangle is stored. A declaration lists the arguments
+/// that not all of these functions have, and the fields of [`StructuredProduct`] that depend on them.
 macro_rules! export_structured {
     ($(
         $(#[$meta:meta])*
@@ -199,8 +199,7 @@ macro_rules! export_structured {
 macro_rules! mirrored {
     ($($name:ident, $structure:ident, $typed:ident, $int:ty;)*) => {$(
         export_structured! {
-            /// Computes `C = alpha · A · B + beta · C`, or with `B · A`, for a symmetric or
-            /// Hermitian `A`.
+            /// Computes `C = alpha · A · B + beta · C`, or the same with `B · A`, for a symmetric or Hermitian `A`.
             fn $name($typed, $int; beta) {
                 structure: Structure::$structure, operation: 0, beta: beta
             }
@@ -226,8 +225,7 @@ mirrored! {
 macro_rules! trmm {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
         export_structured! {
-            /// Computes `C = alpha · op(A) · B`, or with `B · op(A)`, for a triangular `A`; `C` may
-            /// be `B`.
+            /// Computes `C = alpha · op(A) · B`, or the same with `B · op(A)`, for a triangular `A`; `C` may be `B`.
             fn $name($typed, $int, trans, diag) {
                 structure: triangular(diag)?, operation: trans, beta: std::ptr::null()
             }

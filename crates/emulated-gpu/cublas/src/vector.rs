@@ -1,10 +1,10 @@
-//! Vectors: every `inc`-th element, starting from the end if `inc` is negative.
+//! Vectors in memory. A vector consists of every `inc`-th element, starting from the end if `inc` is negative.
 
 use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, Result, View, reject_if};
 
 use crate::level3::check_sizes;
 
-/// A vector as the arguments describe it.
+/// A vector, as described by a call's arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vector {
     pub(crate) name: &'static str,
@@ -48,8 +48,7 @@ impl Vector {
         Ok(all)
     }
 
-    /// The elements as a column. The arithmetic wraps, because a vector that is never read is not
-    /// checked.
+    /// A view of the elements as a column. The arithmetic wraps, because a vector that is never read is not checked.
     pub(crate) fn view(&self) -> View {
         let before =
             if self.inc < 0 { self.len.saturating_sub(1).max(0).unsigned_abs() } else { 0 };

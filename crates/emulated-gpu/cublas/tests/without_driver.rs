@@ -1,5 +1,5 @@
-//! Without the emulated driver, every call fails. This is a separate program, because no other test
-//! may have loaded the driver before.
+//! Tests that every call fails without the emulated driver. They are a separate program, because no other test may have
+//! loaded the driver before.
 
 #![allow(unsafe_code, reason = "the functions are C")]
 
@@ -38,7 +38,7 @@ fn creating_a_handle_fails_without_the_emulated_driver() {
     assert!(received.contains("CUBLAS_STATUS_NOT_INITIALIZED"), "{received}");
 }
 
-/// Set in the child process, which finds the driver.
+/// The environment variable that is set in the child process, which finds the driver.
 const CHILD: &str = "FINDS_THE_DRIVER_BY_ITS_WHOLE_NAME";
 
 /// A machine with a driver but without the toolkit has `libcuda.so.1` on its library path, and no
@@ -64,7 +64,7 @@ fn the_driver_is_found_by_its_full_name() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("whole-name");
     std::fs::create_dir_all(&folder).unwrap();
     let name = folder.join("libcuda.so.1");
-    // A file of an earlier run may exist.
+    // An earlier run may have left the file.
     let _ = std::fs::remove_file(&name);
     std::os::unix::fs::symlink(emulated_cuda::library_path().unwrap(), name).unwrap();
     let output = Command::new(std::env::current_exe().unwrap())

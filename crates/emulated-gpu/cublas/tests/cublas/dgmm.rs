@@ -13,7 +13,7 @@ const RIGHT: cublasSideMode_t = cublasSideMode_t::CUBLAS_SIDE_RIGHT;
 const SIZES: (usize, usize) = (4, 3);
 const LDA: usize = 5;
 
-/// `call(mode, a, x, incx, c, ldc)` calls the function under test.
+/// Calls the function under test: `call(blas, mode, [a, x, c], incx, ldc)`.
 type DgmmFunction<'a> = &'a dyn Fn(&Blas, cublasSideMode_t, [*mut c_void; 3], c_int, c_int) -> u32;
 
 fn check<T: Number>(call: DgmmFunction<'_>) {

@@ -7,7 +7,7 @@ use cudarc::cublas::sys::{self, cublasOperation_t};
 use crate::numbers::{ALPHA, BETA, Number, OPERATIONS, download, element, scaled, upload, values};
 use crate::support::Blas;
 
-/// `m`, `n` and `k`.
+/// The sizes `m`, `n` and `k` of the product.
 const SIZES: (usize, usize, usize) = (5, 4, 7);
 const BATCH: usize = 3;
 
@@ -18,8 +18,7 @@ enum Batching {
     Batched,
 }
 
-/// The arguments of the functions. For batches by arrays of pointers, the addresses are those of
-/// the arrays.
+/// The arguments of the functions. If a batch is passed as arrays of pointers, the addresses are those of the arrays.
 struct Call {
     handle: sys::cublasHandle_t,
     operations: [cublasOperation_t; 2],
@@ -35,7 +34,7 @@ fn check<T: Number>(call: &dyn Fn(Batching, &Call) -> u32) {
     let (m, n, k) = SIZES;
     let scalars = [ALPHA, BETA].map(T::from_complex);
     for (ta, tb) in (0..3).flat_map(|ta| (0..3).map(move |tb| (ta, tb))) {
-        // Leading dimensions larger than necessary.
+        // The leading dimensions are larger than necessary.
         let lds = [if ta == 0 { m } else { k } + 1, if tb == 0 { k } else { n } + 2, m + 3];
         let columns = [if ta == 0 { k } else { m }, if tb == 0 { n } else { k }, n];
         let lens: [usize; 3] = std::array::from_fn(|i| lds[i] * columns[i]);

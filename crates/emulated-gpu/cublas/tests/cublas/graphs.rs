@@ -1,4 +1,4 @@
-//! Captured work runs each time the graph is launched.
+//! Tests that captured work runs each time the graph is launched.
 
 use cudarc::cublas::sys::{self, cublasOperation_t};
 

@@ -4,7 +4,7 @@ use cudarc::cublas::sys::{self, cublasOperation_t};
 
 use crate::support::Blas;
 
-/// `cublasSgemmGroupedBatched`, which cudarc only binds for newer releases.
+/// The type of `cublasSgemmGroupedBatched`, which cudarc only binds for newer releases.
 type Grouped = unsafe extern "C" fn(
     sys::cublasHandle_t,
     *const cublasOperation_t,
@@ -32,8 +32,8 @@ pub(crate) fn function() -> Grouped {
     }
 }
 
-/// Two groups: the sizes of their products, the number of products in each, the scalars, the
-/// leading dimensions of A, B and C, and the arrays of pointers to these.
+/// Two groups: the sizes of their products, the number of products in each, the scalars, the leading dimensions of A, B
+/// and C, and the arrays of pointers to these matrices.
 struct Groups {
     shape: [[i32; 2]; 3],
     sizes: [i32; 2],
@@ -47,8 +47,8 @@ impl Groups {
     /// Multiplies the groups without transposition; returns the status.
     ///
     /// # Safety
-    /// The arrays must have a pointer for each product, and every operand must be large enough; or
-    /// the call must be refused.
+    /// Either the arrays have a pointer for each product, and every operand is large enough, or the library refuses the
+    /// call.
     unsafe fn run(&self, blas: &Blas) -> i32 {
         let operations = [cublasOperation_t::CUBLAS_OP_N; 2].as_ptr();
         let [m, n, k] = self.shape.each_ref().map(|sizes| sizes.as_ptr());
@@ -65,8 +65,8 @@ impl Groups {
     }
 }
 
-/// Two groups, of two products and of one, as in NVIDIA's sample. cudarc passes the arrays of
-/// pointers in host memory, and NVIDIA's documentation requires them in device memory; both work.
+/// There are two groups, one of two products and one of a single product, as in NVIDIA's sample. cudarc passes the
+/// arrays of pointers in host memory, and NVIDIA's documentation requires them in device memory; both work.
 #[test]
 fn each_group_has_its_own_sizes() {
     let blas = Blas::new();
@@ -98,7 +98,7 @@ fn each_group_has_its_own_sizes() {
     }
 }
 
-/// A group of empty products has no work, but its pointers are still part of the arrays.
+/// A group of empty products causes no work, but its pointers are still part of the arrays, which then become too long.
 #[test]
 fn arrays_beyond_the_address_space_are_refused() {
     let blas = Blas::new();
@@ -118,12 +118,12 @@ fn arrays_beyond_the_address_space_are_refused() {
 /// The bytes of an array of numbers, shifted by one byte so that the numbers are unaligned.
 fn unaligned<T: Copy, const N: usize>(numbers: [T; N]) -> Vec<u8> {
     let mut bytes = vec![0; 1 + size_of_val(&numbers)];
-    // SAFETY: there is space for them after the first byte.
+    // SAFETY: there is space for the numbers after the first byte.
     unsafe { bytes.as_mut_ptr().add(1).cast::<[T; N]>().write_unaligned(numbers) };
     bytes
 }
 
-/// Unaligned arrays, which NVIDIA's library accepts on x86.
+/// NVIDIA's library accepts unaligned arrays on x86.
 #[test]
 fn host_arrays_may_be_unaligned() {
     let blas = Blas::new();

@@ -1,4 +1,4 @@
-//! `cublasHgemm`, which is missing from cudarc's bindings because C headers hide it.
+//! Test of `cublasHgemm`, which cudarc's bindings lack because C headers hide it.
 
 use std::ffi::c_int;
 
@@ -29,8 +29,8 @@ type Hgemm = unsafe extern "C" fn(
 fn half_precision_is_rounded_once() {
     let blas = Blas::new();
     let k = 4096;
-    // The sum of 4096 products 2⁻¹² · 1 is 1. Accumulated in half precision, it would stop at 0.5:
-    // there, 2⁻¹² is exactly half a unit in the last place, and the tie rounds to even, down to 0.5.
+    // The sum of 4096 products 2⁻¹² · 1 is 1. In half precision, the sum would stop growing at 0.5: 2⁻¹² is half a unit
+    // in the last place of 0.5, and the tie is rounded to even, which is down.
     let tiny = f16::from_f32(2f32.powi(-12));
     let a = blas.put(&vec![tiny.to_bits(); k]);
     let b = blas.put(&vec![f16::ONE.to_bits(); k]);

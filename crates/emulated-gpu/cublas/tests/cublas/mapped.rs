@@ -1,4 +1,4 @@
-//! Operands in memory that consists of several mappings, like PyTorch's expandable segments.
+//! Tests of operands in memory that consists of several mappings, like PyTorch's expandable segments.
 
 use cudarc::cublas::sys;
 use cudarc::driver::sys as driver;
@@ -45,7 +45,7 @@ fn matrices_may_span_several_mappings() {
     let blas = Blas::new();
     let messages = Messages::capture();
     let Some(address) = map_two_of_three_pieces() else { return };
-    // The first matrix spans both pieces, and the last one ends with the second piece.
+    // The first matrix spans both pieces, and the last matrix ends where the second piece ends.
     let first = address + (PIECE - BYTES / 2) as u64;
     let last = address + (2 * PIECE - BYTES) as u64;
     let values: Vec<f32> = (0..N * N).map(|index| (index % 7) as f32 - 2.0).collect();

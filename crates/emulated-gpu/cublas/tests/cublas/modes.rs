@@ -1,4 +1,4 @@
-//! The effects of a handle's modes.
+//! Tests of the effects of a handle's modes.
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
@@ -46,7 +46,7 @@ fn scalars_in_device_memory_are_read_when_the_work_runs() {
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
         let (pa, pb) = (blas.address::<_, f64>(&a), blas.address::<_, f64>(&b));
         let (pc, ps) = (blas.address::<_, f64>(&c), blas.address::<_, f64>(&scalars));
-        // Enqueued before the product, without waiting.
+        // The copy of the scalars is enqueued before the product, and the host doesn't wait for it.
         blas.stream.memcpy_htod(&[2.0f64, 0.5], &mut scalars).unwrap();
         let beta = ps.add(1);
         let status = sys::cublasDgemm_v2(blas.handle, n, n, 1, 1, 1, ps, pa, 1, pb, 1, beta, pc, 1);

@@ -50,7 +50,7 @@ macro_rules! numbers {
 
 numbers! { f32 f64 }
 
-/// Computes `alpha · sum + beta · old` with the scalars of type `T`.
+/// Computes `alpha · sum + beta · old` with `alpha` and `beta` converted to `T`.
 pub(crate) fn scaled<T: Number>(sum: c64, old: c64) -> c64 {
     let [alpha, beta] = [ALPHA, BETA].map(|scalar| T::from_complex(scalar).to_complex());
     alpha * sum + beta * old
@@ -71,7 +71,7 @@ pub(crate) fn element(
     }
 }
 
-/// Values that a `T` represents exactly.
+/// Values that are exactly representable in `T`.
 pub(crate) fn values<T: Number>(count: usize, seed: usize) -> Vec<c64> {
     let part = |i: usize| ((i * 37 + seed * 101) % 64) as f64 / 16.0 - 2.0;
     let number = |i| T::from_complex(c64::new(part(2 * i), part(2 * i + 1))).to_complex();

@@ -1,4 +1,4 @@
-//! Calls that the real library refuses or whose behaviour it leaves undefined: statuses, and
+//! Tests of calls that the real library refuses, or whose behaviour it leaves undefined: their statuses, and the
 //! messages that name the argument.
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
@@ -8,7 +8,7 @@ use crate::support::{Blas, Messages};
 const N: cublasOperation_t = cublasOperation_t::CUBLAS_OP_N;
 const T: cublasOperation_t = cublasOperation_t::CUBLAS_OP_T;
 
-/// `cublasSgemm_v2` of 3 x 4 times 4 x 2 in buffers that just fit, with one argument changed.
+/// A call of `cublasSgemm_v2` for 3 x 4 times 4 x 2 in buffers of exactly the right size. A test changes one argument.
 struct Call {
     operations: (cublasOperation_t, cublasOperation_t),
     sizes: (i32, i32, i32),

@@ -1,5 +1,5 @@
-//! The sanitizer checks the library's accesses like those of a kernel. A fault ends the context, so
-//! each one is provoked in a separate process.
+//! The sanitizer checks the library's accesses like those of a kernel. A fault ends the context, so each fault is
+//! caused in a separate process.
 
 use std::process::Command;
 
@@ -29,8 +29,7 @@ fn multiply(blas: &Blas, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
     status as u32
 }
 
-/// Runs one of the ignored tests in a separate process, with every byte tracked; returns what it
-/// printed on standard error.
+/// Runs one of the ignored tests in a separate process, with every byte tracked; returns the process's standard error.
 fn run_with_checks(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("sanitizer::{test}"), "--ignored", "--nocapture"])
@@ -63,7 +62,7 @@ fn valid_products_are_not_reported() {
 fn uninitialised() {
     let blas = Blas::new();
     let (a, b, c) = (upload(&blas, 2.0), uninitialised_number(&blas), upload(&blas, 0.0));
-    // The call itself is valid; a fast check may already report the fault.
+    // The call itself is valid, so it succeeds, unless the fault has already been detected when it returns.
     assert!(matches!(multiply(&blas, [&a, &b, &c], 0.0), 0 | 13));
     let error = blas.stream.synchronize().unwrap_err();
     assert_eq!(error.0, CUresult::CUDA_ERROR_LAUNCH_FAILED);
@@ -78,7 +77,7 @@ fn uninitialised_operands_are_detected() {
     for text in ["uninitialised memory", "library cublasSgemm_v2, operand 1, which it reads"] {
         assert!(message.contains(text), "{message}");
     }
-    // The next product fails, too; its error is also reported on standard error.
+    // The next product fails too, and its error is also printed on standard error.
     let text = "emulated cuBLAS: cublasSgemm_v2: the driver refused the work: CUDA error 719";
     assert!(message.contains(text), "{message}");
 }
@@ -108,7 +107,7 @@ fn operands_freed_before_a_graph_launch_are_detected() {
     }
 }
 
-/// The address in a captured batch's array of pointers when the graph is launched.
+/// The kind of address that is in a captured batch's array of pointers when the graph is launched.
 #[derive(Clone, Copy, PartialEq)]
 enum Pointer {
     Host,

@@ -43,7 +43,7 @@ impl Case {
         if self.left { SIZES.0 } else { SIZES.1 }
     }
 
-    /// Columns with a gap between them; NaN where nothing is stored.
+    /// Makes the stored matrix: columns with a gap between them, and NaN in the triangle that isn't stored.
     fn triangle(&self, values: &[c64]) -> Vec<c64> {
         let (order, mut stored) = (self.order(), Vec::new());
         for column in 0..order {
@@ -60,7 +60,7 @@ impl Case {
         stored
     }
 
-    /// The reference product `op(A) · B` or `B · op(A)` for a full `A`, in column order.
+    /// The reference product `op(A) · B` or `B · op(A)` for a full `A`, as column-major elements.
     fn product(&self, a: &dyn Fn(usize, usize) -> c64, b: &[c64]) -> Vec<c64> {
         let (m, n) = SIZES;
         let a = |row: usize, column: usize| match self.operation {
@@ -81,7 +81,7 @@ impl Case {
     }
 }
 
-/// `call(case, [alpha, a, b, beta, c], lda)` calls the function under test.
+/// Calls the function under test: `call(blas, case, [alpha, a, b, beta, c], lda)`.
 type ProductFunction<'a> = &'a dyn Fn(&Blas, &Case, [*const c_void; 5], c_int) -> u32;
 
 /// Runs all cases and compares the results. `is_hermitian` is false for `symm` and true for `hemm`,

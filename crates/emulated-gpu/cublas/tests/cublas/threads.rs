@@ -1,4 +1,4 @@
-//! Threads that share handles, or create and destroy their own; cuBLAS allows both.
+//! Tests of threads that share handles, and of threads that create and destroy their own handles; cuBLAS allows both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,7 +50,7 @@ fn threads_may_share_a_handle() {
             .map(|thread| {
                 let stream = &blas.stream;
                 scope.spawn(move || {
-                    // Small integers, which TF32 represents exactly: the mode doesn't change the
+                    // The values are small integers, which TF32 represents exactly, so the math mode doesn't change the
                     // results.
                     let x = thread as f32;
                     let a = stream.clone_htod(&[x, 1.0, 0.0, x]).unwrap();

@@ -12,8 +12,8 @@ use crate::support::Blas;
 /// The rows and columns of a matrix, and its leading dimension.
 const SHAPE: (usize, usize, usize) = (5, 3, 6);
 
-/// `call(operation, [alpha, beta], [a, x, y])` calls the function under test, with an increment of
-/// 2 for `x` and of 1 for `y`.
+/// Calls the function under test: `call(blas, operation, [alpha, beta], [a, x, y])`. The increment is 2 for `x` and 1
+/// for `y`.
 type GemvFunction<'a> =
     &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c_void; 3]) -> u32;
 
@@ -60,7 +60,7 @@ gemv! {
 #[test]
 fn gemv_supports_any_increment() {
     let blas = Blas::new();
-    // Column-major 2 x 3, lda 4: [[1, 3, 5], [2, 4, 6]].
+    // The 2 x 3 matrix [[1, 3, 5], [2, 4, 6]], column-major with the leading dimension 4.
     let a = blas.put(&[1.0f32, 2.0, -1.0, -1.0, 3.0, 4.0, -1.0, -1.0, 5.0, 6.0]);
     let pa = blas.address::<_, f32>(&a);
     let (alpha, beta) = (2.0f32, 10.0f32);
@@ -99,7 +99,7 @@ fn asum_sums_absolute_values() {
         assert_eq!(sum, expected, "{n} {inc}");
     }
     let sum = blas.put(&[0.0f32]);
-    // SAFETY: as above, with the result in device memory.
+    // SAFETY: `x` is large enough, and the result is in device memory, as the mode requires.
     unsafe {
         let mode = cublasPointerMode_t::CUBLAS_POINTER_MODE_DEVICE;
         assert_eq!(sys::cublasSetPointerMode_v2(blas.handle, mode) as u32, 0);
