@@ -28,7 +28,8 @@ struct PreparedProduct {
 }
 
 impl PreparedProduct {
-    /// `[m, k] · [k, n]`; `transposed` is whether `A` and `B` are stored transposed.
+    /// Prepares the product `[m, k] · [k, n]`. `transposed` states, for `A` and `B`, whether the matrix is stored
+    /// transposed.
     fn new(
         stream: &Arc<CudaStream>,
         (m, n, k): (usize, usize, usize),
@@ -107,7 +108,7 @@ impl PreparedProduct {
         Ok(())
     }
 
-    /// The median time of a product when many are enqueued at a time.
+    /// The median time of a product in seconds, if many are enqueued at a time.
     fn seconds(&self) -> Result<f64, Failure> {
         let mut times = Vec::new();
         for _ in 0..9 {
@@ -126,7 +127,7 @@ impl PreparedProduct {
 
 fn main() -> Result<(), Failure> {
     for path in [emulated_cuda::library_path()?, emulated_cublaslt::library_path()?] {
-        // SAFETY: the libraries' initialisers do nothing.
+        // SAFETY: the libraries' initialisers have no side effects.
         std::mem::forget(unsafe { libloading::Library::new(path) }?);
     }
     let context = CudaContext::new(0)?;

@@ -1,8 +1,7 @@
-//! `cublasLtMatmulAlgo_t`: an algorithm's tile, its split of sums (split-K), and the alignments
-//! that it requires.
+//! `cublasLtMatmulAlgo_t`: an algorithm's tile, its split of sums (split-K), and the alignments that it requires.
 //!
-//! The CPU multiplies in its own way. Only the split of sums changes the result, so it is carried
-//! out; the tile only determines the number of blocks that a card would use.
+//! The CPU doesn't use an algorithm's tile; it only determines the number of blocks that a card would use. The split of
+//! sums changes the result, so it is carried out.
 
 use std::ffi::{c_int, c_void};
 
@@ -23,7 +22,7 @@ const ID: c_int = 0;
 const TILES: [(i32, u64, u64); 4] = [(20, 128, 128), (15, 64, 64), (11, 32, 32), (5, 16, 16)];
 /// The number of parts of split sums.
 const SPLIT_PARTS: i32 = 4;
-/// The number of terms from which splitting a sum is worth its overhead.
+/// The minimum number of terms for which splitting a sum is worth its overhead.
 const MIN_SPLIT_TERMS: u64 = 256;
 /// `CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE`: partial sums are added in the compute type.
 const REDUCTION: i32 = 2;
@@ -31,7 +30,7 @@ const REDUCTION: i32 = 2;
 const MAX_PARTS: i32 = 256;
 
 opaque! {
-    /// An algorithm, which programs may copy as 64 bytes.
+    /// The structure of an algorithm, which programs may copy as 64 bytes.
     Algorithm: "algorithm of this library", "CUBLASLT_ALGO_CONFIG_…", b"LtAl", 64;
     new(alignments: [u8; 6]);
     others: |_, _| None;
@@ -39,8 +38,8 @@ opaque! {
     tile: i32 = 0, 1;
     split_k: i32 = 1, 2;
     reduction_scheme: i32 = 0, 3;
-    /// This field and those up to `cluster_shape` (`CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`) are
-    /// stored but have no effect.
+    /// This field and the following ones up to `cluster_shape` (`CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`) are stored, but
+    /// have no effect.
     swizzling: i32 = 0, 4;
     custom_option: i32 = 0, 5;
     stages: i32 = 0, 6;
@@ -75,9 +74,9 @@ impl Algorithm {
         tiles.saturating_mul(self.parts()).saturating_mul(problem.d.batch)
     }
 
-    /// The algorithms for a problem: first those that don't split sums, then those that do, each
-    /// with the larger tiles first. Their alignments are the largest that the preferences, the
-    /// leading dimensions and the addresses in the descriptor allow.
+    /// The algorithms for a problem: first the algorithms without split sums, then those with split sums, both in order
+    /// of decreasing tiles. Their required alignments are the largest that the preferences, the leading dimensions and
+    /// the addresses in the descriptor allow.
     ///
     /// # Errors
     /// `NOT_SUPPORTED` if the preferences only promise an alignment smaller than an element.
@@ -169,7 +168,7 @@ fn list_capability(attribute: c_int) -> Option<Vec<u32>> {
     })
 }
 
-/// Writes as much of a list as `size` bytes hold, or returns its size if `size` is 0.
+/// Writes as much of a list as fits into `size` bytes, or returns the list's size if `size` is 0.
 ///
 /// # Safety
 /// The buffer must be null or have `size` writable bytes.
@@ -230,7 +229,7 @@ export! {
         returned.set_as(is_supported.into(), "returnAlgoCount")
     }
 
-    /// Creates an algorithm from its number; it requires no alignment beyond one byte.
+    /// Creates an algorithm from its number. The algorithm requires no alignment.
     fn cublasLtMatmulAlgoInit(
         handle: Handle,
         compute_type: c_int,

@@ -1,7 +1,6 @@
-//! Alignments of operands. An algorithm is chosen for a minimum alignment of its operands, and only
-//! works for operands with it.
+//! Alignments of operands. An algorithm is chosen for a minimum alignment, and only works for operands that have it.
 
-/// The widest load on a GPU in bytes; no algorithm needs a larger alignment.
+/// The size in bytes of the widest load on a GPU; no algorithm needs a larger alignment.
 const WIDEST: u64 = 16;
 
 /// The largest power of two up to [`WIDEST`] that divides a number; for 0 it is [`WIDEST`].

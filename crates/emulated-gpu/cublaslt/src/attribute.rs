@@ -8,20 +8,19 @@ use emulated_blas::{Rejection, Result, reject_if};
 
 use crate::ffi::Out;
 
-/// A structure that programs only access through a pointer. It may be in the program's memory
-/// (`cublasLt…Init`), so it holds no pointers to this library's memory, and fits into the size that
-/// NVIDIA reserves.
+/// A structure that programs only access through a pointer. It may be in the program's memory (`cublasLt…Init`), so it
+/// must not contain pointers to this library's memory, and fits into the size that NVIDIA reserves.
 ///
 /// # Safety
 /// The first four bytes of the structure must be its magic number, and all its bytes plain numbers.
 pub(crate) unsafe trait Opaque: Copy {
     /// The structure's description in messages.
     const DESCRIPTION: &'static str;
-    /// The prefix of its attributes' names.
+    /// The prefix of the names of the structure's attributes.
     const ATTRIBUTE_PREFIX: &'static str;
     /// The magic number that identifies the structure.
     const MAGIC: u32;
-    /// The minimum number of bytes that NVIDIA's headers reserve for it.
+    /// The minimum number of bytes that NVIDIA's headers reserve for the structure.
     const SIZE: usize;
 
     /// The address of an attribute's field, and its size in bytes.
@@ -33,11 +32,10 @@ pub(crate) fn field_pointer<T>(field: &mut T) -> Option<(*mut u8, usize)> {
     Some(((&raw mut *field).cast(), size_of::<T>()))
 }
 
-/// Declares an [`Opaque`] structure: its description in messages; the prefix of its attributes'
-/// names; its magic number; and the bytes that NVIDIA's headers reserve for it. Each field is a
-/// number or an array of numbers. It has an initial value, which may depend on the arguments of
-/// `new`, and the numbers of the attributes that it or its elements hold. `others` finds further
-/// attributes.
+/// Declares an [`Opaque`] structure, with its description in messages, the prefix of its attributes' names, its magic
+/// number, and the number of bytes that NVIDIA's headers reserve for it. Each field is a number or an array of numbers.
+/// A field has an initial value, which may depend on the arguments of `new`, and the numbers of the attributes that it
+/// or its elements store. `others` finds further attributes.
 macro_rules! opaque {
     (
         $(#[$meta:meta])*
@@ -90,7 +88,7 @@ macro_rules! opaque {
 }
 pub(crate) use opaque;
 
-/// Copies the structure that a program passes, which may be unaligned.
+/// Copies a structure that a program passes by address; the address may be unaligned.
 ///
 /// # Safety
 /// A non-null pointer must point to as many readable bytes as the structure has.
@@ -123,7 +121,7 @@ fn created_structures() -> MutexGuard<'static, BTreeSet<usize>> {
     CREATED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Allocates a structure and returns it.
+/// Allocates a structure, and writes its address to `place`.
 pub(crate) fn create<T: Opaque>(place: Out<'_, *mut T>, value: T, name: &'static str) -> Result {
     place.require_as(name)?;
     let structure = Box::into_raw(Box::new(value));
@@ -131,7 +129,7 @@ pub(crate) fn create<T: Opaque>(place: Out<'_, *mut T>, value: T, name: &'static
     place.set(structure)
 }
 
-/// Writes a new structure into the program's memory.
+/// Initialises a structure in the program's memory.
 ///
 /// # Safety
 /// `place` must be null or have `size` writable bytes.
@@ -148,7 +146,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
             size_of::<T>()
         )));
     }
-    // SAFETY: the caller's promise, and `size` was just checked.
+    // SAFETY: `place` is writable, as the caller promises, and `size` was just checked.
     unsafe { Out::new(place) }.set_as(value, name)
 }
 
@@ -164,8 +162,7 @@ pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result {
             "{name} is in the program's memory and must not be destroyed"
         )));
     }
-    // SAFETY: it has the magic number of its type, `create` allocated it, and it has not been
-    // freed.
+    // SAFETY: the structure has the magic number of its type, `create` allocated it, and it has not been freed.
     unsafe {
         pointer.cast::<u32>().write(0);
         drop(Box::from_raw(pointer));
@@ -188,7 +185,7 @@ pub(crate) unsafe fn set<T: Opaque>(
     let mut copy = unsafe { read(pointer, name)? };
     let (field, field_size) = attribute_field(&mut copy, attribute)?;
     check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
-    // SAFETY: both sides have `size` bytes, and the caller's promise.
+    // SAFETY: the field and the buffer have `size` bytes, and the buffer is readable, as the caller promises.
     unsafe {
         field.copy_from(buffer.cast::<u8>(), size);
         pointer.write_unaligned(copy);
@@ -215,7 +212,7 @@ pub(crate) unsafe fn get<T: Opaque>(
         return written.set_as(field_size, "sizeWritten");
     }
     check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
-    // SAFETY: both sides have `size` bytes, and the caller's promise.
+    // SAFETY: the field and the buffer have `size` bytes, and the buffer is writable, as the caller promises.
     unsafe { buffer.cast::<u8>().copy_from(field, size) };
     written.set_if_wanted(field_size);
     Ok(())
@@ -246,9 +243,8 @@ fn attribute_field<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u
     })
 }
 
-/// Declares the exported functions of a structure: two that create it with the arguments of `new`,
-/// one that frees it, one that sets an attribute, and one that returns an attribute. `$name` is the
-/// structure's name in messages.
+/// Declares the exported functions of a structure: two to create it with the arguments of `new`, one to free it, one to
+/// set an attribute, and one to return an attribute. `$name` is the structure's name in messages.
 macro_rules! export_structure {
     (
         $structure:ident, $name:literal, new($($argument:ident: $type:ty),*);

@@ -5,10 +5,10 @@ use std::ffi::c_int;
 use crate::attribute::{export_structure, field_pointer, opaque};
 
 opaque! {
-    /// A descriptor. The defaults are those of `cublasLtMatmulDescAttributes_t` in NVIDIA's header;
+    /// The structure of a descriptor. The defaults are those of `cublasLtMatmulDescAttributes_t` in NVIDIA's header;
     /// addresses are stored as 64-bit integers.
     Descriptor: "matmul descriptor", "CUBLASLT_MATMUL_DESC_…", b"LtDe", 184;
-    /// No transposition, no epilogue.
+    /// A descriptor without transposition and epilogue.
     new(compute_type: c_int, scale_type: c_int);
     others: |descriptor, attribute| {
         let index = SCALES.iter().position(|(number, _)| *number == attribute)?;
@@ -33,14 +33,14 @@ opaque! {
     pub(crate) aux_ld: i64 = 0, 12;
     pub(crate) aux_batch_stride: i64 = 0, 13;
     pub(crate) alpha_batch_stride: i64 = 0, 14;
-    /// `A_SCALE_POINTER` to `D_SCALE_POINTER`, `AMAX_D_POINTER`, and those of the auxiliary matrix.
-    /// They belong to 8-bit types, which are not supported.
+    /// `A_SCALE_POINTER` to `D_SCALE_POINTER`, `AMAX_D_POINTER`, and the corresponding attributes of the auxiliary
+    /// matrix. They are for 8-bit types, which are not supported.
     pub(crate) scales: [i64; 7] = [0; 7];
-    /// Has no effect on the supported types.
+    /// This attribute has no effect on the supported types.
     pub(crate) fast_accumulation: i8 = 0, 25;
 }
 
-/// The attributes that [`Descriptor::scales`] holds, in its order.
+/// The attributes that [`Descriptor::scales`] stores: their numbers and names, in the same order.
 pub(crate) const SCALES: [(c_int, &str); 7] = [
     (17, "A_SCALE_POINTER"),
     (18, "B_SCALE_POINTER"),

@@ -9,7 +9,7 @@ pub(crate) enum Activation {
     None,
     /// `max(x, 0)`
     Relu,
-    /// GELU in its approximation with the hyperbolic tangent.
+    /// GELU, approximated with the hyperbolic tangent.
     Gelu,
     /// The gradient of ReLU: elements whose bit in the mask is zero become 0.
     ReluGradient,
@@ -22,7 +22,7 @@ pub(crate) enum Activation {
 pub(crate) enum Bias {
     /// Not used.
     None,
-    /// Added to every column of the result.
+    /// The vector is added to every column of the result.
     Added,
     /// The vector receives the sum of each row of the result.
     GradientOfResult,
@@ -126,12 +126,12 @@ impl Epilogue {
         self.activation == Activation::None && self.bias == Bias::None
     }
 
-    /// Whether it is the gradient of an activation, which reads the auxiliary matrix.
+    /// Whether the epilogue is the gradient of an activation, which reads the auxiliary matrix.
     pub(crate) fn reads_aux(self) -> bool {
         matches!(self.activation, Activation::ReluGradient | Activation::GeluGradient)
     }
 
-    /// Whether it uses an auxiliary matrix.
+    /// Whether the epilogue uses an auxiliary matrix.
     pub(crate) fn has_aux(self) -> bool {
         self.writes_aux || self.reads_aux()
     }
@@ -141,8 +141,7 @@ impl Epilogue {
         self.has_aux() && matches!(self.activation, Activation::Relu | Activation::ReluGradient)
     }
 
-    /// Whether the result must be in column order, because the bias and the auxiliary matrix follow
-    /// its columns.
+    /// Whether the result must be column-major, because the bias and the auxiliary matrix follow its columns.
     pub(crate) fn needs_column_order(self) -> bool {
         self.has_aux() || matches!(self.bias, Bias::Added | Bias::GradientOfResult)
     }

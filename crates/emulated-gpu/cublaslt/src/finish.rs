@@ -89,7 +89,7 @@ impl EpilogueMemory {
     unsafe fn finish_in_type<T: Real>(&self, column: usize, values: &mut [T], sums: &mut Sums) {
         let epilogue = self.epilogue;
         for (row, value) in values.iter_mut().enumerate() {
-            // SAFETY: the caller's promise: `row` and `column` are in range.
+            // SAFETY: the memory is valid, as the caller promises; `row` and `column` are in range.
             *value = unsafe {
                 if epilogue.bias == Bias::Added {
                     *value += load::<T>(self.bias, self.ty, row as isize);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn gelu_matches_known_values() {
-        // Computed by hand from 0.5 x (1 + tanh(...)): for ±1, tanh(0.833…) = 0.6823…
+        // The expected values are computed by hand from 0.5 x (1 + tanh(...)): for ±1, tanh(0.833…) = 0.6823…
         for (x, expected) in [(0.0, 0.0), (1.0, 0.841_192), (-1.0, -0.158_808), (3.0, 2.996_363)] {
             assert!((gelu(x) - expected).abs() < 1e-6, "{x}: {}", gelu(x));
         }
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn sums_of_operands_run_along_k() {
-        // op(A) is 2 x 3: [[1, 3, 5], [2, 4, 6]].
+        // The operand op(A) is the 2 x 3 matrix [[1, 3, 5], [2, 4, 6]].
         let a = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
         let mut bias = [0.0f32; 2];
         let epilogue = epilogue_memory(256, &mut bias, 0, 0);

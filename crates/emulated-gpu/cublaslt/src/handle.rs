@@ -7,7 +7,7 @@ use emulated_blas::{Driver, Rejection, Result, Status, driver};
 
 use crate::ffi::Out;
 
-/// `cublasLtHandle_t`: a number that is not an address, so that an invalid handle is detected and
+/// The handle `cublasLtHandle_t`, which is a number here, not an address, so that an invalid handle is detected and
 /// never dereferenced.
 pub(crate) type Handle = usize;
 
@@ -16,7 +16,7 @@ const VERSION: [c_int; 3] = [12, 9, 1];
 /// The CUDA runtime of that release, as `cudaRuntimeGetVersion` encodes it.
 const CUDART_VERSION: usize = 12090;
 
-/// All handles; their numbers don't look like addresses.
+/// All handles. They are numbers that don't look like addresses.
 static HANDLES: Registry<()> = Registry::new(0x31a6_0000_0000_0000);
 
 fn unknown_handle(handle: Handle) -> Rejection {
@@ -57,7 +57,7 @@ export! {
         capacity.set_as(0, "capacity")
     }
 
-    /// Has no effect, because the heuristic is cheap.
+    /// Sets the capacity of the heuristic's cache, which has no effect, because nothing is cached.
     fn cublasLtHeuristicsCacheSetCapacity(capacity: usize) {
         let _ = capacity;
         Ok(())
@@ -89,7 +89,7 @@ pub(crate) extern "C" fn cublasLtGetStatusString(status: c_int) -> *const c_char
     Status::description_of(status).as_ptr()
 }
 
-/// Has no effect; returns the previous mask, which is always 0.
+/// Sets the mask of CPU instructions, which has no effect. Returns the previous mask, which is always 0.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtDisableCpuInstructionsSetMask(_mask: u32) -> u32 {
     0

@@ -84,7 +84,7 @@ unsafe fn find_algorithms(
     algorithms.truncate(requested.unsigned_abs() as usize);
     for (index, &algorithm) in algorithms.iter().enumerate() {
         let result = HeuristicResult::new(algorithm, &problem, driver.multiprocessors);
-        // SAFETY: as above; the array has space for `requested` results.
+        // SAFETY: the array has space for `requested` results, as the caller promises.
         unsafe { results.offset(index) }.set_as(result, "heuristicResultsArray")?;
     }
     returned.set_as(algorithms.len() as c_int, "returnAlgoCount")
@@ -107,7 +107,7 @@ unsafe fn check_algorithm(
     }
 }
 
-/// Declares exported functions that take a problem: their other arguments, and the function that
+/// Declares exported functions that take a problem. A declaration lists their other arguments, and the function that
 /// implements them. Each is also exported under a second name with an additional stream argument.
 macro_rules! export_problem_functions {
     ($(

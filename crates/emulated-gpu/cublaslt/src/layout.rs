@@ -7,9 +7,9 @@ use emulated_blas::{DataType, Matrix, Order, Rejection, Result};
 use crate::attribute::{export_structure, opaque};
 
 opaque! {
-    /// A layout. The defaults are those of `cublasLtMatrixLayoutAttribute_t` in NVIDIA's header.
+    /// The structure of a layout. The defaults are those of `cublasLtMatrixLayoutAttribute_t` in NVIDIA's header.
     Layout: "matrix layout", "CUBLASLT_MATRIX_LAYOUT_…", b"LtLa", 64;
-    /// A single matrix in column order.
+    /// The layout of a single column-major matrix.
     new(ty: i32, rows: u64, columns: u64, ld: i64);
     others: |_, _| None;
     pub(crate) ty: i32 = ty, 0;
@@ -23,8 +23,8 @@ opaque! {
 }
 
 impl Layout {
-    /// Converts the layout to a matrix at an address. `names` are the names of the matrix and of
-    /// its leading dimension in messages.
+    /// Describes the matrix that has this layout at an address. `names` are the names of the matrix and of its leading
+    /// dimension in messages.
     pub(crate) fn matrix(
         &self,
         address: u64,

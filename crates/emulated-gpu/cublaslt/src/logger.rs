@@ -10,7 +10,7 @@ use emulated_blas::{Rejection, reject_if};
 
 use crate::ffi::{LOG, Text};
 
-/// The arguments are the level, the name of the function, and the message.
+/// A callback for messages. Its arguments are the level, the name of the function, and the message.
 type LogCallback = Option<unsafe extern "C" fn(c_int, *const c_char, *const c_char)>;
 
 /// The level of errors; there are no other messages.
@@ -37,7 +37,7 @@ export! {
         })
     }
 
-    /// Null closes the log file; a C `FILE` is not supported.
+    /// Sets the log file. Null closes the file; a C `FILE` is not supported.
     fn cublasLtLoggerSetFile(file: *mut c_void) {
         reject_if!(!file.is_null(), unsupported, "messages can't be written to a FILE: use cublasLtLoggerOpenFile");
         LOG.set_file(None);

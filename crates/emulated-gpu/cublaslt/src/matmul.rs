@@ -30,8 +30,8 @@ impl Operands {
         let d = View::of_matrix(&problem.d, MatrixOperation::None, index);
         let (compute, capability, split) = (problem.compute, self.capability, self.split);
         let product = Product { m, n, k, a, b, c, d, alpha, beta, compute, capability, split };
-        // A row-major result is a transposed column-major one. Only epilogues that treat all
-        // elements alike allow it.
+        // A row-major result is the transpose of a column-major one. It is only allowed with epilogues that treat all
+        // elements alike.
         match problem.d.order {
             Order::Column => product,
             Order::Row => product.transposed(),
@@ -58,7 +58,7 @@ impl Operands {
             && !matches!(epilogue.bias, Bias::Added | Bias::GradientOfResult);
         // SAFETY: the caller's promise.
         unsafe {
-            // Sum the operands before `D` is written.
+            // The operands are summed before `D` is written.
             match epilogue.bias {
                 Bias::GradientOfA => epilogue_memory.store_operand_sums(a, m, k)?,
                 Bias::GradientOfB => epilogue_memory.store_operand_sums(b.transposed(), n, k)?,

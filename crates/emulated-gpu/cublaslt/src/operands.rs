@@ -1,4 +1,4 @@
-//! The operands of a call: a problem with addresses, and the checks that depend on these.
+//! The operands of a call: a problem with addresses, and the checks that depend on the addresses.
 
 use emulated_blas::{Access, Driver, Matrix, Rejection, Result, Scalar, Split, check_range};
 
@@ -22,14 +22,13 @@ pub(crate) struct Operands {
     pub(crate) problem: Problem,
     /// The compute capability of the card; 90 means 9.0.
     pub(crate) capability: u32,
-    /// How the sums are split (split-K).
+    /// The splitting of the sums (split-K).
     pub(crate) split: Split,
     pub(crate) accesses: Vec<Access>,
 }
 
 impl Operands {
-    /// Sets the addresses of a problem and checks them. Without `algorithm`, any alignment is
-    /// accepted.
+    /// Sets the addresses of a problem and checks them. If `algorithm` is `None`, any alignment is accepted.
     pub(crate) fn check(
         driver: &Driver,
         mut problem: Problem,
@@ -139,7 +138,7 @@ impl Operands {
                 "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER is null: CUBLASLT_EPILOGUE_{} needs it",
                 epilogue.name
             );
-            // The real library distinguishes these cases too.
+            // The two cases have different statuses, as in the real library.
             return Err(if epilogue.writes_aux {
                 Rejection::unsupported(message)
             } else {
@@ -166,7 +165,7 @@ impl Operands {
         Access::append(accesses, batch_accesses(driver, name, make, address, shape, batch)?)
     }
 
-    /// Checks the alignments that the algorithm was chosen for.
+    /// Checks that the operands have the alignments for which the algorithm was chosen.
     fn check_alignment(&self, algorithm: &Algorithm) -> Result {
         let problem = &self.problem;
         let descriptor = &problem.descriptor;
@@ -266,8 +265,8 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result {
     Ok(())
 }
 
-/// The accesses of a batch of matrices: for each matrix, the bytes in a column, the number of
-/// columns and their distance in bytes; and the number of matrices and their distance in bytes.
+/// The accesses of a batch of matrices. The arguments are, for each matrix, the bytes in a column, and the number of
+/// columns and their distance in bytes; then the number of matrices and their distance in bytes.
 ///
 /// # Errors
 /// `INVALID_VALUE` if the batch is not inside a single allocation.
@@ -289,7 +288,7 @@ fn batch_accesses(
         return Err(Rejection::invalid(format!("{name} is larger than the address space")));
     };
     check_range(driver, name, first, all)?;
-    // No overflow: anything inside an allocation has a size that fits into 64 bits.
+    // This can't overflow, because the batch is inside an allocation, whose size fits into 64 bits.
     let stride = stride.unsigned_abs() as u64;
     Ok(Access::batch_ranges(make, (first, bytes), (columns, pitch as u64), (batch, stride)))
 }

@@ -3,10 +3,10 @@
 use crate::attribute::{export_structure, opaque};
 
 opaque! {
-    /// Preferences. The defaults are those of `cublasLtMatmulPreferenceAttributes_t` in NVIDIA's
+    /// The structure of preferences. The defaults are those of `cublasLtMatmulPreferenceAttributes_t` in NVIDIA's
     /// header.
     Preference: "matmul preference", "CUBLASLT_MATMUL_PREF_…", b"LtPr", 64;
-    /// No workspace, and operands aligned to 256 bytes.
+    /// The defaults: no workspace, and operands that are aligned to 256 bytes.
     new();
     others: |_, _| None;
     search_mode: i32 = 0, 0;

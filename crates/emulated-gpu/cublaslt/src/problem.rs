@@ -64,7 +64,7 @@ impl Problem {
     }
 
     fn check_leading_dimensions(&self) -> Result {
-        // C is only read, so a leading dimension of 0 may repeat one column (or row, if row-major).
+        // C is left out if its leading dimension is 0: because C is only read, that may repeat one column (or row).
         let c = Some(&self.c).filter(|c| !c.is_repeated());
         [&self.a, &self.b]
             .into_iter()
@@ -198,7 +198,7 @@ impl Problem {
         if epilogue.reads_aux() && k == 1 {
             return refuse("does not support sums of one product, and K is 1");
         }
-        // The sums run along K; cuBLASLt needs the elements for the same K to be contiguous.
+        // The sums run along K; cuBLASLt requires that elements with the same index along K are contiguous.
         let beside = |matrix: &Matrix, operation| {
             (matrix.order == Order::Column) == (operation == MatrixOperation::None)
         };
@@ -263,7 +263,7 @@ impl Problem {
     }
 }
 
-/// Checks that a type is that of `D`, unless it is unset (-1).
+/// Checks that an attribute's type is that of `D`, unless the attribute is unset (-1).
 fn check_type(code: i32, d: DataType, name: &str) -> Result {
     if code == -1 || code == d.code() {
         return Ok(());

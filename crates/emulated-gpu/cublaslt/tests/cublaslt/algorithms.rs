@@ -1,4 +1,4 @@
-//! The heuristic's candidates: their attributes, and their results.
+//! Tests of the heuristic's candidates: their attributes, and the results of their products.
 
 use std::ffi::c_int;
 
@@ -21,7 +21,7 @@ fn candidates(
 
 fn attribute(result: &HeuristicResult, which: sys::cublasLtMatmulAlgoConfigAttributes_t) -> i32 {
     let (mut value, mut written) = (0_i32, 0);
-    // SAFETY: the attribute has 4 bytes, and so has the buffer.
+    // SAFETY: the attribute and the buffer have 4 bytes.
     let status = unsafe {
         let place = (&raw mut value).cast();
         sys::cublasLtMatmulAlgoConfigGetAttribute(
@@ -68,7 +68,7 @@ fn all_candidates_compute_the_product() {
         let call = Call { compute, scalars: (1.5, 0.5), ..Call::new(shapes, addresses) };
         let all = candidates(&lt, &call, WORKSPACE, 20);
         assert_eq!(all.iter().map(parts).collect::<Vec<_>>(), [1, 1, 1, 1, 4, 4, 4, 4]);
-        // Without a workspace there are no split sums; and never more than requested.
+        // Without a workspace, there are no candidates with split sums. There are never more candidates than requested.
         assert_eq!(candidates(&lt, &call, 0, 20).len(), 4);
         assert_eq!(candidates(&lt, &call, WORKSPACE, 3).len(), 3);
         let mut results: Vec<Vec<f64>> = Vec::new();
@@ -87,11 +87,11 @@ fn all_candidates_compute_the_product() {
             }
             results.push(values);
         }
-        // The tile doesn't change the result; the split only changes its last digits.
+        // The tile doesn't change the result, and the split only changes the result's last digits.
         assert!(results[..4].iter().all(|result| *result == results[0]));
         assert!(results[4..].iter().all(|result| *result == results[4]));
         assert_ne!(results[0], results[4]);
-        // 20 by 24 is a single tile of 32 by 32, and four of 16 by 16.
+        // A result of 20 by 24 elements needs one tile of 32 by 32, or four of 16 by 16.
         let waves: Vec<f32> = all.iter().map(|result| result.wavesCount).collect();
         assert_eq!(waves[3], 4.0 * waves[2]);
         assert_eq!(waves[7], 4.0 * waves[3]);

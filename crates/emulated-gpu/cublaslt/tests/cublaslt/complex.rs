@@ -11,7 +11,7 @@ const BETA: c64 = c64::new(2.0, 0.25);
 /// The rows and columns of the result, and the number of terms in its sums.
 const SIZES: (usize, usize, usize) = (3, 5, 4);
 
-/// Multiples of 1/4, so that all results are exact in single precision.
+/// Test values: multiples of 1/4, so that all results are exact in single precision.
 fn values(count: usize, seed: usize) -> Vec<c64> {
     let part = |i: usize| ((i * 37 + seed * 11) % 16) as f64 / 4.0 - 2.0;
     (0..count).map(|i| c64::new(part(2 * i), part(2 * i + 1))).collect()
@@ -21,8 +21,8 @@ fn parts(values: &[c64]) -> Vec<f64> {
     values.iter().flat_map(|value| [value.re, value.im]).collect()
 }
 
-/// Computes `D = alpha · op(A) · op(B) + beta · C` with the given operation numbers and contiguous
-/// columns, after `change` has changed the call; returns the status and `D`.
+/// Computes `D = alpha · op(A) · op(B) + beta · C` with these operation numbers and contiguous columns. `change` may
+/// modify the call first. Returns the status and `D`.
 fn multiply(
     lt: &CublasLt,
     ty: Type,

@@ -1,4 +1,4 @@
-//! Attributes of structures, and invalid structures.
+//! Tests of attributes of structures, and of invalid structures.
 
 use std::ffi::{CStr, c_int, c_void};
 
@@ -100,7 +100,7 @@ fn structures_may_be_in_the_programs_memory() {
 fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
     let messages = Messages::capture();
     let mut bytes = [0u64; 9];
-    // SAFETY: the layout's 64 bytes are inside the array, even from its second byte on.
+    // SAFETY: the array has space for the layout's 64 bytes after its first byte.
     unsafe {
         let place: sys::cublasLtMatrixLayout_t = bytes.as_mut_ptr().cast::<u8>().add(1).cast();
         let ty = sys::cudaDataType_t::CUDA_R_32F;
@@ -133,7 +133,7 @@ fn the_message_names_structures_of_the_wrong_kind() {
     let mut nothing = [0u64; 32];
     let mut result = std::mem::MaybeUninit::<sys::cublasLtMatmulHeuristicResult_t>::uninit();
     let mut count: c_int = -1;
-    // SAFETY: every pointer to a structure points to at least as much memory as one needs.
+    // SAFETY: every pointer to a structure points to at least as much memory as the structure has.
     unsafe {
         assert_eq!(sys::cublasLtMatmulPreferenceCreate(&raw mut preference) as u32, 0);
         let wrong: *mut c_void = nothing.as_mut_ptr().cast();

@@ -1,5 +1,5 @@
-//! Every epilogue in every type, compared with its definition in double precision. Operands are
-//! small dyadic numbers, so that everything except GELU is exact.
+//! Tests that compare every epilogue in every type with its definition in double precision. Operands are small dyadic
+//! numbers, so that everything except GELU is exact.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
@@ -20,7 +20,7 @@ fn gelu_gradient(x: f64) -> f64 {
     0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.797_884_560_802_865_4 * (1.0 + 0.134_145 * x * x)
 }
 
-/// `D = A · B + C` with 5, 30 or 130 rows, 4 columns or 1, and K = 3.
+/// The product `D = A · B + C` with 5, 30 or 130 rows, 4 columns or 1, and K = 3.
 struct Problem {
     lt: CublasLt,
     ty: Type,
@@ -47,7 +47,7 @@ impl Problem {
         product + self.c[column * self.m + row]
     }
 
-    /// Runs with `beta` 1 and returns the result.
+    /// Runs the product with `beta` 1, and returns the result.
     fn run(&self, change: impl FnOnce(&mut Call)) -> Vec<f64> {
         let a = self.lt.numbers(self.ty, &self.a);
         let b = self.lt.numbers(self.ty, &self.b);
@@ -63,7 +63,7 @@ impl Problem {
         self.lt.get_numbers(self.ty, &d)
     }
 
-    /// Asserts the elements of the result, up to the tolerance that GELU needs.
+    /// Asserts that the result's elements equal those of `element`, up to a tolerance, which only GELU needs.
     fn expect(&self, got: &[f64], tolerance: f64, element: impl Fn(usize, usize) -> f64) {
         for column in 0..self.n {
             for row in 0..self.m {
@@ -85,7 +85,7 @@ fn problems() -> impl Iterator<Item = Problem> {
     sizes.flat_map(|(m, n)| TYPES.map(|ty| Problem::new(ty, m, n)))
 }
 
-/// The relative error of GELU: that of its computation, and the rounding to the type.
+/// The tolerance for GELU: the relative error of its computation, and of the rounding to the type.
 fn tolerance(ty: Type) -> f64 {
     match ty {
         Type::F32 | Type::C32 => 1e-6,
@@ -243,7 +243,8 @@ fn the_gelu_input_is_used_by_its_gradient() {
     }
 }
 
-/// Sums of the operands along K: neither scaled by `alpha` nor rounded like inputs.
+/// The gradients of biases are sums of the operands along K, which are neither scaled by `alpha` nor rounded like
+/// inputs.
 #[test]
 fn bias_gradients_are_sums_of_operands() {
     for ty in TYPES {

@@ -1,4 +1,4 @@
-//! Captured work runs each time the graph is launched.
+//! Test that captured work runs each time the graph is launched.
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 

@@ -1,4 +1,4 @@
-//! Matrix orders, transpositions, leading dimensions and batches.
+//! Tests of matrix orders, transpositions, leading dimensions and batches.
 
 use crate::support::{Call, CublasLt, Shape, Type};
 
@@ -56,7 +56,7 @@ fn every_order_and_transposition() {
     }
 }
 
-/// A batch that repeats a single `A`, with a bias and a mask for each matrix.
+/// The batch repeats a single `A`, and has a bias and a mask for each matrix.
 #[test]
 fn batches_apply_every_stride() {
     let lt = CublasLt::new();
@@ -161,7 +161,8 @@ fn one_column_of_c_can_be_repeated() {
             let at = index * m * n + shapes[3].at(row, column);
             assert_eq!(got[at], 0.5 * sum - added, "{in_rows}: {index} {row} {column}");
         }
-        // The other matrices don't allow it: the columns of D would overwrite each other.
+        // A leading dimension of 0 is refused for the other matrices; for example, the columns of D would overwrite
+        // each other.
         for matrix in [0, 1, 3] {
             let mut shapes = shapes;
             shapes[matrix].ld = 0;

@@ -1,5 +1,5 @@
-//! Calls that cuBLASLt refuses or whose behaviour it leaves undefined, and the messages that name
-//! the argument. Statuses are pairs: of the heuristic and of the product.
+//! Tests of calls that cuBLASLt refuses, or whose behaviour it leaves undefined, and of the messages that name the
+//! argument. Expected statuses are pairs: that of the heuristic, and that of the product.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
@@ -111,7 +111,7 @@ fn gradients_of_biases() {
     assert_eq!(Call { bias: spare, ..null }.run(&fixture.lt), (0, 0));
 }
 
-/// Shapes for which the gradient epilogues have no algorithm.
+/// For these shapes, there is no algorithm with a gradient epilogue.
 #[test]
 fn shapes_without_an_algorithm() {
     let fixture = PaddedProduct::new();

@@ -150,12 +150,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Column order, without gaps.
+    /// The layout of a column-major matrix without gaps.
     pub(crate) fn new(ty: Type, rows: usize, columns: usize) -> Self {
         Self { ty, rows, columns, ld: rows, row_order: false, batch: 1, stride: 0 }
     }
 
-    /// Row order, without gaps.
+    /// The layout of a row-major matrix without gaps.
     pub(crate) fn in_row_order(ty: Type, rows: usize, columns: usize) -> Self {
         Self { ld: columns, row_order: true, ..Self::new(ty, rows, columns) }
     }
@@ -332,8 +332,8 @@ impl Call {
         }
     }
 
-    /// Calls `cublasLtMatmul` with an algorithm or without one; `workspace` is its address and
-    /// size. Returns the status.
+    /// Calls `cublasLtMatmul`, with or without an algorithm. `workspace` is the address and the size of the workspace.
+    /// Returns the status.
     pub(crate) fn multiply(
         &self,
         lt: &CublasLt,
@@ -360,8 +360,8 @@ impl Call {
         status as i32
     }
 
-    /// Calls the heuristic, and multiplies with its algorithm, or without one if it offers none.
-    /// Returns both statuses.
+    /// Calls the heuristic, and multiplies with the algorithm that it returns, or without an algorithm if it returns
+    /// none. Returns both statuses.
     pub(crate) fn run(&self, lt: &CublasLt) -> (i32, i32) {
         self.run_with(lt, |_| ())
     }

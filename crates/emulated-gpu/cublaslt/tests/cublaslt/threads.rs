@@ -1,4 +1,4 @@
-//! Threads that share a handle, as PyTorch's do.
+//! Test of threads that share a handle, as PyTorch's threads do.
 
 use emulated_gpu_test_support::device::Device;
 
@@ -16,8 +16,7 @@ fn threads_may_share_a_handle() {
     std::thread::scope(|scope| {
         for thread in 1..=THREADS {
             scope.spawn(move || {
-                // Forgotten below, because dropping it would destroy the handle that all threads
-                // share.
+                // This value is forgotten below, because dropping it would destroy the handle that all threads share.
                 let lt = CublasLt { handle: handle as _, device: Device::new() };
                 let lt = std::mem::ManuallyDrop::new(lt);
                 let x = thread as f64;
@@ -25,7 +24,7 @@ fn threads_may_share_a_handle() {
                 let b = lt.numbers(ty, &[1.0, -2.0, 3.0, -4.0]);
                 let (d, bias) = (lt.numbers(ty, &[0.0; 4]), lt.numbers(ty, &[0.5, 3.0]));
                 let addresses = [&a, &b, &d, &d].map(|slice| lt.address(slice));
-                // ReLU with a bias.
+                // The call's epilogue is ReLU with a bias.
                 let call = Call {
                     epilogue: 6,
                     bias: lt.address(&bias),
