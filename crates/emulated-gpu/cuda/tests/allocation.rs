@@ -1,6 +1,6 @@
-//! Out of memory on the host. Like SQLite's tests, this test makes the driver's large allocations fail, one after the
-//! other. Each time, the call must return `OUT_OF_MEMORY` or do without the memory, and the driver must still work
-//! afterwards.
+//! Test of running out of memory on the host. Like SQLite's tests, this test makes the driver's large allocations fail,
+//! one after the other. Each time, the call must return `OUT_OF_MEMORY` or do without the memory, and the driver must
+//! still work afterwards.
 //!
 //! The functions here replace those of the C library in the whole process, including the driver's shared library.
 
@@ -21,7 +21,7 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 /// The number of large blocks requested while armed, and the index of the one that fails.
 static REQUESTED: AtomicUsize = AtomicUsize::new(0);
 static FAILING: AtomicUsize = AtomicUsize::new(0);
-/// The address at which `mprotect` failed: a retry in smaller steps fails, too.
+/// The address at which `mprotect` failed: a retry in smaller steps has to fail too.
 static FAILED_PAGES: AtomicUsize = AtomicUsize::new(0);
 
 fn should_fail(size: usize) -> bool {
@@ -41,7 +41,7 @@ const NULL: *mut c_void = std::ptr::null_mut();
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
-    // SAFETY: this is the C library's function.
+    // SAFETY: the C library's function is called with the same arguments.
     if should_fail(size) { NULL } else { unsafe { __libc_malloc(size) } }
 }
 
@@ -50,7 +50,7 @@ extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     if should_fail(count.saturating_mul(size)) {
         return NULL;
     }
-    // SAFETY: this is the C library's function.
+    // SAFETY: the C library's function is called with the same arguments.
     unsafe { __libc_calloc(count, size) }
 }
 
@@ -58,7 +58,7 @@ extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 /// See the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the block comes from one of these functions, which use the C library's.
+    // SAFETY: the block comes from one of these functions, which call the C library's.
     if should_fail(size) { NULL } else { unsafe { __libc_realloc(block, size) } }
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 /// See the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> i32 {
-    // SAFETY: this is the C library's function.
+    // SAFETY: the C library's function is called with the same arguments.
     let block = if should_fail(size) { NULL } else { unsafe { __libc_memalign(align, size) } };
     if block.is_null() {
         return 12; // ENOMEM
@@ -177,7 +177,7 @@ fn in_context(host: &[u32], results: &mut [u32]) -> Result<(), Failed> {
     launched(launch(function(c"heap")?, (1, 1), stream, &[block]))?;
     call!(cuStreamSynchronize(stream));
 
-    // Capture such work: the graph refers to the program's memory.
+    // Captures the same kind of work: the graph refers to the program's memory.
     let (mut graph, mut executable) = (0usize, 0usize);
     call!(cuStreamBeginCapture_v2(stream, 1u32));
     call!(cuMemcpyHtoDAsync_v2(block, host.as_ptr(), N * 4 => usize, stream));
@@ -212,8 +212,8 @@ fn limit_addresses() {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
-/// Runs the program with one block failing, and then again without. Returns the number of large blocks that the first
-/// run requested.
+/// Runs the test program while the allocation of one block fails, and then again without a failure. Returns the number
+/// of large blocks that the first run requested.
 fn fail_block(block: usize) -> usize {
     let (host, mut results) = (vec![3u32; N], vec![0u32; N]);
     let mut work = || work(&host, &mut results);

@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-/// The names in a symbol table of a 64-bit ELF file. `table` is the type of its section: 2 (`.symtab`), or 11
+/// The names in a symbol table of a 64-bit ELF file. `table` is the type of the table's section: 2 (`.symtab`), or 11
 /// (`.dynsym`), which the loader uses (System V ABI, "Sections", "Symbol Table").
 fn symbols(file: &[u8], table: u32) -> Vec<String> {
     let number = |at: usize, size: usize| {

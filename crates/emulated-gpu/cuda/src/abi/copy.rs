@@ -6,7 +6,7 @@ pub(crate) use c_abi::{Copy3d, Side3d};
 
 use crate::abi::{Handle, Pointer};
 
-/// One end of a `CUDA_MEMCPY2D`: its fields that begin with `src`, or with `dst`.
+/// The source or the destination of a `CUDA_MEMCPY2D`: its fields that begin with `src`, or with `dst`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Side2d {

@@ -1,7 +1,7 @@
 //! Enumerations of `cuda.h`: their members' names and numbers.
 
-/// Declares an enumeration with the numbers of its members, and `from_number`, which finds a member by its number.
-/// The text describes the error for any other number.
+/// Declares an enumeration with the numbers of its members, and `from_number`, which finds a member by its number. The
+/// text in a declaration is the error message for any other number.
 macro_rules! enumeration {
     (
         $(#[$meta:meta])*

@@ -93,7 +93,7 @@ fn log(name: &str, error: &Error) {
     };
 }
 
-/// An exported function, which `cuGetProcAddress` finds too.
+/// An exported function, as `cuGetProcAddress` finds it: its name, version and address.
 pub(crate) struct EntryPoint {
     /// The exported symbol: the name, followed by `_v2` and the like if there are several versions.
     pub(crate) symbol: &'static str,
@@ -104,11 +104,11 @@ pub(crate) struct EntryPoint {
     pub(crate) per_thread: *const c_void,
 }
 
-/// Declares exported functions and lists them as `ENTRIES`. Before each function is the CUDA version that introduced
-/// this form (12040 for 12.4, as in `cudaTypedefs.h`); a second version and name after the arguments export the same
-/// body again. `also ALIAS` exports the function under a second name, with stream 0 meaning the per-thread default
-/// stream. `early` functions need no `cuInit`. An argument `as required` is a pointer that must not be null; these are
-/// checked first.
+/// Declares exported functions and lists them as `ENTRIES`. Each declaration begins with the CUDA version that
+/// introduced this form of the function (12040 for 12.4, as in `cudaTypedefs.h`). A second version and name after the
+/// arguments export the same body again. `also ALIAS` exports the function under a second name, with stream 0 meaning
+/// the per-thread default stream. `early` functions need no `cuInit`. An argument `as required` is a pointer that must
+/// not be null; such arguments are checked first.
 macro_rules! export {
     (@call) => { $crate::abi::ffi::call };
     (@call early) => { $crate::abi::ffi::early };

@@ -6,7 +6,8 @@ pub(crate) const MULTIPROCESSORS: u32 = 1;
 pub(crate) const QUEUE_CONFIGURATION: u32 = 1000;
 pub(crate) const QUEUE: u32 = 10_000;
 
-/// `CUdevResource`. The driver uses what CUDA calls padding to store which multiprocessors it has.
+/// The structure `CUdevResource`. The driver uses fields that CUDA declares as padding to store the set of
+/// multiprocessors.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeviceResource {
@@ -16,11 +17,11 @@ pub(crate) struct DeviceResource {
     pub(crate) split: u64,
     /// One bit for each of the device's multiprocessors.
     pub(crate) set: [u64; 4],
-    /// Whether it is one of the split's groups rather than the remainder.
+    /// Whether the resource is one of the groups of a split, rather than the remainder.
     pub(crate) is_group: u64,
     pub(crate) padding: [u64; 5],
-    /// For multiprocessors: the count, the minimum count of a partition, and how many are scheduled together. For the
-    /// configuration of work queues: the device, the limit of concurrent work, and the sharing scope.
+    /// For multiprocessors: their number, the minimum number in a partition, and the number that are scheduled
+    /// together. For the configuration of work queues: the device, the limit of concurrent work, and the sharing scope.
     pub(crate) data: [u32; 10],
     pub(crate) next: usize,
 }

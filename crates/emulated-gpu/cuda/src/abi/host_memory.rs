@@ -7,7 +7,7 @@ use ptx_emulator::room::filled;
 
 use crate::abi::error::{Code, Error, Result, out_of_memory};
 
-/// Whether the first and the last byte of a range can be read. True if the system can't tell.
+/// Whether the first and the last byte of a range can be read. Also true if the system can't check that.
 pub(crate) fn is_readable(address: usize, len: usize) -> bool {
     if len == 0 {
         return true;
@@ -35,7 +35,7 @@ fn wild(address: usize, len: usize) -> Error {
 /// See [`gather`].
 ///
 /// # Errors
-/// `INVALID_VALUE` if they can't be read, `OUT_OF_MEMORY` if the host is out of memory.
+/// `INVALID_VALUE` if the words can't be read, `OUT_OF_MEMORY` if the host is out of memory.
 pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
     let len = count.checked_mul(8).ok_or_else(|| wild(address, usize::MAX))?;
     check(address, len)?;
@@ -51,8 +51,8 @@ pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
 /// Copies ranges one after another; false if one of them can't be read.
 ///
 /// # Safety
-/// Every range whose address isn't 0 is readable, or the system can detect that it isn't. In a sandbox that forbids
-/// `process_vm_readv` it can't, so there the program must pass readable ranges.
+/// Every range whose address isn't 0 is readable, or the system can detect that it isn't. A system can't detect that in
+/// a sandbox that forbids `process_vm_readv`, so there the program must pass readable ranges.
 pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     debug_assert_eq!(ranges.iter().map(|(_, len)| len).sum::<usize>(), into.len());
     let mut rest = into;
@@ -75,8 +75,8 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
     true
 }
 
-/// Copies with a system call, because the operating system checks that the ranges can be read. `None` if it has no such
-/// call.
+/// Copies with a system call, because the operating system checks that the ranges can be read. `None` if the system has
+/// no such call.
 #[cfg(target_os = "linux")]
 fn copy_by_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
     let remote: Vec<libc::iovec> = ranges
@@ -85,7 +85,7 @@ fn copy_by_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
         .collect();
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let count = remote.len() as libc::c_ulong;
-    // SAFETY: the kernel only writes to `into`, and checks what it reads.
+    // SAFETY: the kernel only writes to `into`, and checks the ranges that it reads.
     let copied =
         unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, remote.as_ptr(), count, 0) };
     if copied >= 0 {
@@ -101,7 +101,7 @@ fn copy_by_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
     None
 }
 
-/// Copies ranges that the program vouches for, as NVIDIA's driver does; only null is detected.
+/// Copies ranges without checking that they are readable, as NVIDIA's driver does; only null is detected.
 ///
 /// # Safety
 /// Each range can be read, unless its address is 0.

@@ -4,12 +4,12 @@ use ptx_emulator::memory::SharedMemory;
 
 use crate::abi::error::{Code, Error, Result};
 
-/// `CUipcMemHandle`, `CUipcEventHandle`: 64 bytes that only the driver understands.
+/// The structure of `CUipcMemHandle` and `CUipcEventHandle`: 64 bytes with a meaning that only the driver knows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InterprocessHandle([u8; 64]);
 
-/// The kind of object that a handle is for, in its first eight bytes.
+/// The kind of object that a handle denotes, which is stored in the handle's first eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Memory,
@@ -26,7 +26,7 @@ impl HandleKind {
 }
 
 /// A checksum (FNV-1a, 64 bits) that detects a handle changed by mistake. It needs no protection against forgery,
-/// because a process that may open some of another process's memory may open all of it.
+/// because a process that may open a part of another process's memory may open all of it.
 fn checksum(words: &[u64]) -> u64 {
     let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
@@ -35,7 +35,7 @@ fn checksum(words: &[u64]) -> u64 {
 }
 
 impl InterprocessHandle {
-    /// A handle for memory or an event at `place`, on a device.
+    /// Makes a handle for memory or an event at `place`, on a device.
     pub(crate) fn new(kind: HandleKind, place: SharedMemory, device: u32) -> Self {
         let SharedMemory { process, descriptor, inode, offset, size } = place;
         let owner = u64::from(process) | u64::from(descriptor.cast_unsigned()) << 32;
@@ -51,8 +51,8 @@ impl InterprocessHandle {
     /// The place and the device that the handle was made for.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the handle was not created by this driver, is of another kind, or was changed: with another
-    /// offset it would refer to a neighbour's memory.
+    /// `INVALID_VALUE` if the handle was not created by this driver, is of another kind, or was changed: with a changed
+    /// offset, it would refer to another allocation.
     pub(crate) fn read(&self, kind: HandleKind) -> Result<(SharedMemory, u32)> {
         let wrong = || -> Error {
             Code::INVALID_VALUE.because(

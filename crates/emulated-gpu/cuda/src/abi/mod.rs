@@ -33,7 +33,7 @@ pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 pub(crate) type JitValue<'a> = Out<'a, u8>;
 /// `CUstreamCallback`
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(Handle, Code, *mut c_void)>;
-/// `CUoccupancyB2DSize`: dynamic shared memory as a function of the block size.
+/// The callback `CUoccupancyB2DSize`, which returns the dynamic shared memory for a block size.
 pub(crate) type SharedBytesForBlock = Option<unsafe extern "C" fn(c_int) -> usize>;
 
 /// An output pointer of the program.
@@ -45,7 +45,7 @@ pub(crate) type Text<'a> = c_abi::Text<'a, Error>;
 
 /// A list in the program's memory.
 pub(crate) trait List<T> {
-    /// Copies its elements.
+    /// Copies the elements of the list.
     ///
     /// # Safety
     /// Unless the pointer is null, it points to `count` elements, or the system can detect that it doesn't.
@@ -148,7 +148,7 @@ pub(crate) struct LaunchAttribute {
     pub(crate) value: [u64; 8],
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS` in its second form; the first ends before `kernel`.
+/// The second form of `CUDA_KERNEL_NODE_PARAMS`; the first form ends before `kernel`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct KernelNode<'a> {
@@ -162,7 +162,7 @@ pub(crate) struct KernelNode<'a> {
     pub(crate) context: Handle,
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS` in its first form.
+/// The first form of `CUDA_KERNEL_NODE_PARAMS`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct KernelNodeV1<'a> {

@@ -1,5 +1,5 @@
-//! Registries, which find objects by handle. A handle is a number that is only ever looked up, so a wrong one gives
-//! an error and is never dereferenced.
+//! Registries, which find objects by handle. A handle is a number that is only ever looked up, so an invalid handle
+//! gives an error and is never dereferenced.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ pub(crate) fn ordinal(handle: Handle) -> u32 {
     (handle.saturating_sub(FIRST_HANDLE) / HANDLE_STEP + 1) as u32
 }
 
-/// The objects of one type.
+/// A registry of the objects of one type.
 #[derive(Debug)]
 pub(crate) struct Registry<T> {
     objects: RwLock<HashMap<Handle, Arc<T>>>,

@@ -12,9 +12,10 @@ use crate::green_context::GreenContext;
 use crate::stream::Stream;
 
 thread_local! {
-    /// The top of the stack, or 0. It has no destructor, so that it stays valid until the thread ends.
+    /// The top of the calling thread's stack of contexts, or 0. This variable has no destructor, so it stays valid
+    /// until the thread ends.
     static TOP: Cell<Handle> = const { Cell::new(0) };
-    /// The stack without its top.
+    /// The calling thread's stack of contexts without its top.
     static BELOW: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn set(handle: Handle) {
 pub(crate) fn push(handle: Handle) {
     let before = TOP.replace(handle);
     if before != 0 {
-        // A thread that is exiting has already lost its stack.
+        // An error is ignored: a thread that is exiting has already lost its stack.
         let _ = BELOW.try_with(|below| below.borrow_mut().push(before));
     }
 }

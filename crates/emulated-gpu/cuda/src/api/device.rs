@@ -32,7 +32,7 @@ pub(crate) fn count() -> Result<u32> {
     Ok(driver()?.hardware.settings.devices)
 }
 
-/// The ordinal of a device, counted from 0.
+/// Checks a device, and returns its ordinal, counted from 0.
 ///
 /// # Errors
 /// `INVALID_DEVICE` if there is no such device.
@@ -49,7 +49,7 @@ pub(crate) fn check(device: i32) -> Result<u32> {
     })
 }
 
-/// `CUdevice_attribute` of a device.
+/// The value of a device's attribute (`CUdevice_attribute`).
 ///
 /// # Errors
 /// `INVALID_VALUE` if the attribute is unknown.
@@ -166,7 +166,7 @@ export! {
     4000 fn cuDeviceCanAccessPeer(can: Out<i32>, device: Device, peer: Device) {
         check(device)?;
         check(peer)?;
-        // Any two different devices are peers.
+        // Each device can access the memory of every other device.
         can.set(i32::from(device != peer))
     }
 

@@ -28,9 +28,9 @@ use crate::texture::Objects;
 use crate::texture::arrays::Arrays;
 use crate::texture::reference::Reference;
 
-/// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up to 9.x, so the
-/// output of both NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 can be loaded. If the version were older, programs with a newer
-/// toolkit would compile PTX to machine code themselves, as Warp does.
+/// The driver's version: CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX
+/// up to 9.x, so the output of both NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 can be loaded. If the version were older,
+/// programs with a newer toolkit would compile PTX to machine code themselves, as Warp does.
 pub(crate) const VERSION: i32 = 13_050;
 
 /// The driver.
@@ -174,8 +174,9 @@ impl Driver {
         self.streams_of.all().iter().flat_map(|streams| streams.all()).collect()
     }
 
-    /// Destroys a context: it accepts no more work, its pending work is waited for, and its resources are freed. Its
-    /// handle becomes unknown. Returns the destructors of its library storage, to be run when no lock is held.
+    /// Destroys a context: stops accepting work, waits for pending work, frees the context's resources, and invalidates
+    /// its handle. Returns the destructors of the values that libraries stored with the context, to be run when no lock
+    /// is held.
     ///
     /// # Errors
     /// `CONTEXT_IS_DESTROYED` if another thread has begun to destroy it.

@@ -24,7 +24,7 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
             Code::INVALID_HANDLE.because("the event and the stream belong to different contexts")
         );
     }
-    // CU_EVENT_RECORD_EXTERNAL: in a capture, adds a node that records the event.
+    // The only flag is CU_EVENT_RECORD_EXTERNAL, which adds a node that records the event to a captured graph.
     fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     let Some(capture) = stream.capture() else {
         fail_if!(flags == 1, INVALID_VALUE, "the stream is not being captured");
@@ -70,7 +70,7 @@ export! {
     4000 fn cuEventDestroy_v2(event: Handle) {
         let driver = driver()?;
         let event = driver.event(event)?;
-        // The event can be dropped now, because work that waits for it holds its mark.
+        // The event can be dropped now, because work that waits for it has a reference to its mark.
         driver.events.remove(event.handle);
         Ok(())
     }

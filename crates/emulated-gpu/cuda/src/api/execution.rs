@@ -1,4 +1,4 @@
-//! Functions: attributes, occupancy, and launches. A kernel of a library has a function handle, too.
+//! Functions: attributes, occupancy, and launches. Kernels of libraries also have function handles.
 
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ unsafe fn launch(
 ) -> Result {
     let function = driver()?.function(function)?;
     let stream = calling_thread::stream(stream)?;
-    // A kernel of a library belongs to no context and runs in every one.
+    // A kernel of a library belongs to no context, and can run in every context.
     if function.context != 0 && stream.context.handle != function.context {
         return Err(Code::INVALID_HANDLE
             .because("the function and the stream belong to different contexts"));
@@ -57,7 +57,7 @@ fn best_block_size(
     block.required()?;
     let function = driver()?.function(function)?;
     let shared = |size: i32| match shared_for_block {
-        // SAFETY: the program passed the function to be called with a block size.
+        // SAFETY: the program passed this function as a callback that takes a block size.
         Some(shared_for_block) => unsafe { shared_for_block(size) as u64 },
         None => shared as u64,
     };
@@ -189,7 +189,7 @@ export! {
             match attribute.id {
                 COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
                 CLUSTER_DIMENSION => check_cluster(&attribute.value)?,
-                // The others are hints, or concern features that the emulator doesn't have.
+                // The other attributes are hints, or concern features that the emulator doesn't have.
                 _ => {}
             }
         }
@@ -245,7 +245,7 @@ export! {
         size as required: Out<i32>, function: Handle, _config: In<LaunchConfig>,
     ) {
         driver()?.function(function)?;
-        // Clusters have one block.
+        // The only cluster size is one block.
         size.set(1)
     }
 

@@ -12,7 +12,7 @@ use crate::api::driver::{Driver, driver};
 use crate::context::leaks::describe_remaining;
 use crate::device;
 
-/// How long no pending work may finish at process exit before the rest is given up.
+/// The time without progress at process exit after which pending work is given up.
 const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Registers the reports that the settings ask for; only the first call has an effect.
@@ -20,13 +20,14 @@ pub(crate) fn at_exit(driver: &Driver) {
     static FIRST: Once = Once::new();
     let settings = &driver.hardware.settings;
     if settings.leaks || settings.statistics.is_some() {
-        // SAFETY: `report_at_exit` may be called at any time; if the driver is unusable by then, it does nothing.
+        // SAFETY: `report_at_exit` may be called at any time; if the driver is unusable by then, the function does
+        // nothing.
         FIRST.call_once(|| _ = unsafe { libc::atexit(report_at_exit) });
     }
 }
 
 extern "C" fn report_at_exit() {
-    // A panic must not cross into C, and no caller could handle it.
+    // A panic must not cross into C, so it is caught and ignored.
     let _ = std::panic::catch_unwind(|| {
         let Ok(driver) = driver() else { return };
         drain_streams(driver);

@@ -23,7 +23,8 @@ use crate::stream::{self, NON_BLOCKING, Stream};
 
 /// The number of concurrent work queues if `CUDA_DEVICE_MAX_CONNECTIONS` is unset.
 const DEFAULT_CONNECTIONS: u32 = 8;
-/// `CU_GREEN_CTX_DEFAULT_STREAM`; with or without it, the default stream is the primary context's.
+/// The flag `CU_GREEN_CTX_DEFAULT_STREAM`, which has no effect: the default stream is always that of the primary
+/// context.
 const DEFAULT_STREAM: u32 = 1;
 
 fn unknown(kind: u32) -> crate::abi::error::Error {
@@ -44,7 +45,7 @@ fn queues(device: u32) -> DeviceResource {
     DeviceResource { kind: QUEUE_CONFIGURATION, device, data, ..DeviceResource::default() }
 }
 
-/// A resource of a context, which may be a green one.
+/// A resource of a context, which may be a green context.
 fn context_resource(
     device: u32,
     green: Option<&GreenContext>,
@@ -242,8 +243,8 @@ export! {
         fail_if!(event.context.handle != context.handle, INVALID_HANDLE, "the event belongs to another context");
         let streams = streams_of(&green)?;
         forbid_capture(&streams)?;
-        // A temporary stream waits for the pending work of each stream; the mark after it completes
-        // when all of them have finished.
+        // A temporary stream waits for the pending work of each stream; a mark in that stream is passed when all of
+        // them have finished.
         let all = driver()?.streams_of(&context)?.create(NON_BLOCKING, 0);
         for stream in &streams {
             let mark: Arc<Mark> = Arc::default();
@@ -282,7 +283,7 @@ fn streams_of(green: &Arc<GreenContext>) -> Result<Vec<Arc<Stream>>> {
     Ok(streams)
 }
 
-/// A stream and its green context. A default stream has the current context's.
+/// Finds a stream and its green context. For a default stream, this is the current green context.
 pub(crate) fn stream_and_green(handle: Handle) -> Result<(Arc<Stream>, Option<Arc<GreenContext>>)> {
     let stream = calling_thread::stream(handle)?;
     let green = if handle <= 2 { calling_thread::green()? } else { stream.green.get().cloned() };

@@ -9,12 +9,12 @@ use crate::event::Mark;
 use crate::graph::operation::Operation;
 use crate::stream::{self, Stream, StreamKind};
 
-/// Enqueues the work of a graph. In a legacy default stream, it is also ordered with the legacy default streams of
-/// the other contexts to which its kernels belong. CUDA promises no such order. But on real cards, earlier work of
-/// those streams almost always ends long before the graph begins, and programs rely on that.
+/// Enqueues the work of a graph. In a legacy default stream, it is also ordered with the legacy default streams of the
+/// other contexts to which its kernels belong. CUDA promises no such order. But on real cards, earlier work of those
+/// streams almost always ends long before the graph begins, and some programs rely on it.
 ///
 /// # Errors
-/// Those of [`stream::enqueue`].
+/// The errors of [`stream::enqueue`].
 pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result {
     let owner = |operation: &Operation| match operation {
         Operation::Launch { function, .. } => function.module_context(),
@@ -50,7 +50,7 @@ pub(crate) fn order_with_others(
         let end = Arc::new(Mark::default());
         stream.submit(Operation::Pass(Arc::clone(&end)))?;
         for other in &others {
-            // A destroyed context gets no more work, so nothing needs to wait.
+            // An error is ignored: a destroyed context gets no more work that would have to wait.
             other.submit(Operation::WaitFor(Arc::clone(&end))).ok();
         }
     }

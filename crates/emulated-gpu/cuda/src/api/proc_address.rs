@@ -15,13 +15,13 @@ const PER_THREAD: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookUp {
     Function(*const c_void),
-    /// No function has this name.
+    /// There is no function with this name.
     Unknown,
     /// Only later versions have the function.
     Newer,
 }
 
-/// The function that `cuGraphInstantiate` denotes since 12.0. Before that, it was another one.
+/// The function that `cuGraphInstantiate` denotes since 12.0. Before that, the name denoted another function.
 const RENAMED: &[EntryPoint] = &[EntryPoint {
     symbol: "cuGraphInstantiate",
     since: 12000,

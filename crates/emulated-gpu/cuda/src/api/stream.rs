@@ -34,7 +34,7 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
 /// `INVALID_HANDLE`, `INVALID_VALUE` for unknown flags, and `STREAM_CAPTURE_…` if the capture doesn't allow it.
 pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Result {
     let event = driver()?.event(event)?;
-    // CU_EVENT_WAIT_EXTERNAL: in a capture, adds a node that waits for the event.
+    // The only flag is CU_EVENT_WAIT_EXTERNAL, which adds a node that waits for the event to a captured graph.
     fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     if flags == 1 && stream.capture().is_some() {
         return stream::enqueue(stream, Operation::WaitForEvent(event));
@@ -57,7 +57,7 @@ fn begin(stream: Handle, mode: Mode) -> Result {
     Capture::begin(&stream, mode, (graph, Vec::new()), &driver.streams, &driver.captures)
 }
 
-/// `CUstreamCaptureStatus`: 0 none, 1 active, 2 invalidated.
+/// The status of a capture as `CUstreamCaptureStatus`: 0 none, 1 active, 2 invalidated.
 fn status(capture: Option<&Arc<Capture>>) -> u32 {
     capture.map_or(0, |capture| if capture.is_invalidated() { 2 } else { 1 })
 }

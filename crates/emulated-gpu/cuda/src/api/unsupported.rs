@@ -1,15 +1,15 @@
 //! Exported functions that are not emulated and always return `NOT_SUPPORTED`: references to mipmaps, memory of
 //! graphics libraries, tensor maps, checkpoints and others. They are exported because some clients resolve every
-//! function when they start: NVIDIA's runtime library and Warp report a missing one, and cudarc stops at the first
-//! missing one.
+//! function when they start: NVIDIA's runtime library and Warp report a missing function, and cudarc stops at the first
+//! missing function.
 
 use std::ffi::c_void;
 
 use crate::abi::error::Code;
 use crate::abi::ffi::{EntryPoint, early};
 
-/// Declares functions that fail whatever their arguments are. The arguments need no declaration, because the caller
-/// removes them (System V ABI, "The Stack Frame"). Before each is the version with which `cuGetProcAddress` finds it
+/// Declares functions that fail for all arguments. The arguments need no declaration, because the caller removes them
+/// (System V ABI, "The Stack Frame"). Each declaration begins with the version with which `cuGetProcAddress` finds it
 /// (as in `cudaTypedefs.h`).
 macro_rules! refuse {
     ($($what:literal { $($since:literal $symbol:ident;)* })*) => {

@@ -1,5 +1,5 @@
 //! The emulated hardware: the devices' memory, the emulator that runs kernels on it, and the driver's records about
-//! both. Contexts hold it; it refers to no context.
+//! both. Contexts have references to the hardware, but the hardware refers to no context.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Hardware {
     pub(crate) settings: Settings,
     pub(crate) emulator: Emulator,
     pub(crate) allocations: Arc<Allocations>,
-    /// Handles of physical memory.
+    /// The registry of handles of physical memory.
     pub(crate) handles: Handles,
     pub(crate) graph_memory: GraphUsage,
     pub(crate) counts: KernelCounts,

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::Handle;
 
-/// A value's destructor, called with the context's handle, the key, and the value. The last two only mean something to
-/// the library.
+/// A value's destructor, called with the context's handle, the key, and the value. Only the library knows the meaning
+/// of the last two.
 pub(crate) type Destructor = Option<unsafe extern "C" fn(Handle, usize, usize)>;
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Storage {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores a value under a key, replacing an existing one.
+    /// Stores a value under a key, and replaces an existing value.
     pub(crate) fn put(&self, key: usize, value: usize, destructor: Destructor) {
         let mut entries = self.entries();
         entries.retain(|entry| entry.key != key);
@@ -66,8 +66,7 @@ impl PendingDestructors {
     pub(crate) fn run(self) {
         for entry in self.entries {
             if let Some(destructor) = entry.destructor {
-                // SAFETY: the library that stored the value promised that the function may be called with these
-                // arguments.
+                // SAFETY: the library that stored the value passed the function to be called with these arguments.
                 unsafe { destructor(self.context, entry.key, entry.value) };
             }
         }

@@ -32,7 +32,7 @@ pub(crate) struct Context {
     /// The ordinal of the context's device.
     pub(crate) device: u32,
     pub(crate) hardware: Arc<Hardware>,
-    /// Devices to whose memory peer access is enabled.
+    /// The devices to whose memory this context has enabled peer access.
     peers: Mutex<Devices>,
     /// `cuCtxGetId`
     pub(crate) id: u64,
@@ -80,8 +80,8 @@ impl Context {
             destroyed: AtomicBool::new(false),
             order: SubmissionOrder::default(),
             storage: Storage::default(),
-            // Stack, printf buffer, heap, depth and number of device-side launches, L2 fetch granularity, persisting
-            // cache, shared memory.
+            // The default limits: stack, printf buffer, heap, depth and number of device-side launches, L2 fetch
+            // granularity, persisting cache, shared memory.
             limits: Mutex::new([1024, 1 << 20, 8 << 20, 2, 2048, 64, 0, 48 << 10]),
         }
     }
@@ -140,7 +140,7 @@ impl Context {
         Some(self.fault.load(Ordering::Acquire)).filter(|&code| code != 0).map(Code)
     }
 
-    /// Records an error that makes the context unusable; only the first one is kept.
+    /// Records an error that makes the context unusable; only the first error is kept.
     pub(crate) fn raise(&self, code: Code) {
         let _ = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
     }
@@ -225,12 +225,12 @@ impl Primary {
         Arc::clone(self.context.get_or_insert_with(|| make(handle, flags, device)))
     }
 
-    /// Its handle, which is reserved even if the context doesn't exist yet.
+    /// The handle of the primary context, which is reserved even if the context doesn't exist yet.
     pub(crate) fn handle(&mut self) -> Handle {
         *self.handle.get_or_insert_with(fresh)
     }
 
-    /// Whether this is the reserved handle.
+    /// Whether a handle is the reserved handle of this primary context.
     pub(crate) fn has(&self, handle: Handle) -> bool {
         self.handle == Some(handle)
     }
@@ -238,7 +238,7 @@ impl Primary {
     /// Releases the context once. Returns the context if it must now be destroyed.
     ///
     /// # Errors
-    /// `INVALID_CONTEXT` if it is not retained.
+    /// `INVALID_CONTEXT` if the context is not retained.
     pub(crate) fn release(&mut self) -> Result<Option<Arc<Context>>> {
         fail_if!(self.retained == 0, INVALID_CONTEXT, "the primary context is not retained");
         self.retained -= 1;

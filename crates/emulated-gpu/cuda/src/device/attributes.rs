@@ -62,10 +62,10 @@ attributes! {
     // Bytes.
     MAX_PITCH 11 => i32::MAX;
     MAX_REGISTERS_PER_BLOCK 12 => multiprocessor::REGISTERS;
-    // kHz: the boost clock of that card.
+    // The boost clock of an H100 SXM in kHz.
     CLOCK_RATE 13 => 1_980_000;
     TEXTURE_ALIGNMENT 14 => ALIGNMENT as i32;
-    // Copies overlap with kernels.
+    // Copies can overlap with kernels.
     GPU_OVERLAP 15 => 1;
     MULTIPROCESSOR_COUNT 16 => PROCESSORS;
     KERNEL_EXEC_TIMEOUT 17, INTEGRATED 18 => 0;
@@ -100,7 +100,7 @@ attributes! {
     CAN_TEX2D_GATHER 44 => 1;
     MAXIMUM_TEXTURE2D_GATHER_WIDTH 45 => LAYERED_2D[0] as i32;
     MAXIMUM_TEXTURE2D_GATHER_HEIGHT 46 => LAYERED_2D[1] as i32;
-    // The maximum size of three-dimensional textures with one longer side.
+    // The maximum size of three-dimensional textures if one side is longer than the default maximum.
     MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE 47, MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE 48 => 8192;
     MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE 49 => 32_768;
     PCI_DOMAIN_ID 50 => pci_address(device)[0];

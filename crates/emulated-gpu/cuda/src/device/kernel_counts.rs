@@ -8,7 +8,8 @@ use ptx_emulator::{Kernel, Statistics};
 
 use crate::abi::Handle;
 
-/// `EmulatedGpuCounts`: sums over launches. Some counters are only updated on request, and are 0 otherwise.
+/// The structure `EmulatedGpuCounts`: a kernel's counts, summed over its launches. Some counters are only updated if
+/// counting was requested, and are 0 otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -18,13 +19,14 @@ pub(crate) struct Counts {
     pub(crate) blocks: u64,
     /// Warps that ran.
     pub(crate) warps: u64,
-    /// Instructions that warps executed; one for up to 32 lanes.
+    /// Instructions that warps executed; an instruction for up to 32 lanes counts once.
     pub(crate) warp_instructions: u64,
     /// Instructions that threads executed: each instruction of a warp counts once per active lane.
     pub(crate) thread_instructions: u64,
     /// Time on the host, in nanoseconds.
     pub(crate) nanoseconds: u64,
-    /// Branches on which the lanes of a warp diverged. This and the following counters are updated on request.
+    /// Branches on which the lanes of a warp diverged. This counter and the following ones are only updated if counting
+    /// was requested.
     pub(crate) divergent_branches: u64,
     /// Instructions of warps that accessed global memory.
     pub(crate) global_requests: u64,
@@ -32,16 +34,16 @@ pub(crate) struct Counts {
     pub(crate) global_sectors: u64,
     /// Instructions of warps that accessed shared memory.
     pub(crate) shared_requests: u64,
-    /// Passes that these instructions took: more than the requests if there are bank conflicts.
+    /// Passes that these instructions took: an instruction with bank conflicts takes several passes.
     pub(crate) shared_passes: u64,
-    /// Those of `global_sectors` that were written.
+    /// The sectors among `global_sectors` that were written.
     pub(crate) global_written_sectors: u64,
     /// Floating-point multiply-adds, except those of the tensor cores.
     pub(crate) fma_multiply_adds: u64,
     /// Multiply-adds of the tensor cores.
     pub(crate) tensor_multiply_adds: u64,
-    /// Multiply-adds in other formats: those of FMA units that are not single precision, and those
-    /// of tensor cores that are not TF32.
+    /// Multiply-adds in other formats: multiply-adds of FMA units that are not in single precision, and multiply-adds
+    /// of tensor cores that are not in TF32.
     pub(crate) other_multiply_adds: u64,
     /// Floating-point additions, subtractions and products that are not part of a multiply-add.
     pub(crate) single_operations: u64,
@@ -85,7 +87,7 @@ impl KernelCounts {
         }
     }
 
-    /// The counts of a kernel since it was loaded or since they were reset.
+    /// The counts of a kernel since it was loaded, or since the last reset.
     pub(crate) fn get(&self, function: Handle) -> Counts {
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.get(&function).map(|(_, counts)| *counts).unwrap_or_default()

@@ -8,7 +8,8 @@ pub(crate) mod texture_limits;
 
 use std::sync::OnceLock;
 
-/// `CUuuid`: "emulated-gpu-001" and so on. It is the same on every machine, and no real card has it.
+/// The UUID (`CUuuid`) of a device: "emulated-gpu-001" and so on. It is the same on every machine, and differs from
+/// those of real cards.
 pub(crate) fn uuid(device: i32) -> [u8; 16] {
     let mut uuid = *b"emulated-gpu-000";
     let number = format!("{:03}", device.saturating_add(1));

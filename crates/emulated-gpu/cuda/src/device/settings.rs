@@ -7,7 +7,7 @@ use ptx_emulator::memory::Devices;
 
 use crate::abi::error::{Code, Result};
 
-/// The default compute capability of the emulated cards, and the supported ones.
+/// The default compute capability of the emulated cards.
 const DEFAULT_CAPABILITY: u32 = 90;
 const CAPABILITIES: [u32; 12] = [50, 52, 60, 61, 70, 72, 75, 80, 86, 87, 89, 90];
 
@@ -49,10 +49,10 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads the environment. `asked` is the number of cards if the environment doesn't set it.
+    /// Reads the environment. `asked` is the number of cards that is used if the environment doesn't set the number.
     ///
     /// # Errors
-    /// `INVALID_VALUE`, with the variable's name and its valid values.
+    /// `INVALID_VALUE` if a value is invalid; the message has the variable's name and its valid values.
     pub(crate) fn read(
         asked: Option<u32>,
         variable: impl Fn(&str) -> Option<String>,
@@ -89,7 +89,8 @@ fn checks(list: &str) -> Result<Checks> {
     let mut checks = Checks::default();
     for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         match word {
-            // Bounds are always checked: nothing else would keep a kernel from accessing the host's memory.
+            // This name has no effect, because bounds are always checked: otherwise a kernel could access the host's
+            // memory.
             "memory" => {}
             "initialisation" => checks.initialisation = true,
             "races" => checks.races = true,

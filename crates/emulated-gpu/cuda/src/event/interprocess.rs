@@ -1,4 +1,5 @@
-//! The shared state of an interprocess event: how often it was recorded, and how many of these records were reached.
+//! The shared state of an interprocess event: the number of times that it was recorded, and the number of records that
+//! were reached.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ const LIVENESS_INTERVAL: Duration = Duration::from_millis(200);
 /// The indices of the shared numbers.
 #[derive(Clone, Copy)]
 enum Number {
-    /// The last ticket that was drawn. Each record of the event has one.
+    /// The last ticket that was drawn. Each record of the event has a ticket.
     Drawn,
     /// The ticket of the last record.
     Recorded,
@@ -30,7 +31,8 @@ enum Number {
 /// An exclusive upper bound of process ids on Linux (`PID_MAX_LIMIT`).
 const MAX_PROCESSES: u32 = 1 << 22;
 
-/// Identifies a process: its id, and above it the low bits of its start time, because ids are reused.
+/// A number that identifies a process: its id in the low bits and, because ids are reused, a part of its start time in
+/// the high bits.
 fn process_mark(process: u32, start_time: Option<u32>) -> u32 {
     (process % MAX_PROCESSES) | (start_time.unwrap_or(0) << MAX_PROCESSES.trailing_zeros())
 }
@@ -129,15 +131,15 @@ impl SharedEvent {
         self.get(Number::Passed).load(Ordering::SeqCst) >= ticket
     }
 
-    /// Whether a record was reached; an error if it never will be.
+    /// Whether a record was reached; an error if it can't be reached any more.
     ///
     /// # Errors
-    /// `LAUNCH_FAILED` if the process that recorded it has ended before.
+    /// `LAUNCH_FAILED` if the process that recorded the event ended before the record was reached.
     pub(super) fn check(&self, ticket: u32) -> Result<bool> {
         let mark = self.get(Number::Process).load(Ordering::SeqCst);
         let process = mark % MAX_PROCESSES;
         let is_alive = is_running(mark);
-        // Read this last: the record may have been reached just before the process ended.
+        // This is read last, because the record may have been reached just before the process ended.
         let has_passed = self.has_passed(ticket);
         if is_alive || has_passed {
             return Ok(has_passed);

@@ -15,7 +15,7 @@ use interprocess::SharedEvent;
 pub(crate) const DISABLE_TIMING: u32 = 2;
 /// `CU_EVENT_INTERPROCESS`
 pub(crate) const INTERPROCESS: u32 = 4;
-/// All flags of an event.
+/// A mask of all valid flags of an event.
 pub(crate) const FLAGS: u32 = 7;
 
 /// A point in a stream, which the stream's work passes once.
@@ -37,8 +37,8 @@ impl Mark {
         self.condition.notify_all();
     }
 
-    /// The time at which the point was passed. For an interprocess event that time is not known, so the current time is
-    /// returned.
+    /// The time at which the point was passed; `None` if it wasn't passed yet. For an interprocess event, the time is
+    /// not known, so the current time is returned.
     pub(crate) fn passed(&self) -> Option<Instant> {
         if let Some((event, ticket)) = &self.shared {
             return event.has_passed(*ticket).then(Instant::now);
@@ -100,7 +100,7 @@ pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) flags: u32,
     recorded: Mutex<Recorded>,
-    /// The state shared with other processes, for interprocess events.
+    /// The state that is shared with other processes, if this is an interprocess event.
     pub(crate) shared: Option<Arc<SharedEvent>>,
 }
 
@@ -108,7 +108,7 @@ impl Event {
     /// A new event.
     ///
     /// # Errors
-    /// Those of [`SharedEvent::new`], for an interprocess event.
+    /// For an interprocess event, the errors of [`SharedEvent::new`].
     pub(crate) fn new(handle: Handle, context: Arc<Context>, flags: u32) -> Result<Self> {
         let is_shared = flags & INTERPROCESS != 0;
         let shared = is_shared.then(|| SharedEvent::new().map(Arc::new)).transpose()?;
@@ -172,7 +172,7 @@ impl Event {
     /// # Errors
     /// `INVALID_HANDLE` if an event has no time, `CAPTURED_EVENT`, `NOT_READY` before both were passed.
     pub(crate) fn elapsed(start: &Self, end: &Self) -> Result<f32> {
-        // Any other error takes precedence over NOT_READY.
+        // If the two errors differ, an error other than NOT_READY is returned.
         let (start, end) = match (start.time(), end.time()) {
             (Ok(start), Ok(end)) => (start, end),
             (Err(error), other) | (other, Err(error)) => {

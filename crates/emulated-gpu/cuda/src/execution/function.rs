@@ -39,14 +39,14 @@ enumeration! {
 pub(crate) struct Function {
     pub(crate) handle: Handle,
     pub(crate) module: Handle,
-    /// 0 for a library's kernel.
+    /// The handle of the context to which the kernel belongs; 0 for a library's kernel.
     pub(crate) context: Handle,
     home: Weak<Context>,
     image: Arc<Image>,
     pub(crate) kernel: Kernel,
     /// The kernel's name as a C string.
     pub(crate) name: CString,
-    /// `CU_JIT_MAX_REGISTERS`, if the module was loaded with it.
+    /// The value of `CU_JIT_MAX_REGISTERS`, if the module was loaded with that option.
     max_registers: Option<u32>,
     /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
     dynamic_shared: AtomicI32,
@@ -91,8 +91,8 @@ impl Function {
         &self.image.hardware
     }
 
-    /// The context of a module's kernel, unless it was destroyed. A library's kernel has none, and runs in the
-    /// context that launches it.
+    /// The context of a module's kernel, unless it was destroyed. A library's kernel has no context of its own, and
+    /// runs in the context that launches it.
     pub(crate) fn module_context(&self) -> Option<Arc<Context>> {
         self.home.upgrade().filter(|context| !context.is_destroyed())
     }
@@ -154,7 +154,8 @@ impl Function {
             Attribute::ClusterSchedulingPolicyPreference => {
                 self.cluster_policy.load(Ordering::Relaxed)
             }
-            // Kernels don't require clusters and don't update graphs, and there is one kind of shared memory.
+            // These attributes are 0: kernels don't require clusters and don't update graphs, and there is only one
+            // kind of shared memory.
             Attribute::CacheModeCa
             | Attribute::ClusterSizeMustBeSet
             | Attribute::RequiredClusterWidth
@@ -178,7 +179,7 @@ impl Function {
             Attribute::PreferredSharedMemoryCarveout => (&self.carveout, -1..=100),
             Attribute::NonPortableClusterSizeAllowed => (&self.large_clusters, 0..=1),
             Attribute::ClusterSchedulingPolicyPreference => (&self.cluster_policy, 0..=2),
-            // Every kernel has clusters of one block.
+            // These attributes have no effect, because every kernel has clusters of one block.
             Attribute::ClusterSizeMustBeSet
             | Attribute::RequiredClusterWidth
             | Attribute::RequiredClusterHeight

@@ -44,7 +44,7 @@ pub(crate) fn check_cluster(value: &[u64; 8]) -> Result {
 /// Prepares the launch of a kernel. `current` returns the context in which a library's kernel runs.
 ///
 /// # Safety
-/// `parameters` and `extra` are the pointers that the program passed to `cuLaunchKernel` for this kernel.
+/// `parameters` and `extra` are those that the program passed to `cuLaunchKernel` for this kernel.
 ///
 /// # Errors
 /// `INVALID_VALUE`, `NOT_SUPPORTED`, `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`, and the errors of `current`.

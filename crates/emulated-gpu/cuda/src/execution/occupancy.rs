@@ -5,9 +5,9 @@ use crate::device::limits::MAX_SHARED_OPT_IN;
 use crate::device::limits::multiprocessor::{BLOCKS, REGISTERS, SHARED, SHARED_RESERVED, THREADS};
 use crate::execution::function::Function;
 
-/// Allocation granularity of a warp's registers.
+/// The granularity with which registers are allocated to a warp.
 const REGISTER_UNIT: i32 = 256;
-/// Allocation granularity of a block's shared memory, in bytes.
+/// The granularity with which shared memory is allocated to a block, in bytes.
 const SHARED_UNIT: i64 = 128;
 
 /// The number of blocks, with the given threads and dynamic shared memory, that fit on a multiprocessor.
@@ -31,16 +31,16 @@ pub(crate) fn blocks(function: &Function, threads: i32, dynamic_shared: u64) -> 
     by_threads.min(by_registers).min(by_shared).min(BLOCKS)
 }
 
-/// The dynamic shared memory that each block may have if the given number of blocks is to fit on a multiprocessor.
-/// The function's attribute is an upper limit (`cudaOccAvailableDynamicSMemPerBlock` of CUDA's `cuda_occupancy.h`).
+/// The dynamic shared memory that each block may have so that `blocks` blocks fit on a multiprocessor. The function's
+/// attribute is an upper limit (`cudaOccAvailableDynamicSMemPerBlock` of CUDA's `cuda_occupancy.h`).
 pub(crate) fn dynamic_shared(function: &Function, blocks: i32) -> u64 {
     let each = i64::from(SHARED) / i64::from(blocks.max(1)) / SHARED_UNIT * SHARED_UNIT;
     let left = each - i64::from(SHARED_RESERVED) - i64::from(function.kernel.static_shared());
     left.clamp(0, i64::from(function.dynamic_shared()).max(0)) as u64
 }
 
-/// The block size that gives the most resident threads per multiprocessor, and the number of resident blocks then.
-/// `shared` returns the dynamic shared memory for a block size.
+/// The block size that gives the most resident threads per multiprocessor, and the number of resident blocks of that
+/// size. `shared` returns the dynamic shared memory for a block size.
 pub(crate) fn best(function: &Function, limit: i32, shared: impl Fn(i32) -> u64) -> (i32, i32) {
     let max = function.max_threads() as i32;
     let max = if limit > 0 { max.min(limit) } else { max };
@@ -51,7 +51,7 @@ pub(crate) fn best(function: &Function, limit: i32, shared: impl Fn(i32) -> u64)
         if resident * size > best.0 * best.1 {
             best = (size, resident);
         }
-        // The first block size tried is the maximum; all others are whole warps.
+        // The first block size that is tried is the maximum; all other sizes are multiples of a warp.
         size = (size - 1) / 32 * 32;
     }
     best

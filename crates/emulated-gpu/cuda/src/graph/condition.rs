@@ -1,5 +1,5 @@
 //! Conditions of conditional nodes (`cuGraphConditionalHandleCreate`). A condition's value is in a table of the
-//! emulator, where kernels set it by its handle. Its owner and its default are stored here.
+//! emulator, where kernels set it by its handle. The condition's owner and default are stored here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,7 @@ impl Condition {
         Self { handle, context, graph, default, in_use, launches, hardware }
     }
 
-    /// Assigns the condition to a node; false if another node has it.
+    /// Assigns the condition to a node; returns false if another node has it.
     pub(crate) fn acquire(&self) -> bool {
         !self.in_use.swap(true, Ordering::Relaxed)
     }

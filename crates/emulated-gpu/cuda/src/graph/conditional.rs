@@ -18,7 +18,7 @@ pub(crate) struct Conditional {
     pub(crate) bodies: Vec<Arc<Graph>>,
     /// The bodies' handles, which the program may read as long as the node exists.
     handles: Box<[Handle]>,
-    /// The mark of the executable graph that contains the node; there is at most one.
+    /// The mark of the executable graph that contains the node. There is at most one such graph.
     instance: Mutex<Weak<()>>,
 }
 
@@ -56,7 +56,7 @@ impl Conditional {
         Ok(Self { kind, condition, bodies, handles, instance: Mutex::default() })
     }
 
-    /// The handles of its bodies, valid as long as the node exists.
+    /// The handles of the node's bodies, which are valid as long as the node exists.
     pub(crate) fn handles(&self) -> &[Handle] {
         &self.handles
     }
@@ -82,7 +82,7 @@ impl Conditional {
         Ok(())
     }
 
-    /// Unregisters its bodies, and releases its condition for another node.
+    /// Unregisters the node's bodies, and releases the condition for another node.
     pub(crate) fn unregister(&self) {
         self.condition.release();
         self.bodies.iter().for_each(|body| body.unregister());
@@ -110,10 +110,10 @@ impl Graph {
 /// kernels of the condition's context, empty nodes, child graphs, and copies and fills that need only the device.
 ///
 /// # Errors
-/// `INVALID_VALUE` if it may not.
+/// `INVALID_VALUE` if the work isn't allowed in a body.
 pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
     match operation {
-        // Library work counts as the kernels that the real library would launch.
+        // Work of host libraries is allowed, because the real libraries would launch kernels.
         Operation::NoOp | Operation::Fill(_) | Operation::Library(_) | Operation::Keep(_) => Ok(()),
         // A captured launch of a graph.
         Operation::All(work) => work.iter().try_for_each(|one| check_in_body(one, context)),

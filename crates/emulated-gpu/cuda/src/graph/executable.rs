@@ -24,7 +24,7 @@ pub(crate) struct Executable {
     /// The index of each node's step.
     indices: HashMap<Handle, usize>,
     resources: Mutex<Arc<Resources>>,
-    /// The range of the steps of each child-graph node.
+    /// For each child-graph node, the range of its steps.
     children: HashMap<Handle, Range<usize>>,
     launches: LaunchOrder,
     /// A mark to which the graph's conditional nodes hold weak references, so that they know
@@ -37,7 +37,7 @@ pub(crate) struct Executable {
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`
 pub(crate) const DEVICE_LAUNCH: u64 = 4;
 
-/// Why a graph can't be instantiated.
+/// The reason why a graph can't be instantiated.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) error: Error,
@@ -93,18 +93,19 @@ impl Executable {
         self.resources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Launches the graph: calls `enqueue` with the work of one launch. `begins` is whether that work goes to a
+    /// Launches the graph: calls `enqueue` with the work of one launch. `begins` states whether that work goes to a
     /// stream; otherwise it becomes part of a graph that is being captured. The work waits for the previous launch of
     /// this graph and for earlier launches that use the same conditions, in whichever stream they are.
     ///
     /// # Errors
-    /// Those of `enqueue`; `INVALID_VALUE` if a captured graph would get conditional nodes.
+    /// The errors of `enqueue`; `INVALID_VALUE` if a captured graph would get conditional nodes.
     pub(crate) fn launch(
         &self,
         begins: bool,
         enqueue: impl FnOnce(Arc<Vec<Operation>>) -> Result,
     ) -> Result {
-        /// This lock is held while a launch is enqueued, so that the launch comes after those that it waits for.
+        /// This lock is held while a launch is enqueued, so that the launch is enqueued after the launches for which it
+        /// waits.
         static ORDER: Mutex<()> = Mutex::new(());
         let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut work, decisions) = self.work(begins);
@@ -132,7 +133,7 @@ impl Executable {
         let done = enqueue(Arc::clone(&all));
         match &done {
             Ok(()) => orders().for_each(|one| one.add(&end)),
-            // Nothing may wait for marks of work that will not run.
+            // The marks are passed, because no work may wait for marks of work that will not run.
             Err(_) => all.iter().for_each(|operation| {
                 if let Operation::Pass(mark) = operation {
                     mark.pass();
@@ -142,9 +143,9 @@ impl Executable {
         done
     }
 
-    /// The work of one launch, and its decisions. If the graph waits for an event, it waits for the record that is
-    /// the last one now, even if another graph's launch made it; later records are ignored, because they may depend
-    /// on this launch. If the graph itself records the event, the order of its nodes ensures the wait.
+    /// The work of one launch, and its decisions. If the graph waits for an event, it waits for the record that is the
+    /// last one at this moment, even if another graph's launch made it; later records are ignored, because they may
+    /// depend on this launch. If the graph itself records the event, the order of its nodes ensures the wait.
     fn work(&self, begins: bool) -> (Vec<Operation>, Vec<Decision>) {
         let steps = self.steps();
         let decision = |step: &Step| match &step.operation {
@@ -154,8 +155,8 @@ impl Executable {
         (work_of(&steps, begins, &self.hardware), steps.iter().filter_map(decision).collect())
     }
 
-    /// Takes over the work of another graph with the same topology, and the resources that it needs. Conditional
-    /// nodes then use the other graph's conditions, because its kernels set those.
+    /// Replaces this graph's work by that of another graph with the same topology, with the resources that the work
+    /// needs. Conditional nodes then use the other graph's conditions, because its kernels set those.
     ///
     /// # Errors
     /// Those of [`Graph::instantiate`] for the other graph.
@@ -174,7 +175,7 @@ impl Executable {
             step.operation = new.operation;
         }
         let before = std::mem::replace(&mut *self.resources(), Arc::new(new.resources));
-        // Dropping the old resources may take a while, so release the lock first.
+        // Dropping the old resources may take a while, so the lock is released first.
         drop(steps);
         drop(before);
         Ok(Ok(()))
@@ -207,7 +208,7 @@ impl Executable {
         let mut resources = Resources::clone(&self.resources());
         resources.children.insert(node, Arc::new(new.resources));
         let before = std::mem::replace(&mut *self.resources(), Arc::new(resources));
-        // Dropping the old resources may take a while, so release the lock first.
+        // Dropping the old resources may take a while, so the lock is released first.
         drop(steps);
         drop(before);
         Ok(())

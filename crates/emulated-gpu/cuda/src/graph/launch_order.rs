@@ -10,13 +10,13 @@ use crate::event::Mark;
 pub(crate) struct LaunchOrder(Mutex<Option<Arc<Mark>>>);
 
 impl LaunchOrder {
-    /// The end of the last launch, unless it was passed.
+    /// The mark at the end of the last launch; `None` if it was passed.
     pub(crate) fn last(&self) -> Option<Arc<Mark>> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.filter(|mark| mark.passed().is_none())
     }
 
-    /// Adds a launch, with its end.
+    /// Adds a launch, with the mark at its end.
     pub(crate) fn add(&self, end: &Arc<Mark>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(end));
     }

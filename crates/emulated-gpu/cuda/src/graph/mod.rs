@@ -31,7 +31,7 @@ use crate::graph::user_object::ObjectReferences;
 #[derive(Debug)]
 pub(crate) struct Graphs {
     pub(crate) graphs: Registry<Graph>,
-    /// The graph that each node is in.
+    /// For each node, the graph that contains it.
     pub(crate) graph_of_node: Registry<Graph>,
     pub(crate) conditions: Registry<Condition>,
     pub(crate) hardware: Arc<Hardware>,
@@ -52,7 +52,7 @@ pub(crate) enum Content {
     Work(Operation),
     /// A child graph.
     Child(Child),
-    /// Body graphs. A condition selects which of them run.
+    /// A conditional node: its body graphs, and the condition that selects which of them run.
     Conditional(Arc<Conditional>),
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Graph {
     pub(crate) origin: HashMap<Handle, Handle>,
     /// User objects to which the graph holds references.
     pub(crate) user_objects: ObjectReferences,
-    /// Nesting depth, if the program has a handle of this graph.
+    /// The nesting depth, if the program has a handle of this graph.
     depth: AtomicU32,
     /// The enclosing graph, if this is a nested graph with a handle.
     outer: OnceLock<Weak<Graph>>,
@@ -130,7 +130,7 @@ impl Graph {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Whether this is the given graph, or nested inside it.
+    /// Whether this graph is `graph`, or is nested inside it.
     fn is_inside(&self, graph: Handle) -> bool {
         let outer = || self.outer.get().and_then(Weak::upgrade);
         self.handle == graph || outer().is_some_and(|outer| outer.is_inside(graph))
@@ -152,7 +152,7 @@ impl Graph {
     /// Adds a node that depends on others.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if one of those is not in this graph.
+    /// `INVALID_VALUE` if one of those nodes is not in this graph.
     pub(crate) fn add(
         self: &Arc<Self>,
         content: impl Into<Content>,
@@ -166,7 +166,7 @@ impl Graph {
     /// Calls `f` with a node.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it is not in this graph.
+    /// `INVALID_VALUE` if the node is not in this graph.
     pub(crate) fn with_node<T>(
         &self,
         node: Handle,
@@ -183,7 +183,7 @@ impl Graph {
         self.nodes().ordered()
     }
 
-    /// The given nodes and all nodes on which they depend.
+    /// The nodes `nodes`, and all nodes on which they depend.
     pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
         self.nodes().ancestors(nodes)
     }
@@ -243,7 +243,7 @@ impl Graph {
 }
 
 impl Node {
-    /// Its work, unless it is a child-graph or conditional node.
+    /// The node's work; `None` for a child-graph or conditional node.
     pub(crate) fn operation(&self) -> Option<&Operation> {
         match &self.content {
             Content::Work(operation) => Some(operation),

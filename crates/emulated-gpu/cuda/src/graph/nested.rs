@@ -23,7 +23,7 @@ pub(super) const MAX_DEPTH: u32 = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
     graph: Arc<Graph>,
-    /// Whether the program has its handle, and may therefore change this node's graph.
+    /// Whether the program has the handle of the node's graph, and may therefore change the graph.
     is_registered: bool,
 }
 
@@ -35,7 +35,7 @@ struct Extent {
 }
 
 impl Child {
-    /// A copy of a graph, for a node of `outer`.
+    /// Makes a copy of a graph, for a node of `outer`.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY` if there would be too many nodes, or they would be nested too deeply; `INVALID_VALUE` if the
@@ -73,7 +73,7 @@ impl Child {
                 self.graph = Arc::new(self.graph.copy()?);
             }
             self.graph.depth.store(outer.depth().saturating_add(1), Ordering::Relaxed);
-            // The graph was never nested in another registered graph, so this can't fail.
+            // This can't fail, because the graph was never nested in another registered graph.
             let _ = self.graph.outer.set(Arc::downgrade(outer));
             self.graph.register();
             self.is_registered = true;
@@ -90,7 +90,7 @@ impl Child {
 }
 
 impl Graph {
-    /// The graphs nested in this graph's nodes, and how many other nodes it has.
+    /// The graphs nested in this graph's nodes, and the number of other nodes.
     fn children(&self) -> (Vec<Arc<Self>>, usize) {
         let (mut children, mut others) = (Vec::new(), 0);
         for node in self.nodes().iter() {
@@ -150,7 +150,7 @@ pub(super) struct FlatGraph {
     pub(super) has_unused_condition: bool,
     /// The steps of each graph that was already expanded, by the graph and the context of the enclosing body, if any.
     expanded: HashMap<(Handle, Option<Handle>), Range<usize>>,
-    /// The range of the steps of each child-graph node.
+    /// For each child-graph node, the range of its steps.
     pub(super) children: HashMap<Handle, Range<usize>>,
 }
 
@@ -159,7 +159,7 @@ impl FlatGraph {
     /// Guide, "Device Graph Requirements").
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it has other nodes.
+    /// `INVALID_VALUE` if the graph has other nodes.
     pub(super) fn check_for_device(&self) -> Result {
         let mut types = self.steps.iter().map(|step| step.operation.node_type());
         let other = types.find(|node_type| !node_type.is_device_work());
@@ -201,7 +201,7 @@ impl FlatGraph {
         Ok(())
     }
 
-    /// Adds the step of the node, followed by those of its bodies.
+    /// Adds the step of the node, followed by the steps of its bodies.
     fn add_conditional(&mut self, handle: Handle, node: Arc<Conditional>) -> Result {
         let at = self.steps.len();
         self.steps.push(Step::new(handle, Operation::Decide(node.decision())));

@@ -12,13 +12,14 @@ use crate::abi::registry::fresh;
 pub(crate) struct Node<C> {
     pub(crate) handle: Handle,
     pub(crate) content: C,
-    /// The nodes that it depends on, by the ordinals of the edges.
+    /// The nodes on which this node depends, by the ordinals of the edges.
     after: BTreeMap<u64, Handle>,
-    /// The nodes that depend on it, with the ordinals of the edges.
+    /// The nodes that depend on this node, with the ordinals of the edges.
     dependents: BTreeMap<Handle, u64>,
-    /// The pointers to its parameters that the program received, valid until it requests them again.
+    /// The pointers to the node's parameters that the program received. They are valid until the program requests them
+    /// again.
     pub(crate) pointers: Vec<usize>,
-    /// Attributes of a kernel that have no effect here.
+    /// Attributes of a kernel that are stored, but have no effect.
     pub(crate) hints: HashMap<u32, [u64; 8]>,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct Nodes<C> {
     nodes: BTreeMap<Handle, Node<C>>,
     /// The ordinal of the next edge.
     next_edge: u64,
-    /// Whether every edge leads from an older node to a newer one. Then another such edge can't close a cycle.
+    /// Whether every edge leads from an older node to a newer node. If so, another such edge can't close a cycle.
     is_ascending: bool,
 }
 
@@ -170,7 +171,7 @@ impl<C: Clone> Nodes<C> {
         Ok(self.ancestors(&[to]).contains(&from))
     }
 
-    /// The given nodes and all nodes on which they depend.
+    /// The nodes `nodes`, and all nodes on which they depend.
     pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
         let mut ancestors: HashSet<Handle> = HashSet::new();
         let mut open: Vec<Handle> = nodes.to_vec();
@@ -215,7 +216,7 @@ impl<C: Clone> Nodes<C> {
     /// node.
     ///
     /// # Errors
-    /// Those of `copied`.
+    /// The errors of `copied`.
     pub(super) fn copy(
         &self,
         copied: impl Fn(&C) -> Result<C>,
@@ -313,7 +314,7 @@ mod tests {
     fn edges_may_be_added_from_either_end() {
         STEPS.set(0);
         let (mut nodes, handles) = unconnected(COUNT);
-        // Add edges from newer nodes to older ones, starting with the oldest pair.
+        // Adds edges from newer nodes to older nodes, starting with the oldest pair.
         for pair in handles.windows(2) {
             nodes.connect(pair[1], pair[0]).unwrap();
         }

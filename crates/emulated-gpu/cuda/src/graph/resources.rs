@@ -7,7 +7,7 @@ use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
 use crate::graph::user_object::UserResource;
 
-/// Memory that a graph's nodes allocate.
+/// The memory that a graph's nodes allocate.
 #[derive(Debug)]
 pub(crate) struct GraphAllocations {
     addresses: Mutex<Vec<Pointer>>,
@@ -36,7 +36,7 @@ impl Drop for GraphAllocations {
                 allocation.reserved = !allocation.live;
                 allocation.live
             });
-            // The allocation is unknown if its context was destroyed.
+            // If the context was destroyed, the allocation no longer exists.
             if in_use == Some(false) {
                 let _ = self.hardware.allocations.free(address, |_| true);
             }
@@ -49,6 +49,6 @@ impl Drop for GraphAllocations {
 pub(crate) struct Resources {
     pub(super) memory: Vec<Arc<GraphAllocations>>,
     pub(super) user_objects: Vec<Arc<UserResource>>,
-    /// The resources of each graph that has replaced the graph of a child-graph node.
+    /// For each child-graph node whose graph was replaced, the resources of the new graph.
     pub(super) children: HashMap<Handle, Arc<Resources>>,
 }

@@ -7,7 +7,7 @@ use crate::context::hardware::Hardware;
 use crate::graph::operation::Operation;
 use crate::graph::operation::decision::Decision;
 
-/// Why an executable graph can't take over the work of a graph.
+/// The reason why an executable graph can't be updated to the work of another graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
     Topology,
@@ -15,13 +15,13 @@ pub(crate) enum Difference {
     Parameters,
 }
 
-/// One node of an executable graph.
+/// A step of an executable graph, which corresponds to a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) node: Handle,
     pub(crate) operation: Operation,
     pub(crate) enabled: bool,
-    /// How many steps each body of a conditional node has. These steps follow this one, body after body.
+    /// The number of steps of each body of a conditional node. The bodies' steps follow this step, body after body.
     pub(super) bodies: Vec<usize>,
 }
 
@@ -32,8 +32,8 @@ impl Step {
 }
 
 impl Step {
-    /// Compares with a new step. Returns why this step can't take over its work, or `None` if it
-    /// can.
+    /// Compares with a new step. Returns the reason why this step can't be updated to the new step's work, or `None` if
+    /// it can.
     pub(super) fn difference_from(&self, new: &Self) -> Option<Difference> {
         if self.operation.node_type() != new.operation.node_type() {
             return Some(Difference::NodeType);

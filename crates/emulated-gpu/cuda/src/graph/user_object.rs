@@ -20,7 +20,7 @@ pub(crate) struct UserResource {
 impl Drop for UserResource {
     fn drop(&mut self) {
         if let Some(destructor) = self.destructor {
-            // SAFETY: the program passed the function to be called with this data. Like a host function, it may not
+            // SAFETY: the program passed the function as a callback for this data. Like a host function, it must not
             // call the driver.
             ffi::host_function(|| unsafe { destructor(self.data as *mut _) });
         }
@@ -64,10 +64,10 @@ impl UserObject {
         Ok(())
     }
 
-    /// Releases references, and returns whether none is left.
+    /// Releases references, and returns whether no reference is left.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if there are fewer.
+    /// `INVALID_VALUE` if there are fewer references.
     pub(crate) fn release(&self, count: u32) -> Result<bool> {
         let mut references = self.references();
         *references = references.checked_sub(count).ok_or_else(|| too_few(*references, count))?;
@@ -104,7 +104,7 @@ impl ObjectReferences {
     /// Releases references.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if there are fewer.
+    /// `INVALID_VALUE` if there are fewer references.
     pub(crate) fn release(&self, object: Handle, count: u32) -> Result {
         let mut objects = self.references();
         let has = objects.get(&object).map_or(0, |(_, references)| *references);
@@ -116,13 +116,13 @@ impl ObjectReferences {
             }
             _ => objects.remove(&object),
         };
-        // The destructor may take a while, so release the lock first.
+        // The destructor may take a while, so the lock is released first.
         drop(objects);
         drop(gone);
         Ok(())
     }
 
-    /// All resources, so that the caller can keep them alive longer than the graph.
+    /// All resources to which the graph has references, so that the caller can keep them alive longer than the graph.
     pub(crate) fn all(&self) -> Vec<Arc<UserResource>> {
         self.references().values().map(|(resource, _)| Arc::clone(resource)).collect()
     }

@@ -1,5 +1,5 @@
-//! Green contexts. Each is a primary context restricted to some multiprocessors of its device. It shares everything
-//! with the primary context except streams.
+//! Green contexts. A green context is a primary context that is restricted to some multiprocessors of its device. It
+//! shares everything with the primary context except streams.
 
 pub(crate) mod multiprocessors;
 
@@ -23,7 +23,7 @@ pub(crate) struct ResourceDescriptor {
 #[derive(Debug)]
 pub(crate) struct GreenContext {
     pub(crate) handle: Handle,
-    /// Its handle as a `CUcontext` (`cuCtxFromGreenCtx`).
+    /// The green context's handle as a `CUcontext` (`cuCtxFromGreenCtx`).
     pub(crate) context: Handle,
     pub(crate) resources: ResourceDescriptor,
     /// Marks for which the work of streams created later must wait.
@@ -37,7 +37,7 @@ impl GreenContext {
         Self { handle, context, resources, awaited: Mutex::default(), is_destroyed }
     }
 
-    /// Makes the green context accept no more work; false if it already accepted none.
+    /// Makes the green context accept no more work. Returns false if it already didn't accept any.
     pub(crate) fn end(&self) -> bool {
         !self.is_destroyed.swap(true, Ordering::AcqRel)
     }

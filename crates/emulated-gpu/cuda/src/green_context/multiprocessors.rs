@@ -7,17 +7,17 @@ use crate::abi::error::{Code, Result};
 use crate::abi::green_context::{DeviceResource, GroupParameters, MULTIPROCESSORS, NONE};
 use crate::device::limits::PROCESSORS;
 
-/// `CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING`, and all flags of a split by count.
+/// The flag `CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING` of a split by count.
 const IGNORE_COSCHEDULING: u32 = 1;
 const COUNT_FLAGS: u32 = 3;
-/// `CU_DEV_SM_RESOURCE_GROUP_BACKFILL`, and the flags that select locality domains, which the device doesn't have.
+/// The flag `CU_DEV_SM_RESOURCE_GROUP_BACKFILL` of a group.
 const BACKFILL: u32 = 1;
 const DOMAINS: u32 = 6;
 /// The minimum size of a group on every device.
 const MIN_GROUP: u32 = 2;
 
-/// How many multiprocessors are scheduled together, by default and at most. Compute capability 9.0 has other values
-/// than older ones.
+/// The default and the maximum number of multiprocessors that are scheduled together. The numbers for compute
+/// capability 9.0 differ from those of older cards.
 fn coscheduled(capability: u32) -> (u32, u32) {
     if capability >= 90 { (8, 32) } else { (MIN_GROUP, MIN_GROUP) }
 }
@@ -70,7 +70,7 @@ fn take(set: &mut [u64; 4], mut number: u32) -> [u64; 4] {
 /// Checks a resource that a program passes.
 ///
 /// # Errors
-/// `INVALID_RESOURCE_TYPE` if it is of another type, `INVALID_VALUE` if the driver didn't return it.
+/// `INVALID_RESOURCE_TYPE` if the resource is of another type, `INVALID_VALUE` if the driver didn't return it.
 pub(crate) fn check(resource: &DeviceResource, capability: u32) -> Result {
     if resource.kind != MULTIPROCESSORS {
         return Err(
@@ -197,7 +197,7 @@ pub(crate) fn by_groups(
     Ok((groups, remainder(input, left, split)))
 }
 
-/// The union of disjoint resources from one split.
+/// The union of disjoint resources that come from one split.
 ///
 /// # Errors
 /// `INVALID_RESOURCE_CONFIGURATION` if they overlap or come from different splits.

@@ -13,7 +13,7 @@ use crate::abi::error::{Code, Result, fail_if, out_of_memory};
 use crate::abi::host_memory;
 use crate::abi::{Handle, Pointer};
 
-/// The memory at one end of a copy.
+/// The memory of a copy's source or destination.
 #[derive(Clone, Debug)]
 pub(crate) enum CopyMemory {
     /// Memory that kernels can access.
@@ -58,13 +58,13 @@ impl CopyMemory {
     }
 }
 
-/// One end of a copy, with the distances between its rows and between its slices in bytes.
+/// The source or the destination of a copy: the memory, and the distances in bytes between rows and between slices.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) place: CopyMemory,
     pub(crate) pitch: usize,
     pub(crate) slice: usize,
-    /// The array to which the memory belongs, if any, and the position in it: byte, row, slice.
+    /// If the memory belongs to an array: the array's handle, and the position in the array as byte, row and slice.
     pub(crate) array: Option<(Handle, [usize; 3])>,
 }
 
@@ -87,19 +87,20 @@ impl Transfer {
         Self { from: end(from), to: end(to), width, height: 1, depth: 1, given: None }
     }
 
-    /// The number of bytes from the beginning of an end to its last byte.
+    /// The number of bytes from the first to the last byte of the source or destination `end`.
     fn byte_length(&self, end: &End) -> Option<usize> {
         let rows = (self.height - 1).checked_mul(end.pitch)?;
         let slices = (self.depth - 1).checked_mul(end.slice)?;
         rows.checked_add(slices)?.checked_add(self.width)
     }
 
-    /// Whether there is nothing to copy.
+    /// Whether the copy has no bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Whether a device can do it without the host: both ends are device memory, and neither is an array.
+    /// Whether a device can do the copy without the host: source and destination are device memory, and neither is an
+    /// array.
     pub(crate) fn needs_only_device(&self) -> bool {
         let device = |end: &End| end.array.is_none() && matches!(end.place, CopyMemory::Device(_));
         device(&self.from) && device(&self.to)
@@ -136,11 +137,11 @@ impl Transfer {
         Ok(())
     }
 
-    /// Copies the source now, as the driver does with pageable memory, so that the program may change it after the
-    /// call.
+    /// Copies the source to memory of the driver now, as the driver does with pageable memory, so that the program may
+    /// change it after the call.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY`: the host is out of memory.
+    /// `OUT_OF_MEMORY` if the host is out of memory.
     pub(crate) fn stage(&mut self) -> Result {
         let CopyMemory::Host(HostMemory(address)) = self.from.place else { return Ok(()) };
         let Some(reach) = self.byte_length(&self.from).filter(|_| !self.is_empty()) else {
@@ -187,7 +188,7 @@ impl Transfer {
             (CopyMemory::Device(source), CopyMemory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
             }
-            // Other threads may access the program's memory meanwhile, so no reference to it is created.
+            // No Rust reference to the program's memory is created, because other threads may access it meanwhile.
             (CopyMemory::Device(source), CopyMemory::Host(HostMemory(target))) => {
                 // SAFETY: the program keeps the range valid until the copy has finished.
                 unsafe { memory.read_to(source + from as u64, (target + to) as *mut u8, len) }
@@ -208,11 +209,12 @@ impl Transfer {
             (CopyMemory::Staged(bytes), CopyMemory::Host(HostMemory(target))) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 let target = (target + to) as *mut u8;
-                // SAFETY: as above; the source belongs to the driver.
+                // SAFETY: the program keeps the target valid until the copy has finished; the source belongs to the
+                // driver.
                 unsafe { Memory::copy_on_host(target, bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }
-            // Nothing is copied into a staged source.
+            // A staged source is never the destination of a copy.
             (_, CopyMemory::Staged(_)) => Ok(()),
         }
     }
@@ -257,7 +259,7 @@ fn check_access(memory: &Memory, address: Pointer, len: u64, write: bool) -> Res
 pub(crate) struct Fill {
     pub(crate) address: Pointer,
     pub(crate) pitch: u64,
-    /// The element, in its lowest `size` bytes.
+    /// The value of an element, in the lowest `size` bytes.
     pub(crate) value: u32,
     /// The size of an element: 1, 2 or 4 bytes.
     pub(crate) size: u64,
@@ -269,7 +271,8 @@ impl Fill {
     /// Checks that the range is valid.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it is not, or the fill is misaligned, too large or has a pitch that is too small.
+    /// `INVALID_VALUE` if the range is not valid, or the fill is misaligned, too large or has a pitch that is too
+    /// small.
     pub(crate) fn check(&self, memory: &Memory) -> Result {
         if self.width == 0 || self.height == 0 {
             return Ok(());
@@ -299,7 +302,7 @@ impl Fill {
         }
         let bytes = self.value.to_le_bytes();
         let element = bytes.get(..self.size as usize).unwrap_or(&bytes);
-        // Filling bytes is faster than filling larger elements.
+        // If all bytes of the element are equal, bytes are filled instead, because that is faster.
         let is_uniform = element.iter().all(|byte| *byte == element[0]);
         for row in 0..self.height {
             let at = self.address + row * self.pitch;

@@ -15,14 +15,14 @@ enumeration! {
     }
 }
 
-/// The bytes reserved for graphs on each device, and the peaks since they were reset.
+/// The bytes reserved for graphs on each device, and the peaks since the last reset.
 #[derive(Debug, Default)]
 pub(crate) struct GraphUsage(Mutex<HashMap<u32, Bytes>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bytes {
     current: u64,
-    /// The peaks, one for each of the two attributes.
+    /// The peak of the used memory, which can be reset independently of the peak of the reserved memory.
     peak_used: u64,
     peak_reserved: u64,
 }
@@ -53,7 +53,7 @@ impl GraphUsage {
     pub(crate) fn attribute(&self, device: u32, attribute: u32) -> Result<u64> {
         let bytes = self.devices().get(&device).copied().unwrap_or_default();
         Ok(match Attribute::from_number(attribute)? {
-            // Used and reserved memory are the same here.
+            // In this implementation, used and reserved memory are the same.
             Attribute::UsedMemCurrent | Attribute::ReservedMemCurrent => bytes.current,
             Attribute::UsedMemHigh => bytes.peak_used,
             Attribute::ReservedMemHigh => bytes.peak_reserved,

@@ -12,7 +12,7 @@ pub(crate) const READ: u32 = 1;
 /// The range is written.
 pub(crate) const WRITE: u32 = 2;
 
-/// `EmulatedGpuRange`: `height` rows of `width` bytes, which begin `pitch` bytes apart.
+/// The structure `EmulatedGpuRange`: `height` rows of `width` bytes, which begin `pitch` bytes apart.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
@@ -20,7 +20,7 @@ pub(crate) struct Range {
     pub(crate) width: u64,
     pub(crate) height: u64,
     pub(crate) pitch: u64,
-    /// [`READ`], [`WRITE`] or both.
+    /// The kind of access: [`READ`], [`WRITE`] or both.
     pub(crate) access: u32,
     /// The required alignment of the address in bytes; 0 for none.
     pub(crate) alignment: u32,
@@ -42,7 +42,7 @@ impl Range {
 }
 
 impl Declaration {
-    /// Checks the ranges for the device of the stream, when the operation's turn has come.
+    /// Checks the ranges for the stream's device, when the stream has reached the operation.
     ///
     /// # Errors
     /// `ILLEGAL_ADDRESS`, `MISALIGNED_ADDRESS`, or `LAUNCH_FAILED` for uninitialised memory; each with a report.
@@ -86,12 +86,12 @@ impl Declaration {
                 "it is larger than any memory",
             );
         };
-        // One pointer was passed for the range, so all of it must be in one allocation.
+        // The library's caller passed a single pointer for the range, so the whole range must be in one allocation.
         if let Err(error) = memory.check_read(range.address, reach, from) {
             return report(Code::ILLEGAL_ADDRESS, "illegal address", &error.to_string());
         }
-        // Rows without gaps form one contiguous range. Gaps only matter if the initialisation of each byte is
-        // tracked. Then the loop is bounded: there are fewer rows with gaps than bytes in the allocation.
+        // Rows without gaps form one contiguous range. Gaps only matter if the initialisation of each byte is tracked.
+        // In that case, the loop is bounded, because there are fewer rows with gaps than bytes in the allocation.
         let gaps = range.pitch > range.width && memory.tracks();
         let rows = if gaps { range.height } else { 1 };
         let len = if gaps { range.width } else { reach };

@@ -1,5 +1,5 @@
-//! Memory pools. The emulator's memory comes from the host's allocator, which has caches already, so a pool here only
-//! counts.
+//! Memory pools. The emulator's memory comes from the host's allocator, which already caches memory, so these pools
+//! only count their memory.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ pub(crate) struct Pool {
     pub(crate) handle: Handle,
     /// The ordinal of the pool's device.
     pub(crate) device: u32,
-    /// Other devices that may access allocations from the pool.
+    /// The other devices that may access allocations from the pool.
     shared_with: Mutex<Devices>,
     /// The limit of allocated bytes; 0 for no limit.
     max_size: u64,
@@ -63,7 +63,7 @@ struct DevicePools {
 }
 
 impl Pools {
-    /// A default pool for each device.
+    /// Makes a default pool for each device.
     pub(crate) fn new(allocations: Arc<Allocations>, devices: u32) -> Self {
         let registry = Registry::default();
         let device_pools = |device| {
@@ -113,7 +113,7 @@ impl Pools {
         handle
     }
 
-    /// Destroys a pool. Its allocations stay until they are freed.
+    /// Destroys a pool. The pool's allocations stay until they are freed.
     ///
     /// # Errors
     /// `INVALID_VALUE` for a default pool or an unknown handle.
@@ -145,7 +145,8 @@ impl Pool {
         }
     }
 
-    /// The place of its memory, and which devices may access it; `cuCtxEnablePeerAccess` has no effect on pools.
+    /// The device of the pool's memory, and the devices that may access it; `cuCtxEnablePeerAccess` has no effect on
+    /// pools.
     pub(crate) fn home(&self) -> Home {
         Home { device: self.device, shared_with: self.shared_with(), to_peers: false }
     }
@@ -154,15 +155,15 @@ impl Pool {
         *self.shared_with.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a device may access its allocations.
+    /// Whether a device may access the pool's allocations.
     pub(crate) fn allows_access(&self, device: u32) -> bool {
         device == self.device || self.shared_with().contains(device)
     }
 
-    /// Allows or forbids a device's access to its allocations, including existing ones.
+    /// Allows or forbids a device's access to the pool's allocations, including existing allocations.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when forbidding access to its own device.
+    /// `INVALID_VALUE` if access is to be forbidden for the pool's own device.
     pub(crate) fn set_access(&self, device: u32, on: bool) -> Result {
         if device == self.device {
             let why = "a device can always access its own pools";

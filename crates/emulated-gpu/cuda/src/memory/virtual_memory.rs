@@ -11,20 +11,20 @@ use crate::abi::Handle;
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::registry::fresh;
 
-/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`: the only supported type of exported handles.
+/// The handle type `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`, which is the only supported type of exported handles.
 pub(crate) const DESCRIPTOR: i32 = 1;
 
 #[derive(Debug)]
 struct PhysicalEntry {
     memory: Weak<Physical>,
-    /// The handle's own reference to the memory, while the count isn't zero.
+    /// The handle's own reference to the memory; `None` if the reference count is zero.
     owned: Option<Arc<Physical>>,
     references: usize,
-    /// `CUmemAllocationHandleType`s as which it may be exported.
+    /// The types (`CUmemAllocationHandleType`) as which the memory may be exported.
     types: i32,
 }
 
-/// A handle and its memory.
+/// A handle of physical memory, with the memory.
 #[derive(Clone, Debug)]
 pub(crate) struct PhysicalHandle {
     pub(crate) handle: Handle,

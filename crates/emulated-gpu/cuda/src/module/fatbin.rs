@@ -1,5 +1,5 @@
-//! Reading fatbins from the program's memory, with CUDA's error codes for damaged ones. `device_image::fatbin` parses
-//! them.
+//! Reading fatbins from the program's memory, with CUDA's error codes for damaged fatbins. `device_image::fatbin`
+//! parses them.
 
 #![allow(unsafe_code, reason = "reads the program's memory")]
 
@@ -9,7 +9,7 @@ use ptx_emulator::room::filled;
 use crate::abi::error::{Code, Refusal};
 use crate::abi::host_memory;
 
-/// Magic number of the structure in which a host compiler wraps a fatbin: two numbers, and the fatbin's address.
+/// The magic number of a wrapper: a structure of two numbers and a fatbin's address, which a host compiler creates.
 const WRAPPER: [u8; 4] = 0x4662_43b1u32.to_le_bytes();
 
 impl From<FatbinError> for Refusal {
@@ -27,18 +27,18 @@ fn damaged_fatbin(what: &str) -> Refusal {
     FatbinError::Damaged(what.to_owned()).into()
 }
 
-/// Whether these bytes begin a fatbin or its wrapper.
+/// Whether these are the first bytes of a fatbin or of a wrapper.
 pub(crate) fn is_fatbin(magic: [u8; 4]) -> bool {
     fatbin::is_fatbin(&magic) || magic == WRAPPER
 }
 
-/// Reads a fatbin at an address, or the one to which a wrapper there points.
+/// Reads a fatbin at an address, or the fatbin to which a wrapper at that address points.
 ///
 /// # Safety
 /// The fatbin is readable, or the system can detect that it isn't.
 ///
 /// # Errors
-/// If it can't be read, or states a length that exceeds the limit.
+/// If the fatbin can't be read, or states a length that exceeds the limit.
 pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     // SAFETY: the caller's promise.
     let gather = |at, len, bytes: &mut [u8]| unsafe { host_memory::gather(&[(at, len)], bytes) };
@@ -73,11 +73,11 @@ mod tests {
         let whole = fatbin::from_ptx(b".version 8.0", 80);
         let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
         let wrapper = [magic, whole.as_ptr() as u64, 0];
-        // SAFETY: both are readable.
+        // SAFETY: the wrapper and the fatbin are readable.
         assert_eq!(unsafe { read(wrapper.as_ptr() as usize) }.unwrap(), whole);
         for nowhere in [0, 8, 0xdead_0000_0000, u64::MAX] {
             let wrapper = [magic, nowhere, 0];
-            // SAFETY: the system detects that the inner one can't be read.
+            // SAFETY: the system detects that the fatbin can't be read.
             let refusal = unsafe { read(wrapper.as_ptr() as usize) }.unwrap_err();
             assert_eq!(refusal.code, Code::INVALID_IMAGE);
         }
@@ -87,7 +87,7 @@ mod tests {
     fn a_huge_stated_length_is_rejected_before_allocating() {
         let mut header = fatbin::from_ptx(b".version 8.0", 80);
         header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
-        // SAFETY: its header is readable, and nothing more is read.
+        // SAFETY: the fatbin's header is readable, and no further bytes are read.
         let refusal = unsafe { read(header.as_ptr() as usize) }.unwrap_err();
         assert!(refusal.log.contains("the limit is"), "{}", refusal.log);
     }

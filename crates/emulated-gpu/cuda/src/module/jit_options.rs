@@ -7,7 +7,7 @@ use crate::abi::{In, JitValue, List, Out};
 
 /// `CU_JIT_MAX_REGISTERS`
 const MAX_REGISTERS: u32 = 0;
-/// `CUjit_option`s for logs, which are written back to the program.
+/// The option for the buffer of the info log. Logs are written back to the program.
 const INFO_LOG: u32 = 3;
 const INFO_LOG_SIZE: u32 = 4;
 const ERROR_LOG: u32 = 5;
@@ -16,7 +16,7 @@ const ERROR_LOG_SIZE: u32 = 6;
 /// A log buffer that the program passed, and its size.
 #[derive(Clone, Copy, Debug, Default)]
 struct Log {
-    /// Its address, or 0.
+    /// The buffer's address, or 0.
     buffer: usize,
     size: usize,
     /// The index of the size in the list of values, where the used size is written.
@@ -84,14 +84,15 @@ impl JitOptions {
             let fits = text.len().min(log.size.saturating_sub(1));
             if log.buffer != 0 && log.size > 0 {
                 let buffer = log.buffer as *mut u8;
-                // SAFETY: the program states that the buffer has `size` bytes, which is more than `fits`.
+                // SAFETY: the program states that the buffer has `size` bytes, which is more than the `fits` bytes that
+                // are written.
                 unsafe {
                     buffer.copy_from_nonoverlapping(text.as_ptr(), fits);
                     buffer.add(fits).write(0);
                 }
             }
             if let Some(at) = log.size_index {
-                // SAFETY: this is an element of the list of values, which are as wide as pointers.
+                // SAFETY: `at` is the index of an element of the list of values, which are as wide as pointers.
                 unsafe { (self.values as *mut usize).add(at).write_unaligned(fits) };
             }
         }

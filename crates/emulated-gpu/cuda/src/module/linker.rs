@@ -14,7 +14,7 @@ use crate::module::jit_options::JitOptions;
 #[derive(Debug, Default)]
 pub(crate) struct Linker {
     pub(crate) work: Mutex<LinkState>,
-    /// The log buffers that were passed when it was created.
+    /// The log buffers that were passed when the linker was created.
     pub(crate) logs: JitOptions,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Linker {
 #[derive(Debug, Default)]
 pub(crate) struct LinkState {
     pub(crate) texts: Vec<Source>,
-    /// The linked image, ending in NUL. The pointer that the program receives points here.
+    /// The linked image, ending in NUL. The program receives a pointer to it.
     pub(crate) image: Option<Vec<u8>>,
     /// The maximum number of registers per thread of the linked code.
     pub(crate) max_registers: Option<u32>,
@@ -34,7 +34,7 @@ impl Linker {
     }
 
     /// Converts a text's errors to the call's error, and writes them to the log buffer, or to standard error if there
-    /// is none.
+    /// is no buffer.
     pub(crate) fn log_error(&self, Refusal { code, log }: Refusal) -> Error {
         // SAFETY: the log buffers stay valid as long as the linker exists.
         unsafe { self.logs.write("", &log) };

@@ -26,7 +26,7 @@ use crate::execution::image::Image;
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) handle: Handle,
-    /// 0 for a library, which is loaded on each device that uses it.
+    /// The handle of the module's context; 0 for a library, which is loaded on each device that uses it.
     pub(crate) context: Handle,
     home: Weak<Context>,
     image: Arc<Image>,
@@ -41,7 +41,7 @@ pub(crate) struct Module {
 /// The image is readable up to its end (a text's NUL), or the system can detect that it isn't.
 ///
 /// # Errors
-/// If the image can't be read, is machine code, or is a damaged fatbin or one without PTX; the log names the reason.
+/// If the image can't be read, is machine code, or is a fatbin that is damaged or has no PTX; the log has the reason.
 #[allow(unsafe_code, reason = "reads an image in the program's memory")]
 pub(crate) unsafe fn text_of(image: usize, card: u32) -> Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
@@ -62,7 +62,7 @@ pub(crate) unsafe fn text_of(image: usize, card: u32) -> Result<String, Refusal>
         // SAFETY: the caller's promise.
         return Ok(extract_ptx(&unsafe { fatbin::read(image) }?, card)?);
     }
-    // SAFETY: the caller's promise, and it begins at an address that can be read.
+    // SAFETY: the text is readable, as the caller promises, and the system has read its first bytes.
     let bytes = unsafe { CStr::from_ptr(image as *const _) }.to_bytes().to_vec();
     match String::from_utf8(bytes) {
         Ok(text) if text.contains(".version") => Ok(text),
@@ -70,7 +70,7 @@ pub(crate) unsafe fn text_of(image: usize, card: u32) -> Result<String, Refusal>
             Code::INVALID_IMAGE,
             "the image is not PTX, because it has no .version directive",
         ),
-        // The parser points at the first character that is not ASCII.
+        // The parser reports the first character that is not ASCII.
         Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }
 }
@@ -105,7 +105,8 @@ impl Module {
             };
             Refusal { code, log: log.join("\n") }
         })?;
-        // NVIDIA's driver compiles PTX for its card with ptxas, which rejects such a text with this message.
+        // NVIDIA's driver compiles PTX for its card with ptxas, which rejects a text for a newer card with this
+        // message.
         let (target, card) = (image.loaded.target(), hardware.settings.capability);
         if target > card {
             let log = format!(

@@ -16,7 +16,8 @@ use crate::graph::operation::Operation;
 use crate::stream::{Stream, StreamKind, Streams};
 
 enumeration! {
-    /// `CUstreamCaptureMode`: which threads may not make calls that could disturb a capture.
+    /// The capture mode (`CUstreamCaptureMode`), which determines the threads that must not make calls that could
+    /// disturb a capture.
     Mode, "there is no capture mode {}" {
         /// All threads.
         Global = 0,
@@ -47,14 +48,14 @@ pub(crate) struct Capture {
     origin: Handle,
     thread: ThreadId,
     state: Mutex<CaptureState>,
-    /// The registry of captures in progress; it contains this one until it ends.
+    /// The registry of captures in progress; it contains this capture until the capture ends.
     registry: Arc<Registry<Capture>>,
 }
 
 #[derive(Debug, Default)]
 struct CaptureState {
     invalidated: bool,
-    /// Each participating stream, and the nodes on which its next work depends.
+    /// The participating streams by their handles, each with the nodes on which its next work depends.
     streams: HashMap<Handle, (Arc<Stream>, Vec<Handle>)>,
     /// The list of dependencies of each stream that the program received. A list is valid until the program requests
     /// that stream's list again.
@@ -77,8 +78,9 @@ impl Capture {
     /// Begins to capture a stream into a graph, which may already have nodes.
     ///
     /// # Errors
-    /// `ILLEGAL_STATE` if it is being captured already, `STREAM_CAPTURE_UNSUPPORTED` for the legacy default stream,
-    /// `CONTEXT_IS_DESTROYED` or `INVALID_HANDLE` if another thread destroys the context or the stream meanwhile.
+    /// `ILLEGAL_STATE` if the stream is already being captured, `STREAM_CAPTURE_UNSUPPORTED` for the legacy default
+    /// stream, `CONTEXT_IS_DESTROYED` or `INVALID_HANDLE` if another thread destroys the context or the stream
+    /// meanwhile.
     pub(crate) fn begin(
         stream: &Arc<Stream>,
         mode: Mode,
@@ -133,7 +135,7 @@ impl Capture {
         self.state().invalidated
     }
 
-    /// Invalidates the capture, and returns the error for the call that did it.
+    /// Invalidates the capture, and returns the error for the call that invalidated it.
     pub(crate) fn invalidate(&self, code: Code) -> Error {
         self.state().invalidated = true;
         code.because("this call is not allowed while the stream is being captured")
@@ -241,11 +243,10 @@ impl Capture {
     }
 }
 
-/// Makes a stream wait for a point of a capture in progress, whereby it joins the capture.
+/// Makes a stream wait for a point of a capture in progress, so that it joins the capture.
 ///
 /// # Errors
-/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream in another capture,
-/// `…_INVALIDATED`.
+/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream in another capture, `…_INVALIDATED`.
 pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capture>) -> Result {
     let current = stream.capture();
     let Some(capture) = captures.get(point.capture) else {

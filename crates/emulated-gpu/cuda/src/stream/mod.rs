@@ -1,4 +1,4 @@
-//! Streams. Each has a queue of work, and a thread that executes it in order.
+//! Streams. A stream has a queue of work, and a thread that executes the work in order.
 //!
 //! The legacy default stream waits for the pending work of all other streams, except those created with
 //! `CU_STREAM_NON_BLOCKING`, and they wait for its work (CUDA Driver API, "Stream synchronization behavior").
@@ -48,7 +48,7 @@ pub(crate) struct Stream {
     pub(crate) kind: StreamKind,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    /// The green context to which it belongs, if any.
+    /// The green context to which the stream belongs, if there is one.
     pub(crate) green: OnceLock<Arc<GreenContext>>,
     /// All streams of this stream's context.
     pub(crate) siblings: Arc<Streams>,
@@ -95,7 +95,7 @@ impl Drop for ThreadStreams {
 }
 
 impl Streams {
-    /// The streams of a new context: none.
+    /// The set of streams of a new context, which is empty.
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context, list: Mutex::default() }
     }
@@ -210,7 +210,7 @@ impl Stream {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Joins a capture; false if it already participates in one.
+    /// Joins a capture; returns false if the stream already participates in one.
     pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> bool {
         let mut current = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
         let is_free = current.is_none();
@@ -218,7 +218,7 @@ impl Stream {
         is_free
     }
 
-    /// Leaves its capture, so that its work is executed again.
+    /// Leaves the capture, so that the stream's work is executed again.
     pub(crate) fn end_capture(&self) {
         *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -295,7 +295,7 @@ impl Stream {
         self.queue.pending().is_none() && others.is_empty()
     }
 
-    /// Makes its thread end when all work is done.
+    /// Makes the stream's thread end when all work is done.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
@@ -326,7 +326,7 @@ impl Stream {
 /// Enqueues work, or adds it to the graph if the stream is being captured.
 ///
 /// # Errors
-/// Those of [`Stream::submit`], and `STREAM_CAPTURE_…` if a capture doesn't allow the work.
+/// The errors of [`Stream::submit`], and `STREAM_CAPTURE_…` if a capture doesn't allow the work.
 pub(crate) fn enqueue(stream: &Arc<Stream>, operation: Operation) -> Result {
     if let Some(capture) = stream.capture() {
         return capture.add(stream, operation).map(|_| ());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A point in a queue: the number of jobs executed by then.
+/// A point in a queue: a queue, and the number of jobs that were executed at that point.
 pub(crate) type Ticket<J> = (Arc<Queue<J>>, u64);
 
 /// A queue of jobs.
@@ -32,7 +32,7 @@ struct QueueState<J> {
     closed: bool,
 }
 
-/// A job, and the tickets of other queues for which it waits.
+/// An entry of a queue: a job, and the tickets of other queues for which the job waits.
 #[derive(Debug)]
 struct QueueEntry<J> {
     after: Vec<Ticket<J>>,
@@ -57,11 +57,11 @@ impl<J> Queue<J> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enqueues a job that waits for `after`. Returns its ticket: the number of jobs enqueued so far. If the queue
-    /// has no worker, `start` starts a thread that calls [`work`](Self::work).
+    /// Enqueues a job that waits for `after`. Returns its ticket: the number of jobs enqueued so far. If the queue has
+    /// no worker, `start` starts a thread that calls [`work`](Self::work).
     ///
     /// # Errors
-    /// Those of `start`; the job is not enqueued then.
+    /// The errors of `start`; in that case, the job is not enqueued.
     pub(crate) fn push<E>(
         &self,
         after: Vec<Ticket<J>>,
@@ -81,7 +81,7 @@ impl<J> Queue<J> {
         Ok(ticket)
     }
 
-    /// The ticket of the last job, if it is not done.
+    /// The ticket of the last job; `None` if that job is done.
     pub(crate) fn pending(self: &Arc<Self>) -> Option<Ticket<J>> {
         let state = self.state();
         (state.completed < state.submitted).then(|| (Arc::clone(self), state.submitted))
@@ -107,7 +107,7 @@ impl<J> Queue<J> {
         self.wait_for(ticket);
     }
 
-    /// The worker exits when its queue is empty.
+    /// Closes the queue: its worker exits when the queue is empty.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.work.notify_one();
@@ -142,7 +142,7 @@ impl<J> Queue<J> {
     }
 }
 
-/// Serialises submissions to queues that may wait for each other, until it is ended.
+/// Serialises submissions to queues whose jobs may wait for each other, until submissions are ended.
 #[derive(Debug, Default)]
 pub(crate) struct SubmissionOrder(Mutex<Ended>);
 
@@ -166,8 +166,8 @@ impl SubmissionOrder {
         (!ended.0).then_some(SubmissionGuard(ended))
     }
 
-    /// Ends the acceptance of work, so that a later wait covers all work there will ever be. False if it was ended
-    /// before.
+    /// Ends the acceptance of work, so that a later wait covers all work that was ever accepted. Returns false if it
+    /// had been ended before.
     pub(crate) fn end(&self) -> bool {
         !std::mem::replace(&mut self.ended().0, true)
     }
@@ -207,7 +207,7 @@ mod tests {
         ticket
     }
 
-    /// A default queue and two others that wait for each other, as streams do.
+    /// A default queue, and two other queues that wait for it and for which it waits, as streams do.
     #[derive(Default)]
     struct Streams {
         order: SubmissionOrder,

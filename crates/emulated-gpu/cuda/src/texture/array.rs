@@ -1,5 +1,5 @@
-//! CUDA arrays: texels that are only accessed by copies, textures and surfaces. NVIDIA's layout of arrays is opaque;
-//! here it is row-major.
+//! CUDA arrays: texels that are only accessed by copies, textures and surfaces. NVIDIA's memory layout of arrays is
+//! opaque; the emulator's layout is row-major.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) fn is_layered(flags: u32) -> bool {
     flags & (LAYERED | CUBE_MAP) != 0
 }
 
-/// The supported values of `CUarray_format`: those that textures filter and surfaces store.
+/// The supported values of `CUarray_format`: the formats that textures can filter and surfaces can store.
 const FORMATS: [(u32, Channel); 8] = [
     (0x01, Channel::U8),
     (0x02, Channel::U16),
@@ -47,7 +47,7 @@ const FORMATS: [(u32, Channel); 8] = [
 pub(crate) struct Array {
     pub(crate) handle: Handle,
     pub(crate) context: Handle,
-    /// The description with which it was created.
+    /// The description with which the array was created.
     pub(crate) description: Array3dDescription,
     pub(crate) texels: Texels,
     hardware: Arc<Hardware>,
@@ -56,11 +56,11 @@ pub(crate) struct Array {
 /// The texel format for a `CUarray_format` and a number of channels.
 ///
 /// # Errors
-/// `INVALID_VALUE` if they don't exist, `NOT_SUPPORTED` if they are not emulated.
+/// `INVALID_VALUE` if there is no such format, `NOT_SUPPORTED` if it is not emulated.
 pub(crate) fn format(number: u32, channels: u32) -> Result<Format> {
     let row = FORMATS.iter().find(|(format, _)| *format == number);
     let Some(&(_, channel)) = row else {
-        // Video planes, normalised formats and block-compressed formats.
+        // The other existing formats: video planes, normalised formats and block-compressed formats.
         let exists = matches!(number, 0x50 | 0x60..=0x7f | 0x90..=0xdf);
         let code = if exists { Code::NOT_SUPPORTED } else { Code::INVALID_VALUE };
         return Err(code.because(format!(
@@ -90,7 +90,7 @@ impl Array {
         Ok(Self { handle, context: context.handle, description, texels, hardware })
     }
 
-    /// Frees its memory. Work that already uses the memory keeps it.
+    /// Frees the array's memory. Work that already uses the memory keeps it.
     ///
     /// # Errors
     /// Those of [`Allocations::free`](crate::memory::allocations::Allocations::free).
@@ -99,7 +99,7 @@ impl Array {
         self.hardware.allocations.free(self.texels.base, is_array).map(|_| ())
     }
 
-    /// Width in bytes, number of rows, and number of slices or layers; each at least 1.
+    /// The width in bytes, the number of rows, and the number of slices or layers; each is at least 1.
     pub(crate) fn extent(&self) -> [u64; 3] {
         let [width, height, depth] = self.texels.lengths();
         [width * self.texels.format.bytes(), height, depth * self.texels.layers.max(1)]

@@ -1,4 +1,4 @@
-//! Mipmapped arrays: one array for each level, each half as long in every dimension as the one before.
+//! Mipmapped arrays: one array for each level, each half as large in every dimension as the previous one.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::texture::array::{Array, is_layered};
 pub(crate) struct Mipmap {
     pub(crate) handle: Handle,
     pub(crate) context: Handle,
-    /// The levels, beginning with the largest; at least one.
+    /// The arrays of the levels, beginning with the largest. There is at least one.
     pub(crate) levels: Vec<Arc<Array>>,
 }
 

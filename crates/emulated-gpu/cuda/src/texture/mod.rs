@@ -1,4 +1,4 @@
-//! Textures and surfaces: their descriptions by programs, and the conversion to the emulator's resources.
+//! Textures and surfaces: converts the descriptions that programs pass to the emulator's resources, and back.
 
 #![allow(unsafe_code, reason = "reads unions, whose valid member the kind selects")]
 

@@ -17,7 +17,7 @@ use crate::texture::{self, NORMALISED, READ_AS_INTEGER, sampling, surface_of};
 #[derive(Debug)]
 pub(crate) struct Reference {
     pub(crate) handle: Handle,
-    /// The module whose variable it is; 0 for a reference that the program created.
+    /// The module that has the variable; 0 for a reference that the program created.
     pub(crate) module: Handle,
     pub(crate) kind: Opaque,
     /// The handle of the variable.
@@ -30,7 +30,7 @@ pub(crate) struct Reference {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReferenceState {
     pub(crate) source: Source,
-    /// `CUarray_format` and number of channels, for bound memory.
+    /// The `CUarray_format` and the number of channels, which are used if memory is bound.
     pub(crate) format: (u32, u32),
     pub(crate) texture: TextureDescription,
 }

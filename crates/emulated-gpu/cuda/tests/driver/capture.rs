@@ -266,7 +266,7 @@ fn can_allocate() -> bool {
 
 #[test]
 fn destroying_the_stream_or_context_ends_a_capture() {
-    // Its global captures would disturb other tests.
+    // Runs in a separate process, because global captures would disturb other tests.
     in_child!(&[]);
     let context = context();
     let captured = stream(1);
@@ -288,7 +288,7 @@ fn destroying_the_stream_or_context_ends_a_capture() {
     assert!(can_allocate(), "the primary context has been reset");
 }
 
-/// Some threads begin captures while another one destroys their streams or their context. Whichever comes first, no
+/// Some threads begin captures while another thread destroys their streams or their context. Whichever comes first, no
 /// capture may remain that can't be ended.
 #[test]
 fn captures_may_race_with_destroying_their_stream_or_context() {

@@ -70,14 +70,14 @@ pub(crate) fn add(graph: usize, after: &[usize], any: &mut AnyNode) -> Result<us
 pub(crate) fn kernel(graph: usize, after: &[usize], function: usize, values: &[u64]) -> usize {
     let pointers: Vec<*const u64> = values.iter().map(std::ptr::from_ref).collect();
     let mut any = AnyNode::default();
-    // Function; grid and block; no shared memory; the parameters.
+    // The parameters of the node: the function, the grid and the block, no shared memory, and the kernel's parameters.
     let one = 1u64 << 32 | 1;
     any.words[..4].copy_from_slice(&[function as u64, one, one, one]);
     any.words[5] = pointers.as_ptr() as u64;
     add(graph, after, &mut any).unwrap()
 }
 
-/// Adds a conditional node; returns it and its bodies.
+/// Adds a conditional node; returns the node and its bodies.
 pub(crate) fn decide(
     graph: usize,
     after: &[usize],
@@ -113,8 +113,7 @@ fn a_kernel_chooses_a_body() {
     let _context = own_context();
     let (module, stream) = (module(&kernels()), stream(1));
     let (take, adds) = (function(module, "take"), function(module, "add"));
-    // A kind of node, its number of bodies, and the expected sums for a condition of 0, 1, 2, 3 and
-    // 99.
+    // For each kind of node, its number of bodies, and the expected sums if the condition is 0, 1, 2, 3 and 99.
     for (kind, size, expected) in [
         (IF, 1, [1000, 1001, 1001, 1001, 1001]),
         (IF, 2, [1010, 1001, 1001, 1001, 1001]),
@@ -152,7 +151,7 @@ fn loops_can_be_nested() {
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let [outer_word, inner_word, sum] = [(); 3].map(|()| allocate(4));
     let graph = graph();
-    // Both begin with 1 in each launch; the inner one is set again in each iteration.
+    // Both conditions are 1 at the beginning of each launch; the inner condition is set again in each iteration.
     let (outer, inner) = (condition(graph, Some(1)), condition(graph, Some(1)));
     let (_, body) = decide(graph, &[], (outer, WHILE, 1)).unwrap();
     let body = body[0];
@@ -276,8 +275,8 @@ fn an_update_takes_the_other_graphs_condition() {
         read(sum, 1)[0]
     };
     assert_eq!(sum_of(3), 3);
-    // The first update replaces the kernels by ones that set the new graph's condition. The second takes over a
-    // condition whose default is 0.
+    // The first update replaces the kernels by kernels that set the new graph's condition. The second update is to a
+    // graph whose condition has the default 0.
     assert_eq!(update(executable, make(WHILE, 1, 1, 10)), 0);
     assert_eq!(sum_of(3), 30);
     assert_eq!(update(executable, make(WHILE, 1, 0, 10)), 0);
@@ -304,7 +303,7 @@ fn an_endless_loop_is_stopped() {
                 "{case}: {printed}"
             );
         }
-        // Without a limit, the process exits nevertheless.
+        // Even without an instruction limit, the process exits.
         let variables = [("CASE", "left"), ("EMULATED_GPU_LEAKS", "1")];
         let printed = run_child!(&variables);
         assert!(printed.contains("1 pieces of work pending in streams"), "{printed}");

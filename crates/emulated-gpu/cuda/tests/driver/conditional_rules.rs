@@ -29,7 +29,7 @@ fn each_kind_has_a_valid_number_of_bodies() {
         // The condition is still unused.
         decide(graph, &[], (condition, SWITCH, 1)).unwrap();
     }
-    // Reserved fields must be 0, and there is no further type.
+    // Reserved fields must be 0, and other types are invalid.
     for wrong in [
         AnyNode { node_type: 5, reserved: [0, 1, 0], ..AnyNode::default() },
         AnyNode { node_type: 5, reserved_end: 1, ..AnyNode::default() },
@@ -194,7 +194,7 @@ fn a_body_may_only_contain_device_work() {
     assert_eq!(try_instantiate(waits), (code::INVALID_VALUE, 1));
     kernel(body_of(foreign_kernel), &[], foreign, &[word, 1]);
     assert_eq!(try_instantiate(foreign_kernel), (code::INVALID_VALUE, 1));
-    // The node must have the context of its condition.
+    // A conditional node must have the same context as its condition.
     let mine = graph();
     let mut any = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
     any.words = [0; 29];
@@ -286,7 +286,7 @@ fn node_parameters_can_be_read_back() {
         [**list, **list.add(1)]
     };
     assert_eq!(values, [word, 5]);
-    // A fill, whose parameters are then changed.
+    // The node is a fill, whose parameters are then changed.
     let mut fill = AnyNode { node_type: 2, ..AnyNode::default() };
     fill.words[..5].copy_from_slice(&[word, 0, 4 << 32 | 7, 1, 1]);
     let node = add(graph, &[], &mut fill).unwrap();

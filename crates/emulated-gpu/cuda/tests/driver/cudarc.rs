@@ -3,7 +3,7 @@
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
 
-/// `y[i] = a·x[i] + y[i]` for i < n.
+/// A kernel that computes `y[i] = a·x[i] + y[i]` for i < n.
 const SAXPY: &str = r"
 .version 7.0
 .target sm_80
@@ -55,7 +55,7 @@ fn a_kernel_runs() {
     for _ in 0..3 {
         let mut launch = stream.launch_builder(&saxpy);
         launch.arg(&mut y).arg(&x).arg(&2.0f32).arg(&n);
-        // SAFETY: these are the kernel's parameters, and it stays inside both buffers.
+        // SAFETY: the arguments match the kernel's parameters, and it stays inside both buffers.
         unsafe { launch.launch(config) }.unwrap();
     }
     let host = stream.clone_dtoh(&y).unwrap();

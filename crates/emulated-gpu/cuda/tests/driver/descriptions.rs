@@ -115,7 +115,7 @@ pub(crate) fn fill(array: usize, [width, height, depth]: [usize; 3], values: &[f
     ok!(cuMemcpy3D_v2(&raw const copy => *const sys::CUDA_MEMCPY3D));
 }
 
-/// One end of a copy: the memory type, the address or handle, and the position in it.
+/// The source or destination of a copy: the memory type, the address or handle, and the position.
 type Side = (u32, u64, [usize; 3]);
 
 pub(crate) fn copy_3d(

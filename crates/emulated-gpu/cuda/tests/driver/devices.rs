@@ -90,7 +90,7 @@ fn devices_are_distinguishable() {
         let made = cu!(cuDevicePrimaryCtxRetain(&raw mut context, device => i32));
         assert_eq!(made, code::INVALID_DEVICE);
     }
-    // Each device has its own primary context, and each is released separately.
+    // Each device has its own primary context, which is released separately.
     let mut primary = [0usize; 3];
     for (device, context) in primary.iter_mut().enumerate() {
         ok!(cuDevicePrimaryCtxRetain(std::ptr::from_mut(context), device as i32 => i32));
@@ -290,8 +290,8 @@ fn work_of_one_device_can_wait_for_another() {
     assert_eq!(read(on_first, 32), [1; 32]);
 }
 
-/// A graph launched in a legacy default stream is ordered with the default streams of the other contexts whose
-/// kernels it has.
+/// A graph that is launched in a legacy default stream is ordered with the default streams of other contexts if it has
+/// kernels of these contexts.
 #[test]
 fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     if run_with_three_devices(&test_name!()).is_some() {

@@ -152,7 +152,7 @@ fn kernels_are_counted() {
     assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
     ok!(cuCtxSynchronize());
     let plain = counts();
-    // 8 instructions up to the branch in every warp, 5 more in active threads, 1 to end.
+    // Every warp executes 8 instructions up to the branch, 5 more in active threads, and 1 to end.
     assert_eq!(plain[..3], [1, 1, 4]);
     assert!(plain[3] >= 4 * 14 && plain[4] >= 128 * 8 + 100 * 5, "{plain:?}");
     assert_eq!(plain[6..], [0; 10], "not counted without a request");
@@ -161,7 +161,8 @@ fn kernels_are_counted() {
     ok!(cuCtxSynchronize());
     let counted = counts();
     assert_eq!((counted[0], counted[3]), (2, 2 * plain[3]), "the same instructions again");
-    // One branch of four diverges; a load and a store per warp; 12.5 sectors each.
+    // One of four branches diverges. Each warp has a load and a store, which access 100 · 4 / 32 = 12.5 sectors in
+    // total, rounded up to 13.
     assert_eq!(counted[6..11], [1, 8, 2 * 13, 0, 0]);
     // Half of the sectors are written; integer additions are not floating-point operations.
     assert_eq!(counted[11..], [13, 0, 0, 0, 0]);

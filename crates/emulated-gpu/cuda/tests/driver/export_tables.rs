@@ -28,7 +28,7 @@ fn word(id: u128, at: usize) -> usize {
     unsafe { table(id).add(at).read() }
 }
 
-/// Calls an entry, `call!(TABLE[1](value => type))`, and returns its error code.
+/// Calls an entry of a table, `call!(TABLE[1](value => type))`, and returns the error code.
 macro_rules! call {
     ($table:ident[$entry:literal]($($value:expr => $type:ty),* $(,)?)) => {{
         let address = word($table, $entry) as *const c_void;
@@ -39,7 +39,7 @@ macro_rules! call {
     }};
 }
 
-/// Whether a context is a green one, and the green context's handle.
+/// Whether a context is a green context, and the green context's handle.
 pub(crate) fn green(context: usize) -> (u32, usize) {
     let (mut answer, mut green) = (9u32, 0usize);
     assert_eq!(

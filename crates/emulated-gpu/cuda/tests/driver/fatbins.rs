@@ -1,10 +1,11 @@
-//! Loading fatbins through the driver's functions. The tests of `device-image` try damaged ones.
+//! Loading fatbins through the driver's functions. The tests of `device-image` try damaged fatbins.
 
 use std::ffi::CString;
 
 use crate::support::*;
 
-/// A fatbin with one entry, as nvcc lays it out uncompressed; without an entry if the text is empty.
+/// Makes a fatbin with one uncompressed entry, in the layout that nvcc uses; if the text is empty, the fatbin has no
+/// entry.
 pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
     let padded = text.len().next_multiple_of(8);
     let entries = if text.is_empty() { 0 } else { 80 + padded as u64 };
@@ -35,7 +36,7 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     ok!(cuMemsetD32_v2(data, 5u32, 1usize));
     assert_eq!(launch(function(module, "increment"), (1, 1), 0, &[data, 1]), 0);
     assert_eq!(read(data, 1), [6]);
-    // Load the fatbin as a library, given the structure in which a host compiler wraps it.
+    // Loads the fatbin as a library, through the wrapper structure of a host compiler.
     let wrapper = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
     let library = output!(cuLibraryLoadData(
         -> usize, wrapper.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,

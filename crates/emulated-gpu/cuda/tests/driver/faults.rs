@@ -168,7 +168,7 @@ fn every_kind_of_write_initialises_memory() {
     read_it(from);
     ok!(cuMemcpyDtoD_v2(third, from, 4usize));
     read_it(third);
-    // A kernel may initialise the memory, too.
+    // The memory may also be initialised by a kernel.
     read_it(to);
     let filled = allocate(4);
     ok!(cuMemsetD8_v2(filled, 0u8, 4usize));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use emulated_gpu_test_support::layers::{imports, modules};
 
-/// The maximum number of layers that the folders form, if each may only import from the layers below it.
+/// The maximum number of layers of folders. A layer may only import from lower layers.
 const MAX_LAYERS: usize = 7;
 
 /// The folder of a module's file: the first part of its path.

@@ -52,8 +52,8 @@ fn all_edges_of_a_call_are_changed_or_none() {
     ok!(cuGraphDestroy(graph));
 }
 
-/// A graph with a fifth of the maximum number of nodes. If each call visited all nodes, this would take about 10^10
-/// steps; the unit tests of `graph::nodes` count them.
+/// Builds a graph with a fifth of the maximum number of nodes. If each call visited all nodes, this would take about
+/// 10^10 steps; the unit tests of `graph::nodes` count them.
 #[test]
 fn large_graphs_are_built_changed_and_launched() {
     const COUNT: usize = 50_000;

@@ -118,7 +118,7 @@ fn graphs_are_built_node_by_node() {
     ok!(cuGraphLaunch(executable, stream));
     ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [11; 4]);
-    // Set other parameters, only in the executable graph.
+    // Sets other parameters, but only in the executable graph.
     let fewer = [block, 2u64];
     let pointers = [&raw const fewer[0], &raw const fewer[1]];
     kernel.parameters = pointers.as_ptr();
@@ -175,7 +175,7 @@ fn user_objects_are_destroyed_with_the_last_graph() {
     let twice = cu!(cuGraphReleaseUserObject(copy, object, 1u32));
     assert_eq!(twice, code::INVALID_VALUE);
     assert_eq!(destroyed(), 0);
-    // A launch in flight also keeps the object.
+    // A launch in flight also keeps the object alive.
     let gate = crate::support::gate(0);
     ok!(cuStreamCreate(&raw mut stream, 0u32));
     ok!(cuGraphLaunch(ready, stream));
@@ -299,7 +299,7 @@ fn a_graph_waits_for_an_event_of_an_earlier_graph() {
 
 #[test]
 fn memory_of_graphs_is_counted() {
-    // Runs in a separate process, because graphs of other tests have memory, too.
+    // Runs in a separate process, because graphs of other tests use memory too.
     in_child!(&[]);
     let _context = own_context();
     let stream = stream(1);

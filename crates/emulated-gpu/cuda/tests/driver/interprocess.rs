@@ -106,7 +106,7 @@ impl OtherProcess {
         Self::start_with(test, &[])
     }
 
-    /// Starts it with environment variables.
+    /// Starts the process with environment variables.
     fn start_with(test: &str, variables: &[(&str, &str)]) -> Self {
         let mut command = child(test, variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -128,7 +128,7 @@ impl OtherProcess {
         line.split_once(MESSAGE).unwrap().1.trim_end().to_owned()
     }
 
-    /// Waits until it has ended successfully.
+    /// Waits until the process has ended successfully.
     fn end(mut self) {
         let mut rest = String::new();
         self.output.read_to_string(&mut rest).unwrap();
@@ -137,7 +137,7 @@ impl OtherProcess {
 }
 
 impl OtherProcess {
-    /// Kills it, and waits until it is a zombie, which ends its output.
+    /// Kills the process, and waits until it is a zombie, which ends its output.
     fn kill(&mut self) {
         self.child.kill().unwrap();
         self.output.read_to_string(&mut String::new()).unwrap();
@@ -196,7 +196,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
         return;
     }
-    // The allocations are close together: two are on one page.
+    // The allocations are close together: two of them are on one page.
     let sizes = [5, 100, 1 << 20];
     let before = allocate(4);
     let blocks = sizes.map(|len| allocate(4 * len));
@@ -333,7 +333,7 @@ fn memory_that_can_not_be_shared_is_rejected() {
     assert_eq!((try_open(event_handle, LAZY).0, try_open_event(handle).0), (wrong, wrong));
     let expected = (wrong, wrong);
     assert_eq!((try_open(Handle([0; 64]), LAZY).0, try_open(Handle([0xff; 64]), LAZY).0), expected);
-    // Changing any byte makes it invalid: the process, the file, the offset or the size.
+    // Changing any byte makes a handle invalid: the process, the file, the offset or the size.
     for at in 0..64 {
         for change in [1, 0x80, 0xff] {
             let mut changed = handle;

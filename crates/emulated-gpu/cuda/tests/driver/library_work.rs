@@ -21,7 +21,7 @@ struct TestWork {
     ranges: Vec<Range>,
     /// The result if the request was granted.
     result: u32,
-    /// Whether it waits for `go` after the request was granted.
+    /// Whether the work waits for `go` after the request was granted.
     waits: bool,
     go: AtomicBool,
     granted: AtomicU32,

@@ -24,7 +24,7 @@ fn kernels() -> String {
         + &entry("load", 1, ".reg .b32 %r; ld.global.u32 %r, [%p0]; ret;")
 }
 
-/// Waits for a condition, with a timeout that only a hang exceeds.
+/// Waits until a condition is true. The timeout is only exceeded if the driver hangs.
 fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_true() {
@@ -138,7 +138,7 @@ fn unregistering_waits_for_the_kernels_that_use_the_memory() {
 #[cfg(target_os = "linux")]
 fn pages(count: usize, rights: i32) -> usize {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: requests new pages.
+    // SAFETY: the call only requests new pages.
     let pages =
         unsafe { libc::mmap(std::ptr::null_mut(), count * PAGE, rights, flags, -1, 0) } as usize;
     assert_ne!(pages, usize::MAX);
@@ -207,7 +207,7 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
             unmap(registered + PAGE);
             assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
         }
-        // Only one of the two pages remains mapped.
+        // Unmaps one of the two pages.
         "unmapped in part" => {
             unmap(registered + PAGE);
             assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
@@ -244,7 +244,7 @@ fn a_forked_process_gets_an_error_and_does_not_hang() {
     let init: unsafe extern "C" fn(u32) -> u32 = crate::support::symbol("cuInit");
     let count: unsafe extern "C" fn(*mut i32) -> u32 = crate::support::symbol("cuDeviceGetCount");
     for _ in 0..100 {
-        // SAFETY: the child only calls two functions of the driver and exits.
+        // SAFETY: the child only calls two functions of the driver, and exits.
         let process = unsafe { libc::fork() };
         if process == 0 {
             let mut number = 0;
@@ -256,7 +256,7 @@ fn a_forked_process_gets_an_error_and_does_not_hang() {
         }
         assert!(process > 0);
         let mut status = 0;
-        // SAFETY: waits for the child that was just created.
+        // SAFETY: the call only waits for the child that was just created.
         eventually("a forked process", || unsafe {
             libc::waitpid(process, &raw mut status, libc::WNOHANG) == process
         });

@@ -48,7 +48,7 @@ struct Linker {
 impl Linker {
     fn new() -> Self {
         let (mut handle, mut errors) = (0usize, Box::new([0u8; 4096]));
-        // CU_JIT_ERROR_LOG_BUFFER and its size.
+        // The options are CU_JIT_ERROR_LOG_BUFFER and the size of that buffer.
         let (names, values) = ([5u32, 6], Box::new([errors.as_mut_ptr() as usize, 4096]));
         ok!(cuLinkCreate_v2(2u32, names.as_ptr(), values.as_ptr(), &raw mut handle));
         Self { handle, errors, _values: values }
@@ -103,7 +103,7 @@ fn linked_texts_call_each_others_functions() {
     }
 }
 
-/// A grid that synchronises three times: each block writes its number, and adds up those of all blocks.
+/// A kernel whose grid synchronises three times: each block writes its number, and adds up the numbers of all blocks.
 const GRID: &CStr = c".version 7.8
 .target sm_80
 .address_size 64
@@ -180,7 +180,7 @@ fn grids_synchronise_through_the_device_runtime() {
     assert_eq!(read(sums, 24), [rounds; 24]);
 }
 
-/// The linker's options stay with the image, even with a copy of it.
+/// The linker's options are a part of the image, so a copy of the image has them too.
 #[test]
 fn the_register_limit_stays_with_the_image() {
     let _context = own_context();

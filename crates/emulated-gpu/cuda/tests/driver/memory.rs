@@ -71,7 +71,7 @@ fn managed_memory_is_shared_by_host_and_device() {
         value
     };
     assert_eq!([1, 2, 3, 4].map(attribute), [1, -1, -2, 0]);
-    // The accessors: devices, then the host.
+    // The attribute lists the accessing devices, and then the host.
     let accessed_by = || {
         let mut values = [9i32; 3];
         ok!(cuMemRangeGetAttribute(values.as_mut_ptr() => *mut i32, 12usize, 3u32, block, 16usize));
@@ -127,7 +127,7 @@ fn addresses_have_attributes() {
     let host = output!(cuMemAllocHost_v2(-> u64, 64usize));
     assert_eq!(kind(host), (0, 1));
     assert_eq!(kind(WILD).0, code::INVALID_VALUE);
-    // A query for several attributes never fails: those of unknown memory are 0.
+    // A query for several attributes never fails: the attributes of unknown memory are 0.
     let (mut first, mut second) = (9u64, 9i32);
     let data = [(&raw mut first) as usize, (&raw mut second) as usize];
     let which = [11u32, 9];

@@ -83,7 +83,7 @@ fn the_error_log_describes_the_error() {
     let _context = own_context();
     let text = c".version 7.0\n.target sm_80\n.visible .entry f() {\n    add.u32 %r1, 1, 2;\n    ret;\n}\n";
     let mut log = [1u8; 1024];
-    // CU_JIT_ERROR_LOG_BUFFER, …_SIZE_BYTES; and a hint that has no effect.
+    // The options CU_JIT_ERROR_LOG_BUFFER and …_SIZE_BYTES, and a hint that has no effect.
     let options = [5u32, 6, 7];
     let mut values = [log.as_mut_ptr() as usize, log.len(), 4];
     let mut module = 0usize;

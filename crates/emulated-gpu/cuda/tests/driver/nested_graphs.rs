@@ -72,7 +72,7 @@ fn writing(target: u64, value: u32, context: usize) -> usize {
     graph
 }
 
-/// A graph whose nodes are the given graphs, in order. Returns it with the handles of its nodes.
+/// Makes a graph with a node for each of `children`, in order. Returns the graph, and the handles of its nodes.
 fn enclosing(children: &[usize]) -> (usize, Vec<usize>) {
     let graph = output!(cuGraphCreate(-> usize, 0u32));
     let mut added: Vec<usize> = Vec::new();
@@ -126,7 +126,7 @@ fn a_copy_has_separate_nested_graphs() {
     let in_late = child_of(nodes(child_of(nodes(late)[0]))[0]);
     set(nodes(in_late)[0], 4);
     assert_eq!([outer, early, late].map(written), [3, 1, 4]);
-    // Destroying the others doesn't affect a copy.
+    // Destroying the other graphs doesn't affect a copy.
     for graph in [inner, middle, outer] {
         ok!(cuGraphDestroy(graph));
     }
@@ -134,8 +134,8 @@ fn a_copy_has_separate_nested_graphs() {
     let mut count = 0usize;
     let listed = cu!(cuGraphGetNodes(in_outer, std::ptr::null_mut::<usize>(), &raw mut count));
     assert_eq!(listed, code::INVALID_VALUE, "it was destroyed with its node");
-    // A graph that is nested twice runs twice. If the program has the handle of one of the two, that one's node handles
-    // also find the nodes in the executable graph.
+    // A graph that is nested twice runs twice. If the program has the handle of one of the two nested graphs, the
+    // handles of that graph's nodes also denote the nodes in the executable graph.
     let (first, second) = (writing(block, 5, context), writing(block, 6, context));
     let (both, both_nodes) = enclosing(&[first, second, first]);
     assert_eq!(written(both), 5);
@@ -169,7 +169,7 @@ fn a_nested_graph_can_be_replaced() {
     ok!(cuGraphExecChildGraphNodeSetParams(early, outer_nodes[0], second));
     let late = instantiate(outer);
     assert_eq!([early, late].map(result), [2, 1]);
-    // Replace it in the graph: the previous nested graph is destroyed.
+    // Replaces the nested graph in the graph itself: the previous nested graph is destroyed.
     let before = child_of(outer_nodes[0]);
     let mut any = [0u64; 32];
     (any[0], any[2]) = (4, second as u64);

@@ -8,8 +8,7 @@ use crate::support::*;
 const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
     { .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }";
 
-/// A kernel that tries to allocate `bytes` bytes `times` times, and writes to p how often it
-/// succeeded.
+/// A kernel that tries to allocate `bytes` bytes `times` times, and writes the number of successes to p.
 const ALLOCATING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n\
     .visible .entry k(.param .u64 p, .param .u64 bytes, .param .u64 times, .param .u64 frees)\n\
@@ -192,7 +191,7 @@ fn declarations_of_any_size_are_checked_quickly() {
             0 => usize, c"sum".as_ptr(), &raw const range => *const Range, count
         ))
     };
-    // One row that is listed many times, and overlapping rows.
+    // Ranges with one row that is listed many times, and with overlapping rows.
     for access in [1, 2, 3] {
         assert_eq!(declare([4, 1 << 40, 0], access, 1), 0);
         assert_eq!(declare([32, 33, 1], access, 1), 0);

@@ -59,7 +59,7 @@ fn allocate(random: &mut Random) -> u64 {
     device.max(host as u64)
 }
 
-/// One random operation of a program.
+/// Runs one random operation.
 fn step(random: &mut Random, (stream, increment): (usize, usize), host: &mut [u32]) {
     let address = random.shared().load(Ordering::Relaxed);
     match random.below(9) {

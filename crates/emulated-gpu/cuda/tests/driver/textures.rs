@@ -90,7 +90,7 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
             16.0 * layer + 4.0 + 1.75,
         ];
         assert_eq!(of_thread[..6], expected, "{t}");
-        // 4 channels, at 0.5625 and 0.375; these coordinates aren't normalised.
+        // The texture has 4 channels, and is read at 0.5625 and 0.375; these coordinates aren't normalised.
         assert_eq!(of_thread[6..10], [0.25, 1.25, 2.25, 3.25], "{t}");
         assert_eq!(of_thread[13..18], [13.0, 14.0, 8.0, 7.0, 7.75], "{t}");
         assert_eq!(of_thread[18], 3.0 * (63 - t) as f32, "{t}");
@@ -221,7 +221,7 @@ fn cube_maps_are_addressed_by_directions() {
     const NORMALISED: u32 = 2;
     const SEAMLESS: u32 = 0x40;
     let _context = own_context();
-    // Each texel is 100 times the face, plus 10 y, plus x. At the edge between +x and +z, two texels of each are
+    // Each texel has the value 100 · face + 10 · y + x. At the edge between +x and +z, two texels of each face are
     // averaged.
     let cube = array([2, 2, 6], 1, CUBE);
     let value = |texel: usize| (100 * (texel / 4) + 10 * (texel / 2 % 2) + texel % 2) as f32;

@@ -52,7 +52,7 @@ fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
     }
     ok!(cuCtxSynchronize());
     assert_eq!(read(words, THREADS), (1..=THREADS as u32).collect::<Vec<_>>());
-    // One worker is left: that of the legacy default stream, which did the copy.
+    // One worker is left, that of the legacy default stream, which did the copy.
     wait_for_workers(1);
     ok!(cuCtxDestroy_v2(context));
 }
@@ -101,7 +101,7 @@ fn a_thread_may_exit_after_the_contexts_that_it_used() {
 }
 
 /// A thread-local variable that uses the driver while its thread exits. It is initialised before the driver's
-/// thread-local variables, so they are already destroyed then.
+/// thread-local variables, so the driver's variables are already destroyed when this one is dropped.
 struct DriverUserAtExit(Cell<(usize, u64)>);
 
 impl Drop for DriverUserAtExit {

@@ -46,7 +46,7 @@ struct Attribute {
     value: [u64; 8],
 }
 
-/// `CUDA_KERNEL_NODE_PARAMS` in its second form.
+/// The second form of `CUDA_KERNEL_NODE_PARAMS`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct KernelNode {
@@ -117,7 +117,8 @@ fn copies_and_lists_are_read_and_written_at_odd_addresses() {
     ok!(cuMemcpyHtoD_v2(block, from.address(), 64usize));
     ok!(cuMemcpyDtoH_v2(to.address(), block, 64usize));
     assert_eq!(to.get::<[u32; 16]>(), [7; 16]);
-    // CUDA_MEMCPY2D as words: x, y, type, host, device, array and pitch of both ends, width, height.
+    // The words of CUDA_MEMCPY2D: x, y, type, host, device, array and pitch of the source and of the destination;
+    // width; height.
     let copy = [0, 0, 1, from.address(), 0, 0, 8, 4, 0, 2, 0, block as usize, 0, 16, 4, 2];
     ok!(cuMemsetD8_v2(block, 0u8, 64usize));
     ok!(cuMemcpy2D_v2(Unaligned::new(&copy).address()));

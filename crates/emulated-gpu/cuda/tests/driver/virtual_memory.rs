@@ -89,7 +89,7 @@ fn release(handle: usize) -> u32 {
     cu!(cuMemRelease(handle))
 }
 
-/// New physical memory, mapped at new addresses with read and write access. Its handle is already released.
+/// Creates physical memory, maps it at new addresses with read and write access, and releases its handle.
 fn mapped(size: usize) -> u64 {
     let (address, handle) = (reserve(size), create(size));
     assert_eq!(map(address, size, handle), 0);
@@ -155,7 +155,7 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
         return;
     }
     let before = free_memory();
-    // Reserved addresses use no memory, and may exceed it.
+    // Reserved addresses use no memory, and may exceed the device's memory.
     let address = reserve(8 << 30);
     assert_eq!(free_memory(), before);
     let handle = create(3 * MIB2);

@@ -69,12 +69,13 @@ pub(crate) fn symbol<F: Copy>(name: &str) -> F {
     *unsafe { install().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// An attribute of the first device (`CUdevice_attribute`).
+/// The value of an attribute of the first device (`CUdevice_attribute`).
 pub(crate) fn attribute(which: i32) -> i32 {
     output!(cuDeviceGetAttribute(-> i32, which => i32, 0 => i32))
 }
 
-/// Creates a context and makes it current. Each test has a separate one, so that a fault doesn't affect other tests.
+/// Creates a context and makes it current. Each test has a separate context, so that a fault doesn't affect other
+/// tests.
 pub(crate) fn context() -> usize {
     ok!(cuInit(0u32));
     output!(cuCtxCreate_v2(-> usize, 0u32, 0 => i32))
@@ -201,7 +202,7 @@ pub(crate) fn launch(
     ))
 }
 
-/// Adds 1 to each of n numbers at p. Parameters: p, n (both 8 bytes).
+/// A kernel that adds 1 to each of n numbers at p. The parameters are p and n, with 8 bytes each.
 pub(crate) const INCREMENT: &str = r"
 .version 7.0
 .target sm_80

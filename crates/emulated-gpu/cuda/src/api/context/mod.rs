@@ -17,9 +17,9 @@ use crate::context::{Context, Primary};
 use crate::stream::capture;
 use crate::stream::{PRIORITIES, Stream};
 
-/// All flags of a context.
+/// A mask of all valid flags of a context.
 const FLAGS: u32 = 0xff;
-/// The scheduling bits, which select how to wait: one of the values 0, 1, 2, 4.
+/// A mask of the scheduling bits, which select how host threads wait: one of the values 0, 1, 2, 4.
 const SCHEDULING: u32 = 7;
 
 fn check_flags(flags: u32) -> Result {
@@ -99,7 +99,7 @@ pub(crate) fn retain(device: Device) -> Result<Arc<Context>> {
 
 /// Destroys the device's primary context if `f` returns it.
 fn end(device: Device, f: impl FnOnce(&mut Primary) -> Result<Option<Arc<Context>>>) -> Result {
-    // The lock is held until the context is destroyed, because its successor has the same handle.
+    // The lock is held until the context is destroyed, because the next primary context has the same handle.
     let ended = with_primary(device, |primary| match f(primary)? {
         Some(context) => driver()?.destroy_context(&context),
         None => Ok(PendingDestructors::default()),
@@ -126,7 +126,7 @@ export! {
     }
 
     7000 fn cuDevicePrimaryCtxReset(device: Device), 11000 cuDevicePrimaryCtxReset_v2 {
-        // The number of times that it was retained doesn't matter.
+        // The context is removed however often it was retained.
         end(device, |primary| Ok(primary.context.take()))
     }
 
@@ -275,7 +275,7 @@ export! {
 
     4020 fn cuCtxSetSharedMemConfig(config: u32) {
         fail_if!(config > 2, INVALID_VALUE, "there is no bank configuration {config}");
-        // Banks have had 4 bytes since compute capability 5.0, so the setting has no effect.
+        // Banks of shared memory have had 4 bytes since compute capability 5.0, so the setting has no effect.
         calling_thread::context()?;
         Ok(())
     }
@@ -339,9 +339,9 @@ export! {
     }
 }
 
-/// Waits, before memory is returned to the host, for the work of all contexts that may use memory of the owner's device
-/// (of all contexts if the owner is unknown). Contexts of other devices are not waited for, because their work may
-/// depend on the caller's next call, as a collective does.
+/// Called before memory is returned to the host. Waits for the work of all contexts that may use memory of the owner's
+/// device (of all contexts if the owner is unknown). Contexts of other devices are not waited for, because their work
+/// may depend on the caller's next call, as a collective does.
 pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
     let driver = driver()?;
     let contexts = &driver.contexts;
@@ -350,7 +350,7 @@ pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
         device.is_none_or(|device| context.device == device || context.has_peer(device))
     };
     for context in contexts.all().into_iter().filter(|context| may_use(context)) {
-        // Another thread may have destroyed the context meanwhile, and has then waited for its work.
+        // If another thread has destroyed the context meanwhile, that thread has waited for the context's work.
         if let Ok(streams) = driver.streams_of(&context) {
             streams.synchronize();
         }

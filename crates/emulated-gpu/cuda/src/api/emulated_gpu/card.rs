@@ -15,11 +15,11 @@ struct Card {
     /// Ends in NUL.
     name: [u8; 64],
     uuid: [u8; 16],
-    /// PCI domain, bus and device number.
+    /// The PCI address: domain, bus and device number.
     pci_address: [i32; 3],
-    /// Compute capability: major and minor.
+    /// The compute capability: major and minor.
     capability: [u32; 2],
-    /// Number of contexts that this process has on the card.
+    /// The number of contexts that this process has on the card.
     contexts: u32,
     /// Bytes of memory.
     memory: u64,
@@ -70,11 +70,11 @@ export! {
     }
 
     /// `CUresult emulatedGpuGetCard(unsigned int number, EmulatedGpuCard *card, size_t size)`: the properties of a
-    /// card. `size` is the size of the caller's structure, which may be an older, shorter one.
+    /// card. `size` is the size of the caller's structure, which may be an older, shorter version.
     0 fn emulatedGpuGetCard(number: u32, out: Out<u8>, size: usize) early {
         out.required()?;
         let card = card(number)?;
-        // SAFETY: all bytes are initialised, since the structure has no padding.
+        // SAFETY: all bytes are initialised, because the structure has no padding.
         let bytes: [u8; size_of::<Card>()] = unsafe { std::mem::transmute(card) };
         out.set_all(bytes.into_iter().take(size));
         Ok(())

@@ -18,7 +18,7 @@ use crate::graph::operation::library_work::{
 use crate::memory::library_access::{Declaration, READ, Range, WRITE};
 use crate::stream;
 
-/// Copies the ranges, and checks that each is to be read, written, or both.
+/// Copies the ranges of a declaration, and checks that each is declared as read, written, or both.
 unsafe fn ranges(ranges: In<Range>, count: usize) -> Result<Vec<Range>> {
     let ranges = ranges.list(count)?;
     match ranges.iter().position(|range| !(1..=READ | WRITE).contains(&range.access)) {
@@ -30,10 +30,10 @@ unsafe fn ranges(ranges: In<Range>, count: usize) -> Result<Vec<Range>> {
 
 export! {
     /// `CUresult emulatedGpuDeclareAccess(CUstream stream, const char *operation, const EmulatedGpuRange *ranges,
-    /// size_t count)`: called by a library that computes on the host, before the `cuLaunchHostFunc` that does the
-    /// work, to declare which device memory that work reads and writes. The ranges are checked when the stream
-    /// reaches the declaration. If one is wrong, the error is reported like a kernel's fault, and the host function
-    /// is not called. The call can be captured.
+    /// size_t count)`: declares the device memory that work of a library on the host reads and writes. The library
+    /// calls it before the `cuLaunchHostFunc` that does the work. The ranges are checked when the stream reaches the
+    /// declaration. If a range is invalid, the error is reported like a kernel's fault, and the host function is not
+    /// called. The call can be captured.
     0 fn emulatedGpuDeclareAccess(stream: Handle, operation: Text, ranges: In<Range>, count: usize)
     also emulatedGpuDeclareAccess_ptsz {
         let stream = calling_thread::stream(stream)?;
@@ -52,7 +52,7 @@ export! {
         let (stream, operation) = (calling_thread::stream(stream)?, operation.get()?);
         let work = Arc::new(LibraryWork::new(operation, work, data.address(), release));
         stream::enqueue(&stream, Operation::Library(Arc::clone(&work))).inspect_err(|_| {
-            // The failed call has dropped its reference, so this is the last one.
+            // The failed call has dropped its reference to the work, so this is the last reference.
             work.release();
         })
     }
@@ -79,14 +79,14 @@ export! {
         Ok(())
     }
 
-    /// `CUresult emulatedGpuGetCounts(CUfunction function, EmulatedGpuCounts *counts, size_t size)`: the sums over
-    /// all launches of a kernel since it was loaded or since the last reset. `size` is the size of the caller's
-    /// structure, which may be an older, shorter one.
+    /// `CUresult emulatedGpuGetCounts(CUfunction function, EmulatedGpuCounts *counts, size_t size)`: the sums over all
+    /// launches of a kernel since it was loaded or since the last reset. `size` is the size of the caller's structure,
+    /// which may be an older, shorter version.
     0 fn emulatedGpuGetCounts(function: Handle, counts: Out<u64>, size: usize) {
         counts.required()?;
         let driver = driver()?;
         let sums = driver.hardware.counts.get(driver.function(function)?.handle);
-        // SAFETY: the structure consists of these numbers, without padding.
+        // SAFETY: the structure consists of 64-bit numbers, without padding.
         let all: [u64; size_of::<Counts>() / size_of::<u64>()] = unsafe { std::mem::transmute(sums) };
         counts.set_all(all.into_iter().take(size / size_of::<u64>()));
         Ok(())

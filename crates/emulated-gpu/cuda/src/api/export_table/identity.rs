@@ -1,7 +1,7 @@
 //! The driver's identity, which NVIDIA's runtime library checks: a keyed digest of the driver's version, the process,
-//! the thread, the time, the addresses of some tables, and the cards. The caller computes the same digest and
-//! compares. The project ZLUDA found out its input and published it (`dark_api`); the digest is that of RFC 1319 and
-//! RFC 2104. The cards' identifiers in it are not forged: they show that the cards are emulated.
+//! the thread, the time, the addresses of some tables, and the cards. The caller computes the same digest and compares.
+//! The project ZLUDA found out and published the digest's input (`dark_api`); the digest function is that of RFC 1319
+//! and RFC 2104. The cards' identifiers in the input are not forged: they show that the cards are emulated.
 
 #![allow(unsafe_code, reason = "calls the C library for the thread's identifier")]
 
@@ -13,7 +13,7 @@ use crate::device;
 
 /// The key of the digest.
 const KEY: [u8; 16] = 0x146a_ddae_53a9_a752_aa08_4136_0bf5_5a9f_u128.to_be_bytes();
-/// The answers to the first two questions, which depend on no input.
+/// The answers to the first two requests, which are constant.
 const FIXED: [[u64; 2]; 2] = [
     [0x3341_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
     [0x1841_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
@@ -38,7 +38,7 @@ pub(crate) fn answer(version: u32, seconds: u64, addresses: &TableAddresses) -> 
     if let Some(fixed) = FIXED.get((version % 10) as usize) {
         return Ok(*fixed);
     }
-    // SAFETY: it has no preconditions.
+    // SAFETY: the call has no preconditions.
     let thread = unsafe { libc::pthread_self() } as u32;
     let cards = 0..count()? as i32;
     let cards: Vec<_> = cards.map(|card| (device::uuid(card), device::pci_address(card))).collect();
@@ -88,7 +88,7 @@ mod tests {
         let addresses = TableAddresses { runtime: 1, identity: 2, function: 3 };
         let cards = [([9; 16], [4, 5, 6])];
         let message = message(12_092, 7, (10, 11), &addresses, &cards);
-        // Four words, three addresses, the time, and 28 bytes per card.
+        // The input consists of four words, three addresses, the time, and 28 bytes per card.
         assert_eq!(message.len(), 16 + 24 + 8 + 28);
         assert_eq!(message[..8], [VERSION as u32, 12_092].map(u32::to_ne_bytes).concat()[..]);
         assert_eq!(message[16..24], 1usize.to_ne_bytes());

@@ -1,10 +1,10 @@
 //! The message digest MD2 (RFC 1319), and HMAC (RFC 2104) on it, with which NVIDIA's runtime library identifies a
-//! driver. MD2 is broken and gives no security; nothing here relies on it for that.
+//! driver. MD2 is broken, and isn't used for security here.
 
-/// Bytes of a block, and also of a digest and of a key.
+/// The length in bytes of a block, of a digest and of a key.
 pub(crate) const BLOCK: usize = 16;
 
-/// RFC 1319, section 3.2: a permutation of all bytes, derived from the digits of π.
+/// The permutation of all byte values in RFC 1319, section 3.2, which is derived from the digits of π.
 const PERMUTATION: [u8; 256] = [
     41, 46, 67, 201, 162, 216, 124, 1, 61, 54, 84, 161, 236, 240, 6, 19, 98, 167, 5, 243, 192, 199,
     115, 140, 152, 147, 43, 217, 188, 76, 130, 202, 30, 155, 87, 60, 253, 212, 224, 22, 103, 66,
@@ -27,7 +27,7 @@ fn permuted(byte: u8) -> u8 {
 
 /// The digest of a message.
 pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
-    // Section 3.1: pad to a whole block with n bytes of value n.
+    // Section 3.1: the message is padded to whole blocks with n bytes of value n.
     let missing = BLOCK - message.len() % BLOCK;
     let mut padded = message.to_vec();
     padded.resize(message.len() + missing, missing as u8);
@@ -40,7 +40,7 @@ pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
         }
     }
     padded.extend(checksum);
-    // Sections 3.3 to 3.5.
+    // Sections 3.3 to 3.5: the digest of all blocks.
     let mut state = [0u8; 3 * BLOCK];
     for block in padded.chunks_exact(BLOCK) {
         for (at, byte) in block.iter().enumerate() {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn digests_match_rfc_1319() {
-        // RFC 1319, appendix A.5.
+        // The examples of RFC 1319, appendix A.5.
         for (message, expected) in [
             ("", "8350e5a3e24c153df2275c9f80692773"),
             ("a", "32ec01ec4a6dac72c0ab96fb34c0b5d1"),

@@ -1,11 +1,11 @@
 //! Tables of functions that NVIDIA's own libraries get from `cuGetExportTable` by identifier. NVIDIA doesn't document
 //! them. The information comes from observing programs that use them, above all in the project ZLUDA (its `dark_api`):
-//! the identifiers, each table's length, and the arguments and purpose of some entries. An undescribed entry logs
-//! that it was called, and returns `NOT_SUPPORTED`.
+//! the identifiers, each table's length, and the arguments and purpose of some entries. An entry without a known
+//! purpose logs that it was called, and returns `NOT_SUPPORTED`.
 //!
-//! NVIDIA's runtime library (`libcudart`, and its copy inside programs that nvcc built) needs seven of them before it
-//! does anything. It asks the last one for a digest that identifies the driver
-//! ([`crate::api::export_table::identity`]), and only continues if it computes the same.
+//! NVIDIA's runtime library (`libcudart`, and its copy inside programs that nvcc built) needs seven of these tables
+//! before it does anything. It requests a digest that identifies the driver from the last table
+//! ([`crate::api::export_table::identity`]), and only continues if it computes the same digest.
 
 mod identity;
 mod md2;
@@ -31,7 +31,7 @@ struct Word(*const c_void);
 // SAFETY: function addresses and numbers never change.
 unsafe impl Sync for Word {}
 
-/// Bytes of an identifier, in memory order.
+/// The bytes of a table's identifier, in memory order.
 type Id = [u8; 16];
 
 const fn id(number: u128) -> Id {
@@ -56,7 +56,7 @@ fn text(id: Id) -> String {
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
-/// Reports a text, the first time only.
+/// Prints a text, but only the first time.
 fn report_once(text: String) {
     static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ fn report_once(text: String) {
     }
 }
 
-/// An undescribed entry. It declares no arguments, because the caller removes them.
+/// The function of an entry whose purpose is unknown. It declares no arguments, because the caller removes them.
 extern "C" fn undescribed<const TABLE: usize, const ENTRY: usize>() -> Code {
     early("cuGetExportTable", || {
         let table = TABLES.get(TABLE).ok_or(Code::UNKNOWN)?;
@@ -81,8 +81,8 @@ extern "C" fn undescribed<const TABLE: usize, const ENTRY: usize>() -> Code {
     })
 }
 
-/// A word of a table: `[n]` for the size of a table of n words, `null`, the number of an undescribed
-/// entry, or a function.
+/// Makes a word of a table from `[n]` (the size of a table of n words), `null`, the number of an entry whose purpose is
+/// unknown, or a function.
 macro_rules! word {
     ($table:literal [$words:literal]) => {
         Word(std::ptr::without_provenance($words * size_of::<usize>()))
@@ -98,7 +98,8 @@ macro_rules! word {
     };
 }
 
-/// Declares tables: number, variable, name, identifier, and a [`word`] for each word.
+/// Declares tables. A declaration consists of a number, a variable, a name, an identifier, and a [`word`] for each
+/// word.
 macro_rules! tables {
     ($($number:literal $table:ident $name:literal $id:literal [$($word:tt)*])*) => {
         $(static $table: &[Word] = &[$(word!($number $word)),*];)*
@@ -106,7 +107,7 @@ macro_rules! tables {
     };
 }
 
-/// Entries: functions like the exported ones, but without an exported symbol.
+/// Declares entries: functions like the exported functions, but without an exported symbol.
 macro_rules! entries {
     ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$meta])*
@@ -118,13 +119,13 @@ macro_rules! entries {
 }
 
 entries! {
-    /// Loads a fatbin, given the structure in which a host compiler wraps it.
+    /// Loads a fatbin, whose wrapper structure by a host compiler is the argument.
     fn register_module(out: Out<Handle>, fatbin: In<u8>) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)
     }
 
-    /// Loads a fatbin, given its wrapper structure. The meaning of the other arguments is unknown.
+    /// Loads a fatbin, whose wrapper structure is an argument. The meaning of the other arguments is unknown.
     fn register_module_extended(out: Out<Handle>, fatbin: In<u8>, _first: usize, _second: usize, _third: u32) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)
@@ -168,7 +169,7 @@ entries! {
         value.set(find(context)?.storage.get(key).ok_or_else(missing)?)
     }
 
-    /// Whether the context is a green one, and the green context's handle.
+    /// Returns whether a context is a green context, and the green context's handle.
     fn context_check(context: Handle, answer: Out<u32>, detail: Out<usize>) {
         // Before cuInit there are no green contexts.
         let green = driver().ok().and_then(|driver| driver.green_of_context(context));

@@ -87,7 +87,7 @@ unsafe fn member<'a, T>(node: Out<'a, AnyNode>) -> Out<'a, T> {
     node.cast::<u8>().offset(std::mem::offset_of!(AnyNode, parameters_of_type)).cast()
 }
 
-/// The graph in the parameters of a child-graph node; `None` for another type.
+/// The graph in the parameters of a child-graph node; `None` for other types of nodes.
 unsafe fn child(node: Out<AnyNode>) -> Result<Option<Handle>> {
     if node_type(node)? != NodeType::Graph {
         return Ok(None);
@@ -162,7 +162,7 @@ unsafe fn add_conditional(place: NewNode, parameters: Out<ConditionalNode>) -> R
     let node = Arc::new(Conditional::new(&graph, condition, kind, given.size)?);
     let added = graph.add(Content::Conditional(Arc::clone(&node)), &after);
     let added = added.inspect_err(|_| {
-        // The caller has not received its handles.
+        // The caller has not received the handles of the node's bodies, so they are removed.
         node.unregister();
     })?;
     parameters.set(ConditionalNode { graphs: In::new(node.handles().as_ptr()), ..given })?;

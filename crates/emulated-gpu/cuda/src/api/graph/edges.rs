@@ -141,7 +141,7 @@ export! {
     }
 }
 
-/// Clears the edge data (`CUgraphEdgeData`, 8 bytes): all edges are plain ones.
+/// Clears the edge data (`CUgraphEdgeData`, 8 bytes), because all edges are plain dependencies.
 unsafe fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
     if !asked.is_null() && !data.is_null() {
         data.set_all((0..count.get()?).map(|_| 0));

@@ -15,7 +15,8 @@ use crate::graph::{Content, Node};
 type Value = [u64; 8];
 
 enumeration! {
-    /// `CUkernelNodeAttrID`. All but three are hints, which are stored and can be read, but have no effect.
+    /// The attributes `CUkernelNodeAttrID`. All but three are hints, which are stored and can be read, but have no
+    /// effect.
     Attribute, "kernels in graphs have no attribute {}" {
         AccessPolicyWindow = 1, Cooperative = 2, ClusterDimension = 4, ClusterSchedulingPolicyPreference = 5,
         Priority = 8, MemorySyncDomainMap = 9, MemorySyncDomain = 10, PreferredClusterDimension = 11,

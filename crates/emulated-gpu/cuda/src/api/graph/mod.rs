@@ -26,7 +26,7 @@ use crate::graph::operation::{GraphMemory, Operation};
 use crate::graph::step::Difference;
 use crate::graph::{Content, Graph};
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_…`: free on launch; and all of them (upload, device launch, node priority).
+/// The instantiation flag `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
 const FLAGS: u64 = 15;
 
@@ -211,7 +211,7 @@ export! {
 
     10000 fn cuGraphExecDestroy(graph: Handle) {
         executable(graph)?;
-        // Launches in flight hold their work.
+        // Launches in flight have their own references to the work.
         driver()?.executables.remove(graph);
         Ok(())
     }

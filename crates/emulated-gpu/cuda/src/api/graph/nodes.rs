@@ -144,7 +144,7 @@ pub(crate) fn description_of(transfer: &Transfer) -> Copy3d {
             CopyMemory::Staged(_) => (1, 0, 0),
         };
         let (array, [x, y, z]) = end.array.unwrap_or_default();
-        // A single row needs no pitch, so 0 is returned: cuda.core would take another pitch as a sign of several rows.
+        // A single row needs no pitch, so 0 is returned: cuda.core would interpret another pitch as several rows.
         let (pitch, height) = match (height, depth) {
             (1, 1) => (0, 0),
             _ => (end.pitch, end.slice / end.pitch.max(1)),

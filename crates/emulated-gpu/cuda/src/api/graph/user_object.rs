@@ -9,9 +9,9 @@ use crate::abi::{Handle, HostFunction, Out};
 use crate::api::driver::driver;
 use crate::graph::user_object::UserObject;
 
-/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which is mandatory.
+/// The flag `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which is mandatory.
 const NO_SYNC: u32 = 1;
-/// `CU_GRAPH_USER_OBJECT_MOVE`: transfers the program's references to the graph.
+/// The flag `CU_GRAPH_USER_OBJECT_MOVE`, which transfers the program's references to the graph.
 const MOVE: u32 = 1;
 
 fn object(handle: Handle) -> Result<Arc<UserObject>> {

@@ -64,7 +64,7 @@ pub(crate) fn copy(mut transfer: Transfer, stream: Handle, call: CallKind) -> Re
     })
 }
 
-/// The contexts on other devices in which the memory of either end was allocated.
+/// The contexts on other devices in which the memory of the source or the destination was allocated.
 fn owners(transfer: &Transfer, device: u32) -> Result<Vec<Arc<Context>>> {
     let driver = driver()?;
     let owner = |end: &End| {
@@ -84,7 +84,7 @@ pub(crate) unsafe fn place_of(address: Pointer) -> Result<CopyMemory> {
     Ok(CopyMemory::classify(driver()?.hardware.memory(), address))
 }
 
-/// Whether one end is host memory.
+/// Whether the source or the destination is host memory.
 fn touches_host(transfer: &Transfer) -> Result<bool> {
     for end in [&transfer.from, &transfer.to] {
         match end.place {
@@ -172,7 +172,7 @@ impl Batch<'_> {
     }
 }
 
-/// The memory that a `CUmemorytype` and its addresses describe.
+/// The memory that a `CUmemorytype` and the corresponding addresses describe.
 unsafe fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
     match kind {
         1 => place_of(host as u64),
@@ -185,7 +185,7 @@ unsafe fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
 /// `CU_MEMORYTYPE_ARRAY`
 const ARRAY: i32 = 3;
 
-/// One end of a copy whose width is in bytes and whose height and depth are in rows and slices.
+/// The source or destination of a copy. The width is in bytes, the height in rows, and the depth in slices.
 unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     fail_if!(side.level != 0, INVALID_VALUE, "the mipmap level must be 0");
     let Side3d { x, y, z, .. } = *side;

@@ -26,7 +26,7 @@ fn fill(fill: Fill, stream: Option<Handle>) -> Result {
     stream::enqueue(&stream, Operation::Fill(fill))
 }
 
-/// Fills one row, in the given stream or synchronously in the default stream.
+/// Fills one row, in a stream or synchronously in the default stream.
 fn row(address: Pointer, value: u32, size: u64, count: usize, stream: Option<Handle>) -> Result {
     fill(Fill { address, pitch: 0, value, size, width: count as u64, height: 1 }, stream)
 }

@@ -18,9 +18,9 @@ use crate::memory::copy::check_device;
 use crate::stream;
 use crate::stream::capture;
 
-/// Pitch alignment of `cuMemAllocPitch`, in bytes.
+/// The alignment of the pitch that `cuMemAllocPitch` returns, in bytes.
 const PITCH_ALIGNMENT: usize = 512;
-/// All flags of `cuMemHostAlloc` and of `cuMemHostRegister`.
+/// A mask of all valid flags of `cuMemHostAlloc` and `cuMemHostRegister`.
 const HOST_FLAGS: u32 = 0x1f;
 /// `CU_MEMHOSTREGISTER_READ_ONLY`
 const READ_ONLY: u32 = 8;
@@ -38,16 +38,16 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
     fail_if!(flags & !HOST_FLAGS != 0, INVALID_VALUE, "unknown flags {flags:#x} of host memory");
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let context = calling_thread::context()?;
-    // All host memory is mapped, as with unified addressing.
+    // All host memory is mapped into the device's address space, as with unified addressing.
     let address =
         driver()?.hardware.allocations.pinned(size as u64, flags | MAPPED, context.owner())?;
     out.set(address as usize)
 }
 
-/// Waits for pending work that may use the memory, then frees it. Work that another thread enqueues meanwhile, and
-/// that uses the memory nevertheless, faults.
+/// Waits for pending work that may use the memory, then frees it. Work that another thread enqueues meanwhile, and that
+/// uses the memory nevertheless, faults.
 ///
-/// A thread without a current context may free memory, too, because the address identifies it.
+/// A thread without a current context may also free memory, because the address identifies the allocation.
 fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let allocations = &driver()?.hardware.allocations;
@@ -138,7 +138,7 @@ fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -
         .hardware
         .allocations
         .with_allocation(address, |allocation| allocation.advice.prefetched = Some(location));
-    // Host and device share the memory, so nothing is moved; a no-op keeps the order of the stream.
+    // Host and device share the memory, so no data are moved; a no-op in the stream keeps its order.
     stream::enqueue(&stream, crate::graph::operation::Operation::NoOp)
 }
 

@@ -158,7 +158,7 @@ fn value(attribute: Attribute, address: Pointer, info: &PointerInfo) -> Result<V
     })
 }
 
-/// The reservation of addresses (`cuMemAddressReserve`) that contains this one: its first address and its size.
+/// The reservation (`cuMemAddressReserve`) that contains an address: its first address and its size.
 fn reservation(address: Pointer) -> Result<Option<(Pointer, u64)>> {
     Ok(driver()?.hardware.memory().reservation(address))
 }
@@ -169,7 +169,7 @@ fn is_of_reservation(attribute: Attribute) -> bool {
 }
 
 /// The value of an attribute for an address in no allocation. As on hardware, the host pointer is the address itself,
-/// since it may be host memory, and most others are 0.
+/// because that may be host memory, and most other attributes are 0.
 fn unknown_value(attribute: Attribute, address: Pointer) -> Result<Value> {
     use Value::{Narrow, Wide};
     Ok(match (attribute, reservation(address)?) {

@@ -30,7 +30,7 @@ fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -
     out.set(take(size, pool, stream.context.handle)?)
 }
 
-/// Takes memory from a pool, for a context.
+/// Allocates memory from a pool, for a context.
 fn take(size: usize, pool: &Pool, context: Handle) -> Result<Pointer> {
     pool.check(size as u64)?;
     let owner = Owner { context, home: pool.home() };
@@ -40,7 +40,7 @@ fn take(size: usize, pool: &Pool, context: Handle) -> Result<Pointer> {
     Ok(address)
 }
 
-/// Reserves memory for a graph, which keeps it as long as it exists.
+/// Reserves memory for a graph, which keeps it until the graph is destroyed.
 ///
 /// # Errors
 /// `OUT_OF_MEMORY`, and `INVALID_VALUE` if the pool doesn't allow the size.
@@ -75,7 +75,7 @@ export! {
 
     11020 fn cuMemPoolCreate(out as required: Out<Handle>, properties: In<PoolProperties>) {
         let properties = properties.get()?;
-        // Pinned memory on a device, not shared with other processes.
+        // Only pinned memory on a device that is not shared with other processes is supported.
         if properties.allocation_type != 1 || properties.location.kind != 1 {
             return Err(Code::INVALID_VALUE
                 .because("a pool must consist of pinned memory on a device"));
@@ -90,7 +90,7 @@ export! {
     }
 
     11020 fn cuMemPoolTrimTo(pool: Handle, _keep: usize) {
-        // Pools keep no unused memory.
+        // There is nothing to trim, because pools keep no unused memory.
         driver()?.pool(pool).map(|_| ())
     }
 

@@ -20,7 +20,7 @@ const MAX_ALIGNMENT: usize = 1 << 40;
 /// The host's page size in bytes.
 const PAGE: usize = 4096;
 
-/// The hardware, if it supports virtual memory management.
+/// The hardware; an error if it doesn't support virtual memory management.
 fn hardware() -> Result<&'static Hardware> {
     let hardware = &driver()?.hardware;
     check_supported(hardware.memory())?;
@@ -79,7 +79,8 @@ fn check_no_flags(flags: u64) -> Result {
     if flags == 0 { Ok(()) } else { Err(Code::INVALID_VALUE.because("flags must be 0")) }
 }
 
-/// Checks an access description. Returns the device, whether it may read, and whether it may write.
+/// Checks an access description. Returns the device, whether that device may read the memory, and whether it may write
+/// it.
 fn access(description: AccessDescription) -> Result<(u32, bool, bool)> {
     let AccessDescription { location, flags } = description;
     let device = match location.kind {

@@ -60,7 +60,7 @@ fn ptx(mut bytes: Vec<u8>, card: u32) -> Result<String, Refusal> {
     let out_of_memory =
         |_| Refusal { code: Code::OUT_OF_MEMORY, log: OutOfMemory { size }.to_string() };
     bytes.try_reserve(4).map_err(out_of_memory)?;
-    // The text must end in NUL, and at least four bytes are read.
+    // The bytes are extended, because the text must end in NUL, and at least four bytes are read.
     bytes.extend([0; 4]);
     // SAFETY: the text ends in NUL, and it isn't a fatbin.
     unsafe { text_of(bytes.as_ptr() as usize, card) }
@@ -90,7 +90,7 @@ fn add(
         );
     }
     let bytes = bytes()?;
-    // As a cubin, the emulated NVRTC and nvJitLink return a fatbin.
+    // The emulated NVRTC and nvJitLink return a fatbin in place of a cubin, so a fatbin is accepted as a cubin.
     if input == CUBIN && !bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
         return Err(unknown());
     }

@@ -20,8 +20,8 @@ use crate::module::jit_options::JitOptions;
 use crate::module::{Module, text_of};
 use crate::stream::capture;
 
-/// Loads a text, and writes errors to the log. Without a context it is loaded as a library, which also stays loaded
-/// when contexts are destroyed.
+/// Loads a PTX text, and writes errors to the log. Without a context, the text is loaded as a library, which stays
+/// loaded when contexts are destroyed.
 unsafe fn load(
     text: impl FnOnce(u32) -> Result<String, Refusal>,
     name: Option<String>,
@@ -31,7 +31,7 @@ unsafe fn load(
     let driver = driver()?;
     let hardware = &driver.hardware;
     let loaded = text(hardware.settings.capability).and_then(|text| {
-        // A linked image carries the linker's options.
+        // A linked image contains the options that were passed to the linker.
         let max = logs.max_registers().or_else(|| max_registers_of(&text));
         Module::load(text, name, context, max, hardware)
     });
@@ -44,7 +44,7 @@ unsafe fn load(
         }
         Err(Refusal { code, log }) => {
             logs.write("", &log);
-            // CUDA's error code gives no details. If the caller passed no log buffer, they go to
+            // CUDA's error code gives no details. If the caller passed no log buffer, the details are printed on
             // standard error.
             if !logs.has_error_log() {
                 report(&log);
@@ -73,7 +73,7 @@ unsafe fn load_file(
     if image.first_chunk().is_some_and(|magic| fatbin::is_fatbin(*magic)) {
         return load(|card| Ok(extract_ptx(&image, card)?), Some(path), logs, context);
     }
-    // The text must end in NUL, and at least four bytes are read.
+    // The image is extended, because a text must end in NUL, and at least four bytes are read.
     image.extend([0; 4]);
     load(|card| text_of(image.as_ptr() as usize, card), Some(path), logs, context)
 }
@@ -99,7 +99,7 @@ pub(crate) unsafe fn load_from_memory(image: In<u8>) -> Result<Handle> {
     load_image(image, JitOptions::default(), Some(&calling_thread::context()?))
 }
 
-/// Unloads a module. Pending work holds its kernels, which keep the variables.
+/// Unloads a module. Pending work keeps the module's kernels and variables alive.
 ///
 /// # Errors
 /// `INVALID_HANDLE`, and `STREAM_CAPTURE_UNSUPPORTED` if a capture forbids the call.
@@ -136,8 +136,8 @@ export! {
     }
 
     11070 fn cuModuleGetLoadingMode(mode: Out<u32>) {
-        // CU_MODULE_EAGER_LOADING, CU_MODULE_LAZY_LOADING. With lazy loading, code that this card can't run gives an
-        // error only when it is used.
+        // The mode is CU_MODULE_EAGER_LOADING (1) or CU_MODULE_LAZY_LOADING (2). With lazy loading, code that this card
+        // can't run gives an error only when it is used.
         mode.set(if driver()?.hardware.settings.eager { 1 } else { 2 })
     }
 
@@ -209,7 +209,7 @@ export! {
     12000 fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text),
     12000 cuLibraryGetManaged {
         let name = name.get()?;
-        // Without a current context, use the first device.
+        // Without a current context, the first device is used.
         let device = calling_thread::context().map_or(0, |context| context.device);
         let (at, size) = library(handle)?.variable(&name, device)?;
         address.set_if_wanted(at);

@@ -20,8 +20,8 @@ fn create(out: Out<Handle>, description: Array3dDescription) -> Result {
     out.set(driver()?.arrays.create(&context, description)?.handle)
 }
 
-/// A range of an array, given in bytes from its beginning: a part of one row, or whole rows. Also returns the width
-/// and the height of the range.
+/// Describes a range of an array, which the caller states in bytes: a part of one row, or whole rows. Also returns the
+/// width and the height of the range.
 fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2])> {
     let array = driver()?.arrays.array(handle)?;
     let [row, ..] = array.extent();
@@ -40,7 +40,7 @@ fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2]
     Ok((array.region([0, y, 0], [row, rows, 1])?, [row, rows]))
 }
 
-/// The other end of a one-dimensional copy: memory with contiguous rows.
+/// Describes the memory at the other end of a one-dimensional copy, which has contiguous rows.
 fn contiguous(place: CopyMemory, [width, rows]: [usize; 2]) -> End {
     End { place, pitch: width, slice: width * rows, array: None }
 }

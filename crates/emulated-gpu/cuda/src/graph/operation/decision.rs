@@ -11,11 +11,11 @@ use crate::graph::operation::Operation;
 enumeration! {
     /// `CUgraphConditionalNodeType`
     ConditionalKind, "there is no conditional node of kind {}" {
-        /// The first body if the condition isn't 0, otherwise the second, if there is one.
+        /// Runs the first body if the condition isn't 0, otherwise the second, if there is one.
         If = 0,
         /// The body, repeatedly while the condition isn't 0.
         While = 1,
-        /// The body whose index is the condition's value, if there is one.
+        /// Runs the body whose index is the condition's value, if there is one.
         Switch = 2,
     }
 }
@@ -39,7 +39,7 @@ impl ConditionalKind {
         )))
     }
 
-    /// Its name in DOT graphs.
+    /// The name of the kind in DOT graphs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::If => "if",
@@ -54,7 +54,7 @@ impl ConditionalKind {
 pub(crate) struct Decision {
     pub(crate) kind: ConditionalKind,
     pub(crate) condition: Arc<Condition>,
-    /// The condition's value at the beginning of a launch, if it is set then.
+    /// The value to which the condition is set at the beginning of a launch, if it is set at all.
     pub(crate) default: Option<u32>,
     /// The work of each body. Empty in an executable graph, in which the bodies' steps follow the node's step.
     pub(crate) bodies: Vec<Arc<Vec<Operation>>>,
@@ -64,8 +64,8 @@ impl Decision {
     /// Runs the selected body. Returns the number of instructions, as [`Operation::run`] does.
     ///
     /// # Errors
-    /// `LAUNCH_TIMEOUT` if a loop exceeds the instruction limit. The limit of each kernel doesn't stop an endless
-    /// loop, because every kernel in it ends.
+    /// `LAUNCH_TIMEOUT` if a loop exceeds the instruction limit. The limit of each kernel doesn't stop an endless loop,
+    /// because every kernel in the loop ends.
     pub(crate) fn run(&self, context: &Arc<Context>) -> Result<u64> {
         let value = self.condition.value();
         let chosen = match self.kind {

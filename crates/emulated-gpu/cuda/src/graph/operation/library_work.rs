@@ -15,10 +15,11 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi;
 use crate::memory::library_access::{Declaration, Range};
 
-/// `EmulatedGpuWork`: does the work, given its data and the requester through which it requests device memory.
+/// The function type `EmulatedGpuWork`, which does the work. Its arguments are the work's data, and the requester
+/// through which it requests device memory.
 pub(crate) type WorkFunction =
     Option<unsafe extern "C" fn(*mut c_void, *const AccessRequester<'_>) -> Code>;
-/// `EmulatedGpuRelease`: frees the data of work that will not run again.
+/// The function type `EmulatedGpuRelease`, which frees the data of work that will not run again.
 pub(crate) type ReleaseFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// Work of a library.
@@ -33,12 +34,12 @@ pub(crate) struct LibraryWork {
     accepted: AtomicBool,
 }
 
-/// `EmulatedGpuAccessRequester`: the handle with which a library requests memory while its work runs.
+/// The structure `EmulatedGpuAccessRequester`: the handle with which a library requests memory while its work runs.
 #[derive(Debug)]
 pub(crate) struct AccessRequester<'work> {
     work: &'work LibraryWork,
     memory: &'work Memory,
-    /// The device that does the work, and its peers.
+    /// The device that does the work, and the devices whose memory it may access.
     from: Reach,
     /// The first rejected request, which makes the context unusable even if the library ignores it.
     rejected: Mutex<Option<Error>>,
@@ -54,7 +55,7 @@ impl LibraryWork {
         Self { operation, run, data, release, accepted: AtomicBool::new(true) }
     }
 
-    /// The work was not accepted: its data is left to the caller.
+    /// Leaves the data of work that was not accepted to the caller.
     pub(crate) fn release(&self) {
         self.accepted.store(false, Ordering::Relaxed);
     }
@@ -98,7 +99,7 @@ impl AccessRequester<'_> {
     /// Grants the library access to all of the ranges, or to none.
     ///
     /// # Errors
-    /// Those of [`Declaration::check`]; the first one is remembered.
+    /// The errors of [`Declaration::check`]. The first error is stored.
     pub(crate) fn request(&self, ranges: Vec<Range>) -> Result {
         let declaration = Declaration { operation: self.work.operation.clone(), ranges };
         declaration.check(self.memory, self.from).map_err(|error| {

@@ -39,7 +39,7 @@ pub(crate) enum GraphMemory {
 }
 
 impl GraphMemory {
-    /// Records, when the graph is launched, that the memory is in use or free from now on.
+    /// Records, when the graph is launched, that the memory is in use, or is free, from this node on.
     fn set_in_use(self, hardware: &Hardware) {
         let live = matches!(self, Self::Allocate { .. });
         hardware.allocations.with_allocation(self.address(), |allocation| allocation.live = live);
@@ -76,7 +76,7 @@ impl GraphMemory {
 /// A piece of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// A no-op, which other work can still be ordered with.
+    /// A no-op, relative to which other work can be ordered.
     NoOp,
     /// A kernel.
     Launch { function: Arc<Function>, launch: Arc<Launch> },
@@ -92,12 +92,12 @@ pub(crate) enum Operation {
     Free(Pointer),
     /// Passes a mark.
     Pass(Arc<Mark>),
-    /// Waits for a mark.
+    /// Waits until a mark is passed.
     WaitFor(Arc<Mark>),
-    /// Records an event whenever it runs: a node of a graph.
+    /// Records an event whenever the operation runs. It is a node of a graph.
     Record(Arc<Event>),
-    /// Waits for an event's last record: a node of a graph. At launch, [`at_launch`](Self::at_launch) replaces it by
-    /// a wait for a fixed record.
+    /// Waits for an event's last record. It is a node of a graph; when the graph is launched,
+    /// [`at_launch`](Self::at_launch) replaces it by a wait for a specific record.
     WaitForEvent(Arc<Event>),
     /// Declares the memory that a library's host function is about to read and write.
     Declare(Arc<Declaration>),
@@ -129,8 +129,8 @@ enumeration! {
 }
 
 impl NodeType {
-    /// Whether these are kernels, copies or fills: a graph launched by a kernel may only have such nodes, and only
-    /// they can be disabled.
+    /// Whether this is a kernel, a copy or a fill. A graph that a kernel launches may only have such nodes, and only
+    /// such nodes can be disabled.
     pub(crate) fn is_device_work(self) -> bool {
         matches!(self, Self::Kernel | Self::Copy | Self::Fill)
     }
@@ -157,7 +157,7 @@ impl Operation {
         }
     }
 
-    /// Takes over the attributes of `other` that are not parameters: whether a kernel is cooperative.
+    /// Copies the attributes of `other` that are not parameters: whether a kernel is cooperative.
     ///
     /// # Errors
     /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
@@ -234,7 +234,7 @@ impl Operation {
     fn try_run(&self, context: &Arc<Context>) -> Result {
         let memory = context.hardware.memory();
         match self {
-            // These operations need no work here, or `run` handles them.
+            // These operations do nothing, or `run` handles them.
             Self::NoOp | Self::Memory(_) => Ok(()),
             Self::Keep(_) | Self::Launch { .. } | Self::All(_) | Self::Decide(_) => Ok(()),
             Self::Assign(condition, value) => {
@@ -247,7 +247,7 @@ impl Operation {
             Self::Fill(fill) => fill.run(memory).map_err(|error| access_error("a fill", &error)),
             Self::Host { function, data } => {
                 if let Some(function) = *function {
-                    // SAFETY: the program passed the function to be called with this data.
+                    // SAFETY: the program passed the function as a callback for this data.
                     let call = || ffi::host_function(|| unsafe { function(*data as *mut _) });
                     // A host library accesses device memory at its address, so freed memory must not be reused
                     // meanwhile.
@@ -287,7 +287,7 @@ impl Operation {
 
 fn callback(function: StreamCallback, stream: Handle, code: Code, data: usize) {
     if let Some(function) = function {
-        // SAFETY: the program passed the function to be called with this data.
+        // SAFETY: the program passed the function as a callback for this data.
         ffi::host_function(|| unsafe { function(stream, code, data as *mut _) });
     }
 }
@@ -341,7 +341,7 @@ fn code_of(kind: FaultKind) -> Code {
         FaultKind::InvalidLaunch => Code::INVALID_VALUE,
         FaultKind::OutOfMemory => Code::OUT_OF_MEMORY,
         FaultKind::InvalidInstruction => Code::ILLEGAL_INSTRUCTION,
-        // A trap, a race, uninitialised memory, a divergent barrier, a wrong member mask.
+        // The other faults are a trap, a race, uninitialised memory, a divergent barrier, and a wrong member mask.
         _ => Code::LAUNCH_FAILED,
     }
 }

@@ -14,11 +14,11 @@ use crate::context::Context;
 pub(crate) struct Write {
     pub(crate) address: Pointer,
     pub(crate) value: u64,
-    /// 4 or 8 bytes.
+    /// The size of the value: 4 or 8 bytes.
     pub(crate) size: usize,
 }
 
-/// `CUstreamWaitValue_flags`: the condition under which a wait ends.
+/// The condition under which a wait ends (`CUstreamWaitValue_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitCondition {
     /// The value in memory is greater or equal, in wrapping order.
@@ -27,7 +27,7 @@ pub(crate) enum WaitCondition {
     Equal,
     /// The two values have a common bit that is 1.
     And,
-    /// There is a bit that is 0 in both values.
+    /// The wait ends when a bit is 0 in both values.
     Nor,
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum WaitCondition {
 pub(crate) struct Wait {
     pub(crate) address: Pointer,
     pub(crate) value: u64,
-    /// 4 or 8 bytes.
+    /// The size of the value: 4 or 8 bytes.
     pub(crate) size: usize,
     pub(crate) condition: WaitCondition,
 }
@@ -68,7 +68,7 @@ impl Write {
 
 impl Wait {
     pub(crate) fn run(&self, memory: &Memory, context: &Arc<Context>) -> Result {
-        // Poll, because the writer can't notify this thread. A fault ends the wait.
+        // The value is polled, because the writer can't notify this thread. A fault ends the wait.
         while context.fault().is_none() {
             let current = memory.load(self.address, self.size == 8);
             let current =
@@ -104,7 +104,7 @@ mod tests {
         let wait = |condition, size, value| Wait { address: 0, value, size, condition };
         assert!(wait(WaitCondition::Greater, 4, 5).is_satisfied(5));
         assert!(!wait(WaitCondition::Greater, 4, 5).is_satisfied(4));
-        // In wrapping order, 2 comes after the largest number.
+        // The comparison wraps around, so 2 comes after the largest number.
         assert!(wait(WaitCondition::Greater, 4, 0xffff_ffff).is_satisfied(2));
         assert!(
             wait(WaitCondition::Equal, 8, 7).is_satisfied(7)

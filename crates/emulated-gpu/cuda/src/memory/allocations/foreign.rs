@@ -15,7 +15,7 @@ pub(crate) struct ForeignMemory {
 }
 
 impl Allocations {
-    /// Opens memory of another process. If the context has it open already, the address is the same.
+    /// Opens memory of another process. If the context has opened the memory before, the address is the same.
     ///
     /// # Errors
     /// `MAP_FAILED` if that process has ended or freed the memory, or the address space is exhausted.
@@ -37,7 +37,8 @@ impl Allocations {
         })
     }
 
-    /// Closes it once, and returns whether that was the last time. `None` if no such memory begins there.
+    /// Closes another process's memory once, and returns whether it is closed now (it may have been opened several
+    /// times). `None` if no such memory begins at the address.
     pub(crate) fn close(&self, address: Pointer) -> Option<bool> {
         let mut table = self.table();
         let AllocationKind::Foreign(opened) = &mut table.list.get_mut(&address)?.kind else {

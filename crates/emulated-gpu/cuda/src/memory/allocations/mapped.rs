@@ -1,4 +1,5 @@
-//! Memory mapped with `cuMemMap` at reserved addresses. It belongs to no context, and is counted as physical memory.
+//! Memory mapped with `cuMemMap` at reserved addresses. Such memory belongs to no context, and is counted as physical
+//! memory.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::memory::allocations::{Allocation, AllocationKind, Allocations};
 use crate::memory::virtual_memory::{PhysicalHandle, map_error};
 
 impl Allocations {
-    /// Creates physical memory, which is counted as long as it exists.
+    /// Creates physical memory, which counts as used memory as long as it exists.
     ///
     /// # Errors
     /// `OUT_OF_MEMORY` if the device or the host has too little.

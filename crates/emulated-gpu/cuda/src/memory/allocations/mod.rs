@@ -1,5 +1,5 @@
 //! The table of allocations: the kind and the context of each range that the program allocated. The emulator has a
-//! separate table, which decides what kernels may access.
+//! separate table, which determines the memory that kernels may access.
 
 #![allow(unsafe_code, reason = "makes host memory accessible to kernels")]
 
@@ -26,19 +26,19 @@ const GRANULARITY: u64 = 512;
 pub(crate) enum AllocationKind {
     /// `cuMemAlloc`
     Device,
-    /// `cuMemAllocAsync`, from the pool with this handle.
+    /// Memory of `cuMemAllocAsync`, from the pool with this handle.
     Pooled(Handle),
-    /// `cuArrayCreate`: has no pointer.
+    /// An array of `cuArrayCreate`, which has no pointer.
     Array,
-    /// `cuMemAllocManaged`: accessible to host and device.
+    /// Memory of `cuMemAllocManaged`, which is accessible to host and device.
     Managed,
-    /// `cuMemHostAlloc`: host memory, accessible to the device.
+    /// Memory of `cuMemHostAlloc`: host memory that is accessible to the device.
     Pinned,
-    /// `cuMemHostRegister`: memory that the program itself allocated.
+    /// Memory of `cuMemHostRegister`, which the program itself allocated.
     Registered,
-    /// `cuMemMap`: mapped physical memory, which has separate handles.
+    /// Memory of `cuMemMap`: mapped physical memory, which has separate handles.
     Mapped,
-    /// `cuIpcOpenMemHandle`: memory of another process.
+    /// Memory of `cuIpcOpenMemHandle`, which belongs to another process.
     Foreign(ForeignMemory),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Allocation {
     pub(crate) device: u32,
     /// The flags with which the memory was allocated.
     pub(crate) flags: u32,
-    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`; ids are never reused.
+    /// The id of the allocation (`CU_POINTER_ATTRIBUTE_BUFFER_ID`). Ids are never reused.
     pub(crate) id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`
     pub(crate) sync_operations: bool,
@@ -68,7 +68,7 @@ pub(crate) struct Allocation {
     pub(crate) advice: Advice,
 }
 
-/// The context and the place of a new allocation.
+/// The context of a new allocation, and the devices that may access it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
     pub(crate) context: Handle,
@@ -91,7 +91,7 @@ impl Advice {
     pub(crate) fn set_accessed_by(&mut self, device: i32, on: bool) {
         self.accessed_by.retain(|other| *other != device);
         self.accessed_by.extend(on.then_some(device));
-        // The host comes last.
+        // Devices are sorted, with the host (-1) last.
         self.accessed_by.sort_by_key(|device| (*device < 0, *device));
     }
 }
@@ -131,7 +131,7 @@ pub(crate) struct Allocations {
 #[derive(Debug, Default)]
 struct Table {
     list: BTreeMap<Pointer, Allocation>,
-    /// Bytes in use on each device.
+    /// The number of bytes in use on each device.
     used: BTreeMap<u32, u64>,
     next_id: u64,
 }
@@ -306,9 +306,9 @@ impl Allocations {
         Ok(address)
     }
 
-    /// Frees the allocation at this address, if `which` accepts its kind; false if there is no such allocation. Work
-    /// that starts later faults if it accesses the memory. Work that already uses it may finish; if the memory is the
-    /// program's, that work is waited for.
+    /// Frees the allocation at this address, if `which` accepts its kind; returns false if there is no such allocation.
+    /// Work that starts later faults if it accesses the memory. Work that already uses the memory may finish; if the
+    /// memory belongs to the program, this waits for that work.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the emulator can't free it.
@@ -362,7 +362,8 @@ impl Allocations {
         Ok(())
     }
 
-    /// The allocations, of one context or of all, that were not freed: address, size and description.
+    /// The allocations, of one context or of all contexts, that were not freed: their addresses, sizes and
+    /// descriptions.
     pub(crate) fn list(&self, context: Option<Handle>) -> Vec<(Pointer, u64, &'static str)> {
         let describe = |kind: &AllocationKind| match kind {
             AllocationKind::Device => "device memory",

@@ -16,7 +16,7 @@ impl Allocations {
         }
     }
 
-    /// Bytes on a device that graphs have allocated and not freed.
+    /// The number of bytes on a device that graphs have allocated and not freed.
     pub(crate) fn graph_bytes(&self, device: u32) -> u64 {
         let table = self.table();
         let own = table

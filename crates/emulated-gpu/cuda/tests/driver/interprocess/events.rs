@@ -94,7 +94,7 @@ fn waits_end_when_the_recording_process_exits() {
     let start = Instant::now();
     returns!(code::LAUNCH_FAILED, cuEventSynchronize(event_here));
     assert!(start.elapsed() < Duration::from_secs(60));
-    // Open memory stays accessible; it can't be opened again.
+    // Memory that is open stays accessible, but can't be opened again.
     assert_eq!(read(address, 4), [3; 4]);
     assert_eq!(close(address), 0);
     let expected = (code::MAP_FAILED, code::MAP_FAILED);

@@ -133,7 +133,7 @@ fn attributes_distinguish_reservations_from_mappings() {
         value
     };
     let whole = (address, 4 * MIB2 as u64);
-    // Reserved: the reservation is known, and nothing is mapped.
+    // After the reservation, it can be queried, but no memory is mapped.
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 0));
     let mut kind = 0u32;
     returns!(code::INVALID_VALUE, cuPointerGetAttribute(&raw mut kind, 2 => i32, at));
@@ -149,7 +149,8 @@ fn attributes_distinguish_reservations_from_mappings() {
     ));
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 1));
     assert_eq!((wide(19, at + 5), wide(18, at + 5)), (at, MIB2 as u64));
-    // Device memory of the first device, in no context and no pool, not managed, not exportable.
+    // The attributes are those of device memory on the first device, which is in no context and no pool, not managed,
+    // and not exportable.
     assert_eq!((narrow(2, at), narrow(9, at), narrow(8, at)), (2, 0, 0));
     assert_eq!((wide(1, at), wide(17, at), wide(14, at), wide(3, at)), (0, 0, 0, at));
     let (mut base, mut size) = (0u64, 0usize);

@@ -39,11 +39,12 @@ fn adjacent_mappings_form_one_range() {
     for (index, handle) in handles.iter().enumerate() {
         assert_eq!(map(address + (index * MIB2) as u64, MIB2, *handle), 0);
     }
-    // The second and the first piece, in reverse order.
+    // Maps the second and the first piece again, in reverse order.
     assert_eq!((map(alias, MIB2, handles[1]), map(alias + MIB2 as u64, MIB2, handles[0])), (0, 0));
     assert_eq!((set_access(address, 3 * MIB2, 3), set_access(alias, 2 * MIB2, 3)), (0, 0));
     let border = address + MIB2 as u64;
-    // A range from the first through the second to the third piece, written by one fill and read by a kernel.
+    // A range that begins in the first piece, contains the second and ends in the third is written by one fill and read
+    // by a kernel.
     let words = MIB2 / 4 + 16;
     assert_eq!(fill(border - 32, 5, words), 0);
     assert_eq!(
@@ -52,12 +53,12 @@ fn adjacent_mappings_form_one_range() {
     );
     ok!(cuCtxSynchronize());
     assert_eq!(read(border - 32, words), vec![6; words]);
-    // Write through the other addresses: the changes are visible here.
+    // Writes through the other addresses; the changes are visible at the first ones.
     assert_eq!(launch(increment, (1, 8), 0, &[alias + 2 * MIB2 as u64 - 32, 8]), 0);
     assert_eq!(launch(increment, (1, 8), 0, &[alias, 8]), 0);
     ok!(cuCtxSynchronize());
     assert_eq!(read(border - 32, 17), [vec![7; 16], vec![6]].concat());
-    // One bulk copy across the border, to memory that was never written.
+    // A bulk copy writes across the border between two pieces, to memory that was never written.
     let border = border + MIB2 as u64;
     let fresh = border + 4096 - 16;
     assert_eq!(launch(bulk, (1, 1), 0, &[border - 16]), 0);
@@ -172,15 +173,15 @@ fn a_file_descriptor_shares_memory_with_another_process() {
     ok!(cuMemcpyHtoD_v2(address, numbers.as_ptr(), 12usize));
     let (code, descriptor) = export(handle, DESCRIPTOR);
     assert_eq!(code, 0);
-    // SAFETY: duplicates an open descriptor, so that child processes inherit it.
+    // SAFETY: the call duplicates an open descriptor, so that child processes inherit it.
     let inherited = unsafe { libc::dup(descriptor) };
     run_child!(&[("DESCRIPTOR", &inherited.to_string())]);
     assert_eq!(read(address, 3), [9, 9, 3]);
-    // Imported into the process that exported it, it is the same memory.
+    // If memory is imported into the process that exported it, it is the same memory.
     let (code, same) = import(descriptor as usize, DESCRIPTOR);
     assert_eq!((code, same), (0, handle));
     for descriptor in [descriptor, inherited] {
-        // SAFETY: both belong to this test.
+        // SAFETY: both descriptors belong to this test.
         assert_eq!(unsafe { libc::close(descriptor) }, 0);
     }
     assert_eq!((release(handle), read(address, 1), release(handle)), (0, vec![9], 0));
@@ -191,7 +192,7 @@ fn a_file_descriptor_shares_memory_with_another_process() {
     for descriptor in [number as usize, usize::MAX, 1 << 20] {
         assert_eq!(import(descriptor, DESCRIPTOR).0, wrong);
     }
-    // A memory file with the right name, which another process could still truncate.
+    // Makes a memory file with the right name but without a seal, so that another process could truncate it.
     let name = c"emulated-gpu memory of device 0";
     // SAFETY: the name ends in NUL; the file belongs to this test.
     let open = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_ALLOW_SEALING) };
