@@ -40,7 +40,7 @@ pub(crate) fn interleave(source: &str, ptx: &str) -> String {
         let mut words = line.split_whitespace();
         let mut name = words.next().unwrap_or_default().to_owned();
         if name.starts_with('@') {
-            // The predicate and its instruction.
+            // An instruction with a predicate: its name is the word after the predicate.
             name = format!("{name} {}", words.next().unwrap_or_default());
         }
         let rest: Vec<&str> = words.collect();

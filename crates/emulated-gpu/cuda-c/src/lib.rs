@@ -99,7 +99,7 @@ pub struct CompileOptions<'a> {
     pub arch: u32,
     /// Whether a multiplication and an addition are contracted to `fma`, which rounds once.
     pub fmad: bool,
-    /// Whether `.loc` directives in the PTX name the source line of each instruction.
+    /// Whether the PTX has `.loc` directives with the source line of each instruction.
     pub lines: bool,
     /// Predefined macros and their values.
     pub defines: Vec<(String, String)>,
@@ -148,14 +148,14 @@ pub struct Ptx {
     pub kernels: Vec<String>,
     /// The mangled names of [`CompileOptions::names`].
     pub names: Vec<String>,
-    /// The registers and parameters that hold variables of the source.
+    /// The registers and parameters that contain variables of the source.
     pub variables: Vec<Variable>,
 }
 
 /// A register of the PTX that only holds values of one variable, or a parameter. A variable can have several registers, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The mangled name of the function that declares it.
+    /// The mangled name of the function that declares the variable.
     pub function: String,
     /// The register, such as `%r1`, or the parameter, such as `saxpy_param_0`.
     pub register: String,

@@ -17,13 +17,13 @@ struct Checker<'a> {
     /// Variables whose value depends on the thread index.
     thread_dependent: HashSet<Rc<str>>,
     pointers: HashSet<Rc<str>>,
-    /// Whether there is a condition that depends on the thread index.
+    /// Whether the current statement is inside a condition that depends on the thread index.
     guarded: bool,
     unguarded: Option<Span>,
     /// The number of enclosing conditions that depend on the thread index.
     branches: usize,
     shared_arrays: HashSet<Rc<str>>,
-    /// Shared arrays that have been written since the last barrier, and the index.
+    /// The shared arrays that were written since the last barrier, each with the index that was written.
     written_arrays: HashMap<Rc<str>, String>,
     warned: bool,
 }

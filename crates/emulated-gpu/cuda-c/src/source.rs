@@ -7,7 +7,7 @@ pub(crate) struct Span {
     pub(crate) file: u32,
     /// The first byte.
     pub(crate) start: u32,
-    /// The byte after the last one.
+    /// The position after the last byte.
     pub(crate) end: u32,
 }
 
@@ -65,7 +65,7 @@ impl Source {
     }
 }
 
-/// All texts of a compilation: the source, what it includes, and the library.
+/// All texts of a compilation: the source, the files that it includes, and the library.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources(Vec<Source>);
 

@@ -1,6 +1,6 @@
 //! Alternatives for functions, types and headers of CUDA that aren't supported.
 
-/// Help for textures and surfaces.
+/// The advice in errors about textures and surfaces.
 pub(crate) const TEXTURES: &str = "textures and surfaces aren't supported: index an array";
 /// Help for cuComplex.h.
 pub(crate) const COMPLEX: &str =
@@ -9,14 +9,14 @@ pub(crate) const COMPLEX: &str =
 pub(crate) const RANDOM: &str =
     "random number generators aren't supported: keep a counter in a variable, and hash it";
 
-/// Help for cuda_fp4.h and cuda_fp6.h.
+/// The advice in errors about cuda_fp4.h and cuda_fp6.h.
 pub(crate) const NARROW_FLOATS: &str =
     "FP4 and FP6 aren't supported: the narrowest floating-point types are those of cuda_fp8.h";
-/// Help for thrust, CUB, libcu++ and the like.
+/// The advice in errors about thrust, CUB, libcu++ and similar libraries.
 pub(crate) const COLLECTIVES: &str =
     "write the parts that you need with __shfl_*_sync, atomics and shared memory";
 
-/// Help for a function or a type of CUDA that isn't supported; `None` for other names.
+/// The advice for a function or a type of CUDA that isn't supported; `None` for other names.
 pub(crate) fn alternative(name: &str) -> Option<&'static str> {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     Some(match name {

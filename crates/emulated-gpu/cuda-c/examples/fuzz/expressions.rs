@@ -6,9 +6,9 @@ use crate::generate::Generator;
 use crate::tree::NodeKind::{Double, Float, Long, Signed, Truth, Unsigned, Wide};
 use crate::tree::{NodeKind, Tree, leaf, tree};
 
-/// A pattern of expressions: its weight; the text, in which each `@` stands for an operand, `#` for
-/// one of the operators, and `ARRAY` for an array of 8 elements; the operators, separated by commas;
-/// and the kinds of the operands. `CAST` casts an operand of any kind to the type after it.
+/// A pattern of expressions, with its weight; its text, in which each `@` stands for an operand, `#` for one of the
+/// operators, and `ARRAY` for an array of 8 elements; the operators, separated by commas; and the kinds of the
+/// operands. `CAST` casts an operand of any kind to the type after it.
 type Pattern = (u64, &'static str, &'static str, &'static [NodeKind]);
 
 const UNSIGNED: &[Pattern] = &[
@@ -110,7 +110,7 @@ fn patterns(kind: NodeKind) -> Option<&'static [Pattern]> {
 }
 
 impl Generator {
-    /// An expression of a kind, with at most `depth` nested operations.
+    /// Generates an expression of a kind, with at most `depth` nested operations.
     pub(crate) fn expression(&mut self, kind: NodeKind, depth: u32) -> Tree {
         if depth == 0 {
             return self.simple_expression(kind);
@@ -126,7 +126,7 @@ impl Generator {
         }
     }
 
-    /// An expression by a pattern that is drawn with its weight.
+    /// Generates an expression from a random pattern, drawn with probabilities proportional to the weights.
     fn draw_pattern(&mut self, kind: NodeKind, depth: u32, patterns: &[Pattern]) -> Tree {
         let array = match kind {
             Unsigned => self.scope.array(&mut self.random),
@@ -181,8 +181,8 @@ impl Generator {
         tree(kind, pattern, children)
     }
 
-    /// An expression like that of [`pattern`](Self::pattern); `#` in the pattern is replaced by one
-    /// of `operators`.
+    /// Generates an expression as [`pattern`](Self::pattern) does; `#` in the pattern is replaced by one of
+    /// `operators`.
     fn pattern_with(
         &mut self,
         kind: NodeKind,
@@ -195,11 +195,11 @@ impl Generator {
         self.pattern(kind, depth, &pattern.replace('#', operator), kinds)
     }
 
-    /// An expression of any other kind, cast to this one.
+    /// Generates an expression of another kind, cast to this kind.
     fn cast(&mut self, kind: NodeKind, depth: u32, to: &str) -> Tree {
         let from = [Unsigned, Signed, Wide, Long, Float, Double, Truth];
         let from = from[self.random.below(7) as usize];
-        // In C, the conversion of a float that no integer can hold is undefined.
+        // In C, converting a float that is outside an integer type's range is undefined.
         let integer = !matches!(kind, Float | Double);
         let pattern = match from {
             Float if integer => format!("({to})fminf(fmaxf(@, 0.0f), 99999.0f)"),

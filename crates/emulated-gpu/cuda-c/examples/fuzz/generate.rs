@@ -6,7 +6,7 @@ use crate::tree::{NodeKind, Tree, join, tree};
 /// The names in scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
-    /// Variables: the kind, the name, and whether they may be written to.
+    /// The variables in scope: kind, name, and whether the variable may be written.
     pub(crate) variables: Vec<(NodeKind, String, bool)>,
     /// Variables of types narrower than `int`.
     pub(crate) narrow: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Generator {
     pub(crate) random: Random,
     pub(crate) scope: Scope,
     pub(crate) functions: Vec<Signature>,
-    /// Counts the loops and labels so far; their names contain this number.
+    /// The number of loops and labels so far, which their names contain to be unique.
     pub(crate) count: u32,
     /// The current nesting of loops.
     pub(crate) loops: u32,

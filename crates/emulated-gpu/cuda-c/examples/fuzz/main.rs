@@ -60,10 +60,10 @@ struct Arguments {
 /// The number of threads; there is one block.
 const THREADS: usize = 64;
 
-/// The memory after a launch, or why it failed.
+/// The contents of memory after a launch, or the reason why the launch failed.
 type Outcome = Result<Vec<u8>, String>;
 
-/// Options of both compilers, and the seed of the inputs.
+/// The options that both compilers get, and the seed of the inputs.
 #[derive(Clone, Copy, Debug)]
 struct RunOptions {
     fmad: bool,
@@ -87,8 +87,8 @@ fn compile_with_cuda_c(source: &str, options: RunOptions) -> Result<String, Stri
 fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str, options: RunOptions) -> Result<String, String> {
     let fmad = format!("--fmad={}", options.fmad);
     let mut flags = vec!["--gpu-architecture=compute_80", "--std=c++17", "-w", &fmad];
-    // Without its optimiser, NVRTC takes a fifth of the time. But the optimiser decides on
-    // contraction.
+    // NVRTC's optimiser is switched off, because NVRTC is five times as fast without it. With contraction it is needed,
+    // because it decides which sums are contracted.
     if !options.fmad {
         flags.push("--device-debug");
     }
@@ -142,7 +142,7 @@ fn differing_kernels(
     let source = program.source();
     let theirs = match compile_with_nvrtc(nvrtc, &source, options) {
         Ok(text) => text,
-        // In this case, the generator needs a fix.
+        // If NVRTC refuses a generated program, the generator has to be fixed.
         Err(log) => return vec![(0, format!("NVRTC refuses it: {log}"))],
     };
     let own = match compile_with_cuda_c(&source, options) {

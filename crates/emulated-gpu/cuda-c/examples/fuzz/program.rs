@@ -51,7 +51,7 @@ impl Program {
         format!("{PRELUDE}{}{}", self.functions, join(&self.kernels, "\n"))
     }
 
-    /// The program with one of its kernels, as a tree that can be reduced.
+    /// The program with only one of its kernels, as a tree that can be reduced.
     pub(crate) fn only_kernel(&self, kernel: usize) -> Tree {
         tree(Frame, &format!("{PRELUDE}@@"), [self.functions.clone(), self.kernels[kernel].clone()])
     }
@@ -145,8 +145,7 @@ impl Generator {
         tree(Frame, &body, parts)
     }
 
-    /// Generates a kernel: one in five with all features, the others with some of them and fewer
-    /// statements.
+    /// Generates a kernel: one kernel in five has all features; the others have some features and fewer statements.
     fn kernel(&mut self, number: usize) -> Tree {
         self.scope = Scope::default();
         (self.calls, self.loops) = (0, 0);

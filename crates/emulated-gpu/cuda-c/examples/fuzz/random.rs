@@ -20,7 +20,7 @@ impl Random {
         from + self.below((end - from) as u64) as i64
     }
 
-    /// True once in `count` times on average.
+    /// A random decision that is true once in `count` times on average.
     pub(crate) fn one_in(&mut self, count: u64) -> bool {
         self.below(count) == 0
     }

@@ -5,7 +5,7 @@ use crate::tree::NodeKind::{Double, Float, Frame, Long, Signed, Statement, Truth
 use crate::tree::{NodeKind, Tree, leaf, sequence, tree};
 
 impl Generator {
-    /// One to `most` statements in a scope.
+    /// Generates one to `most` statements in a scope.
     pub(crate) fn statements(&mut self, depth: u32, most: u64) -> Tree {
         let count = 1 + self.random.below(most);
         let scope = self.scope.clone();
@@ -125,7 +125,7 @@ impl Generator {
         }
     }
 
-    /// A local variable, and statements that use it.
+    /// Generates a local variable, and statements that use it.
     fn local(&mut self, depth: u32) -> Tree {
         let (kind, number) = (self.kind(), self.number());
         let value = self.expression(kind, 2);
@@ -194,7 +194,7 @@ impl Generator {
         )
     }
 
-    /// `while` and `do`, with a counter that limits the iterations.
+    /// Generates a `while` or `do` loop, with a counter that limits the iterations.
     fn conditional_loop(&mut self, depth: u32) -> Tree {
         if self.loops >= 3 {
             return self.simple_statement();
@@ -290,7 +290,7 @@ impl Generator {
         }
     }
 
-    /// Collective operations in a loop, and in a branch that all threads take.
+    /// Generates collective operations in a loop, and in a branch that all threads take.
     pub(crate) fn collective_in_a_loop(&mut self) -> Tree {
         let name = format!("n{}", self.number());
         let count = 2 + self.random.below(4);

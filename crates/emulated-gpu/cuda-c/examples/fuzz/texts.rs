@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use crate::generate::Generator;
 use crate::random::Random;
 
-/// A compilation that takes longer counts as a hang.
+/// The maximum time of a compilation; a longer compilation counts as a hang.
 const MAX_TIME: Duration = Duration::from_secs(30);
-/// More bytes of PTX count as excessive use of memory.
+/// The maximum size of PTX in bytes; more counts as excessive use of memory.
 const MAX_PTX_BYTES: usize = 64 << 20;
 
 /// Mutates the program with a seed and compiles it. Returns the text and the problem, if

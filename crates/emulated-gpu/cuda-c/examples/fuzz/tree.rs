@@ -1,11 +1,11 @@
-//! A program as a tree of texts, so that a failing one can be reduced.
+//! A program as a tree of texts, so that a failing program can be reduced.
 
 use std::fmt::{self, Display, Write as _};
 
 /// The kind of a part of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeKind {
-    /// Anything that must stay, such as the text around statements.
+    /// A part that must stay, such as the text around statements.
     Frame,
     /// Statements and definitions, which can be removed.
     Statement,
@@ -66,7 +66,7 @@ pub(crate) fn leaf(kind: NodeKind, text: impl Into<String>) -> Tree {
     Tree { kind, parts: vec![Part::Text(text.into())] }
 }
 
-/// A tree for `text`, in which each `@` stands for the next of `children`.
+/// Makes a tree from `text`, in which each `@` stands for the next of `children`.
 pub(crate) fn tree(
     kind: NodeKind,
     pattern: &str,
@@ -83,7 +83,7 @@ pub(crate) fn tree(
     Tree { kind, parts }
 }
 
-/// Statements, one after the other.
+/// Makes a tree from parts that follow one another.
 pub(crate) fn sequence(kind: NodeKind, children: impl IntoIterator<Item = Tree>) -> Tree {
     let mut parts = Vec::new();
     for child in children {
@@ -136,7 +136,7 @@ impl Tree {
         all
     }
 
-    /// Reduces the tree as long as it stays `wrong`, with at most `most` attempts.
+    /// Reduces the tree as long as `wrong` is true for it, with at most `most` attempts.
     pub(crate) fn reduced(self, mut most: u32, mut wrong: impl FnMut(&Self) -> bool) -> Self {
         let mut best = self;
         loop {

@@ -153,7 +153,7 @@ impl Builder {
         self.function.new_block(self.span)
     }
 
-    /// Ends the current block. Further instructions must go to another one.
+    /// Ends the current block. Further instructions must be appended to another block.
     pub(crate) fn end(&mut self, end: Terminator) {
         let span = self.span;
         let block = self.function.block_mut(self.at);

@@ -4,26 +4,27 @@ use rustc_hash::FxHashSet as HashSet;
 
 use super::{BlockId, Function};
 
-/// Predecessors of each block, and an order in which every block comes after its dominators.
+/// The control flow graph: the predecessors of each block, and an order in which every block comes after its
+/// dominators.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// The predecessors of all blocks, concatenated. If both targets of a branch are the same
-    /// block, it has that predecessor twice.
+    /// The predecessors of all blocks, concatenated. If both targets of a branch are the same block, that block has the
+    /// predecessor twice.
     preds: Vec<BlockId>,
     /// The index in `preds` at which the predecessors of each block start, and the length of
     /// `preds`.
     starts: Vec<u32>,
     /// The reachable blocks, in reverse postorder.
     pub(crate) order: Vec<BlockId>,
-    /// The reachable blocks in the order of a depth-first search, each with the index in this list
-    /// of the block from which it was found.
+    /// The reachable blocks in the order of a depth-first search, each with the index (in this list) of the block from
+    /// which the search found it.
     dfs: Vec<(BlockId, u32)>,
 }
 
 impl Graph {
     pub(crate) fn new(function: &Function) -> Self {
         let count = function.blocks.len();
-        // Edges from one block to another.
+        // The edges of the graph, each from one block to another.
         let mut edges: Vec<(BlockId, BlockId)> = Vec::with_capacity(2 * count);
         let mut order = Vec::with_capacity(count);
         let mut seen = vec![false; count];
@@ -82,15 +83,15 @@ impl Graph {
 /// `a`.
 #[derive(Debug)]
 pub(crate) struct Dominators {
-    /// The immediate dominator; the block itself for the entry and for unreachable blocks.
+    /// The immediate dominator of each block; for the entry and unreachable blocks, the block itself.
     pub(crate) idom: Vec<BlockId>,
     /// The position in the reverse postorder; `usize::MAX` for unreachable blocks.
     pub(crate) number: Vec<usize>,
-    /// The reachable blocks in preorder: each after its immediate dominator, and followed by all
-    /// blocks that it dominates.
+    /// The reachable blocks in preorder: each block follows its immediate dominator, and is followed by all blocks that
+    /// it dominates.
     pub(crate) preorder: Vec<BlockId>,
-    /// The range of `preorder` that each block dominates: its own position, and the position after
-    /// the last block that it dominates.
+    /// The range of `preorder` that each block dominates: from its own position to the position after the last block
+    /// that it dominates.
     dominated_range: Vec<(u32, u32)>,
 }
 
@@ -219,7 +220,7 @@ impl LinkedLists {
         self.before[number as usize] = last;
     }
 
-    /// Empties a list and returns its numbers, the last one first.
+    /// Empties a list and returns its numbers, starting with the last.
     fn take_list(&mut self, list: u32) -> impl Iterator<Item = u32> {
         let mut next = std::mem::replace(&mut self.last[list as usize], u32::MAX);
         std::iter::from_fn(move || {
@@ -243,7 +244,7 @@ pub(crate) struct NaturalLoop {
 /// can nest thousands of loops. Loops beyond the limit aren't optimised.
 const MAX_LOOP_BLOCKS: usize = 200_000;
 
-/// The loops of a function, inner ones before those around them.
+/// Finds the loops of a function; inner loops come before the loops around them.
 pub(crate) fn natural_loops(graph: &Graph, dominators: &Dominators) -> Vec<NaturalLoop> {
     let mut loops: Vec<NaturalLoop> = Vec::new();
     let mut budget = MAX_LOOP_BLOCKS;

@@ -50,7 +50,7 @@ pub(crate) struct Target {
     pub(crate) args: Vec<Value>,
 }
 
-/// How a block ends.
+/// The terminator of a block: the jump, branch or return at its end.
 #[derive(Clone, Debug)]
 pub(crate) enum Terminator {
     Jump(Target),
@@ -60,7 +60,7 @@ pub(crate) enum Terminator {
         no: Target,
     },
     Return,
-    /// Control never gets here, for example after a trap.
+    /// The end of the block is never reached, for example after a trap.
     Unreachable,
 }
 
@@ -104,7 +104,7 @@ impl Terminator {
     }
 }
 
-/// A basic block: instructions that run one after the other.
+/// A basic block: instructions that run one after the other, and a terminator.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) params: Vec<Value>,
@@ -121,14 +121,14 @@ pub(crate) enum Unrolling {
     By(u32),
 }
 
-/// Local memory of a thread: a variable that isn't held in registers (yet).
+/// Local memory of a thread: a variable that isn't in registers (yet).
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) size: u64,
     pub(crate) align: u64,
     /// The value of a `constexpr` variable, for constant expressions.
     pub(crate) constant: Option<Vec<u8>>,
-    /// The name of the variable, if it is one of the source.
+    /// The variable's name, if the variable is in the source.
     pub(crate) name: Option<Rc<str>>,
 }
 
@@ -137,13 +137,14 @@ pub(crate) struct Slot {
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) is_kernel: bool,
-    /// How the result is passed to the caller; `None` for kernels and `void`.
+    /// The way in which the result is passed to the caller; `None` for kernels and `void`.
     pub(crate) result: Option<Passed>,
     pub(crate) params: Vec<Parameter>,
     pub(crate) values: Vec<Inst>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) slots: Vec<Slot>,
-    /// The variables of the source that values were assigned to. They are only for people: no pass depends on them.
+    /// For values, the source variables to which they were assigned. They only make the output readable: no pass
+    /// depends on them.
     pub(crate) variables: BTreeMap<Value, Rc<str>>,
     constants: HashMap<(Ty, u64), Value>,
     /// The `#pragma unroll` of each loop, by the first block of its iterations.

@@ -31,11 +31,11 @@ impl Space {
 /// A parameter of a kernel or of a function that stays a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    /// Its name in the source; empty if it has none.
+    /// The variable's name in the source; empty if it has no name.
     pub(crate) name: Rc<str>,
     pub(crate) size: u64,
     pub(crate) align: u64,
-    /// How it is held in memory; `None` for a struct.
+    /// The type of the element in memory; `None` for a struct.
     pub(crate) memory: Option<super::Memory>,
     pub(crate) is_pointer: bool,
     /// `__restrict__`
@@ -53,7 +53,7 @@ pub(crate) struct Global {
     pub(crate) align: u64,
     /// The initial value; `None` for zeros.
     pub(crate) init: Option<Vec<u8>>,
-    /// `extern __shared__`: the launch sets the size.
+    /// Whether this is `extern __shared__` memory, whose size the launch sets.
     pub(crate) dynamic: bool,
     /// Whether the host can find the variable by name.
     pub(crate) visible: bool,

@@ -83,13 +83,13 @@ impl Memory {
     }
 }
 
-/// How memory is accessed.
+/// The properties of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Access {
     pub(crate) memory: Memory,
     pub(crate) volatile: bool,
-    /// The lane in a vector, and how many lanes the vector has. It is loaded or stored at once if
-    /// its alignment allows that.
+    /// The lane in a vector, and how many lanes the vector has. The whole vector is loaded or stored at once if its
+    /// alignment allows that.
     pub(crate) lane: u8,
     pub(crate) lanes: u8,
 }
@@ -180,7 +180,7 @@ impl Compare {
     }
 }
 
-/// How the operands are compared.
+/// The type as which operands are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CompareKind {
     Signed,
@@ -247,12 +247,12 @@ impl Template {
     }
 }
 
-/// How an argument or a result is passed in a call.
+/// The way in which an argument or a result is passed in a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Passed {
     /// In a register.
     Value(Ty),
-    /// A struct in pieces, each with its offset and type.
+    /// A struct, passed in pieces, each with its offset and type.
     Struct { size: u64, align: u64, pieces: Vec<(u64, Memory)> },
 }
 
@@ -267,7 +267,7 @@ pub(crate) struct Callee {
 /// The side effects of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Effect {
-    /// None; the same operands always give the same result.
+    /// No effect: the same operands always give the same result.
     None,
     /// No visible effect, but the result depends on when the instruction runs or on which lanes run
     /// it, or it may fault, as inline PTX may. It may be dropped, but not moved out of its branch
@@ -296,7 +296,7 @@ pub(crate) enum Op {
     Binary(BinaryOp, bool),
     Unary(UnaryOp),
     Compare(Compare, CompareKind),
-    /// `args[0] ? args[1] : args[2]`
+    /// Selects: `args[0] ? args[1] : args[2]`.
     Select,
     /// `args[0] * args[1] + args[2]`, rounded once.
     Fma,
@@ -316,9 +316,9 @@ pub(crate) enum Op {
     Call(Rc<Callee>),
     /// The result of the function: a value, or the address of a struct.
     Result(Rc<Passed>),
-    /// Converts an address in this space to a generic one.
+    /// Converts an address in this space to a generic address.
     ToGeneric(Space),
-    /// Converts a generic address to one in this space.
+    /// Converts a generic address to an address in this space.
     ToSpace(Space),
 }
 
@@ -327,7 +327,7 @@ impl Op {
         Self::Binary(op, false)
     }
 
-    /// Whether it is the address of a variable, which PTX names.
+    /// Whether the operation is the address of a variable, which PTX refers to by its name.
     pub(crate) fn is_variable_address(&self) -> bool {
         matches!(self, Self::Slot(_) | Self::Global(_) | Self::ParamAddress(_))
     }

@@ -10,7 +10,7 @@ use crate::source::Span;
 pub(crate) enum TokenKind {
     /// A name or keyword.
     Word,
-    /// A number as written; the parser evaluates it.
+    /// A number as it is written; the parser evaluates it.
     Number,
     /// A string literal with its quotes.
     String,
@@ -43,14 +43,14 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Whether this is the given operator or word.
+    /// Whether the token is the operator or word `text`.
     #[must_use]
     pub(crate) fn is(&self, text: &str) -> bool {
         matches!(self.kind, TokenKind::Word | TokenKind::Punctuation) && &*self.text == text
     }
 }
 
-/// Longest first, so that the first match is the right one.
+/// All operators and punctuation, the longest first, so that the first match is the right one.
 const PUNCTUATION: [&str; 50] = [
     "<<<", ">>>", "<<=", ">>=", "...", "->*", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=",
     "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::", "##", "+", "-", "*", "/",
@@ -169,8 +169,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Appends characters to `own` while `belongs` accepts them; its arguments are the last
-    /// character and the next one.
+    /// Appends characters to `own` while `belongs` accepts them. The arguments of `belongs` are the last and the next
+    /// character.
     fn take_while(&mut self, own: &mut String, mut belongs: impl FnMut(char, char) -> bool) {
         loop {
             self.skip_continuations();

@@ -27,7 +27,7 @@ const WMMA: &str = include_str!("wmma.cuh");
 const CONSTANTS: &str = include_str!("constants.cuh");
 const GROUPS: &str = include_str!("groups.cuh");
 
-/// The parts of the mathematical library. Each uses functions of the ones before it.
+/// The parts of the mathematical library. Each part uses functions of the parts before it.
 const MATHEMATICS: [&str; 8] =
     [FLOAT, ANGLES, PARTS, DOUBLE, ANGLES_OF_DOUBLE, NUMBERS, SPECIAL, BESSEL];
 
@@ -37,9 +37,8 @@ pub(crate) fn macros(sources: &mut Sources, problems: &mut Problems) -> Macros {
     preprocess(file, Macros::default(), &[], None, sources, problems).1
 }
 
-/// Preprocesses the parts of the library that a source uses, as a file whose number is returned
-/// with its tokens. A part is included only if one of its names occurs in the source. `macros` are
-/// the source's.
+/// Preprocesses the parts of the library that a source uses, as a file whose number is returned with its tokens. A part
+/// is included only if one of its names occurs in the source. `macros` are the macros of the source.
 pub(crate) fn tokens(
     source: &[Token],
     macros: Macros,
@@ -97,8 +96,8 @@ pub(crate) fn tokens(
     (file, tokens)
 }
 
-/// The macros in `integers.cuh` and `half_functions.cuh` that define functions: how many of their
-/// first arguments are names of functions, and the suffixes of those names.
+/// The macros in `integers.cuh` and `half_functions.cuh` that define functions: for each, the number of leading
+/// arguments that are names of functions, and the suffixes of the defined names.
 const FUNCTION_MACROS: [(&str, usize, &[&str]); 11] = [
     ("__PARTS(", 1, &[""]),
     ("__PART(", 1, &[""]),

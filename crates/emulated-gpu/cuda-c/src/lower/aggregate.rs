@@ -22,8 +22,7 @@ pub(super) const MAX_LOCAL_BYTES: u64 = 512 * 1024;
 type Piece = (u64, Type);
 
 impl Lowerer<'_> {
-    /// Appends all numbers and pointers in a type, in order. Stops once there is one more than
-    /// [`MAX_PIECES`].
+    /// Appends all numbers and pointers in a type, in order. Stops when there are more than [`MAX_PIECES`] pieces.
     fn pieces(&self, ty: &Type, offset: u64, pieces: &mut Vec<Piece>) {
         if pieces.len() > MAX_PIECES {
             return;
@@ -33,7 +32,7 @@ impl Lowerer<'_> {
                 let own = self.complete(own);
                 let bytes = |own: &Rc<StructDeclaration>| own.is_union || own.layout.packed;
                 if own.declaration.as_ref().is_some_and(bytes) {
-                    // Unions and packed structs are copied as words, whatever the members are.
+                    // Unions and packed structs are copied as words, whatever the types of their members.
                     let step = own.align.min(8);
                     for at in (0..own.size).step_by(step as usize).take(MAX_PIECES + 1) {
                         let scalar = match step {
@@ -64,8 +63,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The pieces of a value that is loaded or stored as a whole, one instruction for each. If
-    /// there are too many, it reports an error and returns none.
+    /// The pieces of a value that is loaded or stored as a whole, with one instruction per piece. If there are too many
+    /// pieces, reports an error.
     pub(super) fn checked_pieces(&mut self, ty: &QualifiedType) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.pieces(&ty.ty, 0, &mut pieces);
@@ -136,7 +135,7 @@ impl Lowerer<'_> {
         self.builder.slot(ty.size().max(1), ty.align())
     }
 
-    /// `T(a, b)`, `T{a, b}`
+    /// Lowers a construction: `T(a, b)` or `T{a, b}`.
     pub(super) fn construct(
         &mut self,
         ty: &TypeExpr,

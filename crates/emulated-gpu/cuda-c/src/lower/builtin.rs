@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::syntax::{Binary, Expr};
 use crate::types::{QualifiedType, Scalar, Type, header_types};
 
-/// The special register for a member of `threadIdx` and its like.
+/// The special register for a member of `threadIdx`, `blockIdx`, `blockDim` or `gridDim`.
 pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
     let registers = match base {
         "threadIdx" => ["%tid.x", "%tid.y", "%tid.z"],
@@ -249,8 +249,8 @@ impl Lowerer<'_> {
         Ok(Typed { ty: result, value })
     }
 
-    /// An operation on halves without an instruction for it: computed in float and rounded to half.
-    /// A float holds the exact result, or more than twice its digits.
+    /// Lowers an operation on halves for which there is no instruction: it is computed in float and rounded to half. A
+    /// float holds the exact result, or more than twice its digits.
     fn halves(
         &mut self,
         name: &str,

@@ -57,14 +57,14 @@ impl Lowerer<'_> {
         place: &Lvalue,
         init: &Expr,
     ) -> Lowered<Option<Vec<u8>>> {
-        // The evaluation needs to know that the slot is constant.
+        // Marks the slot as constant, so that the evaluation may read it.
         if let Op::Slot(slot) = self.builder.function.inst(place.address).op {
             self.builder.function.slots[slot as usize].constant = Some(Vec::new());
         }
         let problems = self.problems.len();
         let ((), start, end) =
             self.in_unreachable_block(|lowerer| lowerer.initialise(place, init))?;
-        // The warnings will come again when the variable is lowered in its place.
+        // The warnings are dropped, because they are reported again when the variable itself is lowered.
         self.problems.truncate(problems);
         Ok(self.interpret_bytes(start, end, (place.address, place.ty.ty.size())))
     }

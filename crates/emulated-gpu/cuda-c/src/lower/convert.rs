@@ -1,4 +1,4 @@
-//! Type conversions: of arithmetic types, of conditions, implicit ones and casts.
+//! Type conversions: of arithmetic types and conditions, implicit conversions, and casts.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::diagnostic::Problem;

@@ -163,7 +163,7 @@ impl Lowerer<'_> {
 
     fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Operand> {
         if let Some(name) = name.strip_prefix("::") {
-            // `::name` is a variable outside of all functions, even if a local one hides it.
+            // `::name` is a variable outside of all functions, even if a local variable hides it.
             return self.in_outer_scope(HashMap::default(), |lowerer| {
                 lowerer.variable(&name.into(), span)
             });
@@ -244,7 +244,7 @@ impl Lowerer<'_> {
     ) -> Lowered<Operand> {
         let (target, reference) = self.resolve(ty, span)?;
         if reference {
-            // A cast to a reference: the operand's own address, seen as another type.
+            // A cast to a reference yields the operand's own address with another type.
             let place = self.place(operand, "a cast to a reference")?;
             return Ok(Operand::Lvalue(Lvalue { ty: target, address: place.address }));
         }

@@ -15,7 +15,7 @@ const MAX_SCRATCH: usize = 10_000;
 /// The maximum size in bytes of a variable with initial values: PTX spells out each byte.
 const MAX_INITIAL_BYTES: u64 = 1 << 24;
 
-/// Sets the length of an array such as `int a[] = {1, 2}` to that of its initial value.
+/// Sets the length of an array such as `int a[] = {1, 2}` to the length of its initial value.
 pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
     if let Type::Array(element, 0) = &ty.ty {
         let length = match &init.kind {

@@ -266,7 +266,7 @@ impl Lowerer<'_> {
                 Ok(())
             }
             (ExprKind::Construct(ty, arguments), _) => {
-                // `T x(a, b)`, or `T x = T(a, b)`.
+                // The variable is constructed: `T x(a, b)`, or `T x = T(a, b)`.
                 let typed = self.construct(ty, arguments, init.span)?;
                 self.store_converted(&place, typed, init.span)
             }
@@ -314,7 +314,7 @@ impl Lowerer<'_> {
         let kernel = self.builder.function.name.clone();
         let name =
             if dynamic { variable.name.to_string() } else { format!("{kernel}_{}", variable.name) };
-        // All dynamic shared memory is the same memory.
+        // All arrays of dynamic shared memory are the same memory.
         let known = self.module.globals.iter().position(|global| global.dynamic && dynamic);
         let number = match known {
             Some(known) => {

@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         }
         let all = self.functions.get(name).cloned().unwrap_or_default();
         if !by_host && !all.is_empty() && all.iter().all(|one| !one.attributes.global) {
-            // A function is inlined where it is called.
+            // A function needs no instance, because it is inlined where it is called.
             return Ok(None);
         }
         let given = parameters.as_deref().map(|own| self.types_of(own)).transpose()?;

@@ -13,13 +13,13 @@ use crate::types::{QualifiedType, TemplateValue, Type};
 enum MangledType {
     /// Letters that are never abbreviated.
     Letters(String),
-    /// The name of a struct or an enum, with its namespaces.
+    /// A struct or an enum with a name, which includes its namespaces.
     Named(String),
     /// A struct or an enum without a name, by its number in the source.
     Unnamed(u32),
     /// An instance of a struct template: its name and arguments.
     Applied(String, Vec<MangledType>),
-    /// A number as a template argument: its type and its digits.
+    /// A template argument that is a number: its type and its digits.
     Number(Box<MangledType>, String),
     /// A parameter of the template, by index.
     Parameter(usize),
@@ -105,8 +105,8 @@ impl MangledType {
         }
     }
 
-    /// Appends the mangled type to `name`. A compound type that has occurred before, and so is in
-    /// `known`, is replaced by its number.
+    /// Appends the mangled type to `name`. A compound type that has occurred before is in `known`, and is replaced by
+    /// its number there.
     fn write(&self, known: &mut Vec<String>, name: &mut String) {
         match self {
             Self::Letters(text) => return name.push_str(text),

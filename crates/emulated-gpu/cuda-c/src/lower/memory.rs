@@ -1,4 +1,4 @@
-//! Memory accesses that are written as calls: with a cache hint, or of many bytes.
+//! Memory accesses that are written as calls: accesses with a cache hint, and `memcpy` and `memset`.
 
 use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Recognised, Typed};
@@ -46,7 +46,7 @@ impl Lowerer<'_> {
         Ok(Lvalue { ty: self.completed(to), address: typed.value })
     }
 
-    /// `memcpy(to, from, 16)`, `memset(to, 0, 16)`
+    /// Lowers `memcpy(to, from, 16)` and `memset(to, 0, 16)`.
     fn copy_bytes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.check_argument_count(name, arguments, 3, span)?;
         let sets = name == "memset";

@@ -228,7 +228,7 @@ impl Lowerer<'_> {
         while let TypeExpr::Reference(inner) | TypeExpr::Qualified { inner, .. } = written {
             written = inner;
         }
-        // A conversion by a struct can't follow another one implicitly.
+        // A conversion by a struct can't implicitly follow another such conversion.
         let is_struct = matches!(from, Type::Struct(_));
         match (written, from) {
             (TypeExpr::Named(name, _), _) => {

@@ -48,7 +48,7 @@ use crate::source::Span;
 use crate::syntax::{Function, Item, StatementKind, StructTemplate};
 use crate::types::{QualifiedType, Struct, Type};
 
-/// An error that has been reported.
+/// The error type of lowering: the error has already been reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop;
 
@@ -83,7 +83,7 @@ pub(crate) struct Lvalue {
 #[derive(Clone, Debug)]
 pub(crate) enum Symbol {
     Variable(Lvalue),
-    /// A variable of the module, by its number.
+    /// A variable of the module, which is identified by its number.
     Global(u32, QualifiedType),
     Constant(Type, u64),
     Alias(QualifiedType),
@@ -106,7 +106,7 @@ struct Frame {
     cases: Vec<Vec<(Option<u64>, BlockId)>>,
     switch_types: Vec<Type>,
     function: *const Function,
-    /// The number of the struct whose member function this is; 0 for none.
+    /// The number of the struct that the function is a member of; 0 if it isn't a member function.
     own: u32,
     /// The arguments of the function's template.
     template: template::Bindings,

@@ -1,4 +1,4 @@
-//! Functions that are called instead of inlined: recursive ones, and those with `__noinline__`.
+//! Functions that are called instead of inlined: recursive functions, and functions with `__noinline__`.
 //!
 //! References are passed as addresses, and structs as their pieces.
 
@@ -23,7 +23,7 @@ use crate::types::{QualifiedType, Type};
 #[derive(Clone, Debug)]
 pub(super) struct OutOfLine {
     chosen: SelectedFunction,
-    /// The struct that it is a member function of.
+    /// The struct, if the function is a member function.
     this: Option<QualifiedType>,
     name: Rc<str>,
     is_lowered: bool,
@@ -54,8 +54,8 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Whether a function is called instead of inlined. A recursive function is, from its first
-    /// recursive call on.
+    /// Whether a function is called instead of inlined. A recursive function is called from its first recursive call
+    /// on.
     pub(super) fn is_out_of_line(&self, chosen: &SelectedFunction, own: u32) -> bool {
         let function = Rc::as_ptr(&chosen.function);
         let is_being_inlined = |frame: &super::Frame| {
@@ -160,7 +160,7 @@ impl Lowerer<'_> {
         Ok(Operand::Value(self.read(Operand::Lvalue(Lvalue { ty, address }))))
     }
 
-    /// How an argument or a result is passed.
+    /// The way in which an argument or a result is passed.
     fn passing_of(&mut self, ty: &Type, reference: bool) -> Passed {
         if reference {
             return Passed::Value(Ty::I64);
@@ -181,8 +181,8 @@ impl Lowerer<'_> {
             let OutOfLine { chosen, this, name, .. } = self.out_of_line[number].clone();
             let span = chosen.function.span;
             let kernel = Kernel::new(name.to_string(), span);
-            // A constant expression may call the function in the middle of another one, so the
-            // builder and the frames are saved.
+            // A constant expression may call the function in the middle of another function, so the builder and the
+            // frames are saved.
             let own = Builder { function: kernel, at: BlockId(0), span };
             let around = std::mem::replace(&mut self.builder, own);
             let (frames, depth) =
@@ -257,7 +257,7 @@ impl Lowerer<'_> {
     /// Adds a parameter to the function, and returns its value.
     fn add_parameter(&mut self, memory: Memory) -> Value {
         let index = self.builder.function.params.len() as u32;
-        // Numbers that are narrower than a register are passed in one.
+        // Numbers that are narrower than a register are passed in a whole register.
         let memory = match memory.ty() {
             Ty::I32 => Memory::B32,
             _ => memory,

@@ -89,7 +89,7 @@ impl Lowerer<'_> {
                 // Of two functions with the same conversions, one that isn't a template is
                 // preferred, and a member function whose `const` matches the struct's.
                 let constant = own.is_some_and(|own| own.is_const);
-                // A function of the source hides one of the library with the same parameters.
+                // A function of the source hides a function of the library with the same parameters.
                 let library = own.is_none() && function.span.file == self.library;
                 let cost = 4 * cost
                     + 2 * u32::from(!function.template.is_empty())
@@ -155,7 +155,7 @@ impl Lowerer<'_> {
         self.fail(problem.help("cast the arguments to the types of its parameters"))
     }
 
-    /// The total cost of converting the arguments; `None` if one can't be converted.
+    /// The total cost of converting the arguments; `None` if an argument can't be converted.
     fn total_cost(&mut self, chosen: &SelectedFunction, given: &[Operand]) -> Lowered<Option<u32>> {
         self.in_outer_scope(chosen.template.clone(), |lowerer| {
             let mut total = 0;
@@ -273,7 +273,7 @@ impl Lowerer<'_> {
         Ok(Symbol::Constant(to, bits))
     }
 
-    /// Deduces template arguments from a type: finds those for which `pattern` would be `ty`.
+    /// Deduces template arguments from a type: finds the arguments for which `pattern` is `ty`.
     fn match_type(
         &mut self,
         pattern: &TypeExpr,

@@ -210,7 +210,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `switch`: first the comparisons, one after the other, and then the body.
+    /// Lowers a `switch`: first the comparisons, one after the other, and then the body.
     fn switch(&mut self, value: &Expr, body: &Statement) -> Lowered<()> {
         let typed = self.rvalue(value)?;
         let typed = self.as_number(typed, value.span)?;

@@ -2,15 +2,15 @@
 
 use crate::ir::Effect;
 
-/// A row: the name, the types, the side effect, the lowest `sm_` that has the function, and its
-/// PTX. The types are letters, the result first: i `int`, u `unsigned`, l and m 64 bits, f float, d
-/// double, h half, p and q pointers to `const void` and to `void`, v none.
+/// A row: the name, the types, the side effect, the lowest `sm_` that has the function, and its PTX. The types are
+/// letters, the result first: i `int`, u `unsigned`, l and m 64 bits, f float, d double, h half, p and q pointers to
+/// `const void` and to `void`, v no result.
 pub(super) type Row = (&'static str, &'static str, Effect, u32, &'static str);
 
 use Effect::{Acts, None as Pure, Varies};
 
-/// PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With `if`,
-/// `%q` is initialised to whether an argument isn't 0.
+/// Makes PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With `if`, `%q` is
+/// initialised to whether an argument isn't 0.
 macro_rules! predicate {
     ($text:literal) => {
         concat!("{{ .reg .pred %q; ", $text, " selp.u32 {0}, 1, 0, %q; }}")
@@ -26,8 +26,8 @@ macro_rules! predicate {
     };
 }
 
-/// Four functions whose suffix names the rounding mode: the name without the suffix, the types, and
-/// the PTX before and after the mode.
+/// Makes the rows of four functions whose suffix is the rounding mode. The arguments are the name without the suffix,
+/// the types, and the PTX before and after the mode.
 macro_rules! rounded {
     ($name:literal, $types:literal, $before:literal, $after:literal) => {
         &[
@@ -123,8 +123,7 @@ const TABLE: &[&[Row]] = &[
         ("__double2hiint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{%q, {0}}}, {1}; }}"),
         ("__double2loint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{{0}, %q}}, {1}; }}"),
         ("__hiloint2double", "dii", Pure, 0, "mov.b64 {0}, {{{2}, {1}}};"),
-        // Conversions between generic addresses and those of a memory space, and queries of the
-        // space.
+        // The rows of conversions between generic addresses and those of a memory space, and queries of the space.
         ("__cvta_generic_to_shared", "mp", Pure, 0, "cvta.to.shared.u64 {0}, {1};"),
         ("__cvta_generic_to_global", "mp", Pure, 0, "cvta.to.global.u64 {0}, {1};"),
         ("__cvta_generic_to_local", "mp", Pure, 0, "cvta.to.local.u64 {0}, {1};"),
@@ -139,7 +138,7 @@ const TABLE: &[&[Row]] = &[
         ("__isConstant", "up", Pure, 0, predicate!("isspacep.const %q, {1};")),
         ("__isGridConstant", "up", Pure, 70, predicate!("isspacep.param %q, {1};")),
     ],
-    // Arithmetic with an explicit rounding mode, which is never contracted.
+    // The rows of arithmetic with an explicit rounding mode, which is never contracted.
     rounded!("__fadd", "fff", "add.", ".f32 {0}, {1}, {2};"),
     rounded!("__fsub", "fff", "sub.", ".f32 {0}, {1}, {2};"),
     rounded!("__fmul", "fff", "mul.", ".f32 {0}, {1}, {2};"),
@@ -150,7 +149,7 @@ const TABLE: &[&[Row]] = &[
         ("__fsqrt_rn", "ff", Pure, 0, "sqrt.rn.f32 {0}, {1};"),
         ("__fdividef", "fff", Pure, 0, "div.approx.f32 {0}, {1}, {2};"),
         ("__saturatef", "ff", Pure, 0, "cvt.sat.f32.f32 {0}, {1};"),
-        // Approximations by the hardware.
+        // The rows of approximations by the hardware.
         ("__ex2", "ff", Pure, 0, "ex2.approx.ftz.f32 {0}, {1};"),
         ("__lg2", "ff", Pure, 0, "lg2.approx.f32 {0}, {1};"),
         ("__rcp", "ff", Pure, 0, "rcp.approx.ftz.f32 {0}, {1};"),
@@ -171,7 +170,7 @@ const TABLE: &[&[Row]] = &[
         ("nearbyint", "dd", Pure, 0, "cvt.rni.f64.f64 {0}, {1};"),
         ("lrintf", "lf", Pure, 0, "cvt.rni.s64.f32 {0}, {1};"),
         ("llrintf", "lf", Pure, 0, "cvt.rni.s64.f32 {0}, {1};"),
-        // Conversions and arithmetic of halves.
+        // The rows of conversions and arithmetic of halves.
         ("__half2float", "fh", Pure, 0, "cvt.f32.f16 {0}, {1};"),
         ("__float2half", "hf", Pure, 0, "cvt.rn.f16.f32 {0}, {1};"),
         ("__float2half_rn", "hf", Pure, 0, "cvt.rn.f16.f32 {0}, {1};"),
@@ -181,7 +180,7 @@ const TABLE: &[&[Row]] = &[
         ("__hmul", "hhh", Pure, 53, "mul.f16 {0}, {1}, {2};"),
         ("__hfma", "hhhh", Pure, 53, "fma.rn.f16 {0}, {1}, {2}, {3};"),
     ],
-    // Arithmetic of double with an explicit rounding mode.
+    // The rows of arithmetic of double with an explicit rounding mode.
     rounded!("__dadd", "ddd", "add.", ".f64 {0}, {1}, {2};"),
     rounded!("__dsub", "ddd", "sub.", ".f64 {0}, {1}, {2};"),
     rounded!("__dmul", "ddd", "mul.", ".f64 {0}, {1}, {2};"),
@@ -189,7 +188,7 @@ const TABLE: &[&[Row]] = &[
     rounded!("__fma", "dddd", "fma.", ".f64 {0}, {1}, {2}, {3};"),
     rounded!("__drcp", "dd", "rcp.", ".f64 {0}, {1};"),
     rounded!("__dsqrt", "dd", "sqrt.", ".f64 {0}, {1};"),
-    // Reciprocals and roots of float with an explicit rounding mode.
+    // The rows of reciprocals and roots of float with an explicit rounding mode.
     &[
         ("__frcp_rz", "ff", Pure, 0, "rcp.rz.f32 {0}, {1};"),
         ("__frcp_ru", "ff", Pure, 0, "rcp.rp.f32 {0}, {1};"),
@@ -209,7 +208,7 @@ const TABLE: &[&[Row]] = &[
     rounded!("__double2uint", "ud", "cvt.", "i.u32.f64 {0}, {1};"),
     rounded!("__double2ll", "ld", "cvt.", "i.s64.f64 {0}, {1};"),
     rounded!("__double2ull", "md", "cvt.", "i.u64.f64 {0}, {1};"),
-    // Integers to floats, and double to float.
+    // The rows of conversions from integers to floats, and from double to float.
     rounded!("__int2float", "fi", "cvt.", ".f32.s32 {0}, {1};"),
     &[("__int2double_rn", "di", Pure, 0, "cvt.rn.f64.s32 {0}, {1};")],
     rounded!("__uint2float", "fu", "cvt.", ".f32.u32 {0}, {1};"),

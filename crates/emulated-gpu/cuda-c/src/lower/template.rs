@@ -128,8 +128,7 @@ impl Lowerer<'_> {
         Ok(given)
     }
 
-    /// Selects the definition for these arguments: a specialisation if one matches, or the general
-    /// one.
+    /// Selects the definition for these arguments: a specialisation if one matches, or the general definition.
     fn select_definition(
         &mut self,
         all: &[Rc<StructTemplate>],

@@ -1,11 +1,10 @@
-//! Contraction of products and sums to `fma`, which rounds once, as nvcc does without
-//! `--fmad=false`.
+//! Contraction of products and sums to `fma`, which rounds once, as nvcc does without `--fmad=false`.
 //!
-//! It follows nvcc's rules, so that results agree. A product is contracted only within its block,
-//! if all its uses are sums, and if there are at most four. A product that is subtracted is first
-//! turned into a sum if a constant factor can be negated; otherwise it isn't contracted, because
-//! nvcc leaves it to the assembler. If both operands of a sum are products, the left one becomes
-//! part of the `fma`: the one with the lower rank, or the one without a negative constant.
+//! It follows nvcc's rules, so that results agree. A product is contracted only within its block, if all its uses are
+//! sums, and if there are at most four. A product that is subtracted is first turned into a sum if a constant factor
+//! can be negated; otherwise it isn't contracted, because nvcc leaves it to the assembler. If both operands of a sum
+//! are products, the left product becomes part of the `fma`. The left one is the product with the lower rank, or the
+//! product without a negative constant.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -13,7 +12,7 @@ use crate::ir::{BinaryOp, Effect, Function, Graph, Op, Ty, UnaryOp, Value};
 
 /// The maximum number of sums that a contracted product may be used in.
 const MAX_USES: usize = 4;
-/// How deep nested products are searched for a constant factor.
+/// The maximum nesting depth to which products are searched for a constant factor.
 const MAX_DEPTH: u32 = 6;
 
 pub(super) fn run(function: &mut Function) {

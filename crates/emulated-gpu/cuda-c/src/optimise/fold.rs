@@ -4,7 +4,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Op, Ty, UnaryOp};
 
-/// The bits of the result; `None` if it isn't folded, such as a division by 0.
+/// The bits of the result; `None` if the operation isn't folded, such as a division by 0.
 pub(crate) fn fold(op: &Op, ty: Ty, args: &[(Ty, u64)]) -> Option<u64> {
     match op {
         Op::Binary(op, _) => match ty {

@@ -14,7 +14,7 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-/// The known contents of memory: by address and access, the place and the value.
+/// The known contents of memory: a map from an address and an access to the place and the value.
 type KnownMemory = HashMap<(Value, Access), (MemoryPlace, Value)>;
 
 /// The maximum number of known values in memory: each store is compared with all of them.
@@ -48,7 +48,7 @@ pub(super) fn run(function: &mut Function) -> bool {
     let dominators = Dominators::new(&graph);
     let mut replaced = Replacements::new(function);
     let mut changed = remove_redundant_params(function, &graph, &mut replaced);
-    // Computed values, by the hash of their operation.
+    // The values computed so far, by the hash of their operation.
     let mut table: DominatedFacts<Value> = DominatedFacts(BTreeMap::new());
     let mut facts: BranchFacts = DominatedFacts(BTreeMap::new());
     let mut memory: Vec<Rc<KnownMemory>> = vec![Rc::default(); function.blocks.len()];
@@ -124,7 +124,7 @@ pub(super) fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// The operands of a commutative operation in a canonical order; `None` for others.
+/// The operands of a commutative operation in a canonical order; `None` for other operations.
 fn ordered(inst: &Inst) -> Option<(Value, Value)> {
     match (&inst.op, inst.args.as_slice()) {
         (Op::Binary(op, _), &[a, b]) if commutes(*op) => Some((a.min(b), a.max(b))),
@@ -153,7 +153,7 @@ fn same_result(a: &Inst, b: &Inst) -> bool {
 /// The conditions that branches have decided.
 type BranchFacts = DominatedFacts<bool>;
 
-/// The value of a condition in a block, if a branch on the way to it has decided it.
+/// The value of a condition in a block, if a branch on the way to the block has decided it.
 fn known_condition(
     facts: &BranchFacts,
     dominators: &Dominators,

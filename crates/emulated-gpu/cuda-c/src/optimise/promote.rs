@@ -123,8 +123,8 @@ fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
         }
         for &pred in graph.preds(block) {
             let mut at = pred;
-            // If a block has been visited on the path from another predecessor, so has the rest of
-            // the path.
+            // If a block has been visited on the path from another predecessor, the rest of the path has been visited
+            // too.
             while at != dominators.immediate_dominator(block)
                 && frontiers[at.0 as usize].last() != Some(&block)
             {
@@ -203,7 +203,8 @@ fn insert_params(
     params
 }
 
-/// Gives a value the name of the variable that it is assigned to, if it is the whole variable. The first name stays.
+/// Gives a value the name of the variable that it is assigned to, if the value is the whole variable. A name that the
+/// value already has is kept.
 fn name_value(function: &mut Function, value: Value, (slot, at): Piece) {
     let Slot { size, name, .. } = &function.slots[slot as usize];
     let inst = function.inst(value);

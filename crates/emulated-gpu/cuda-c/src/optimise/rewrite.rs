@@ -40,7 +40,7 @@ impl Replacements {
 
     /// Replaces all uses in the function.
     pub(super) fn apply(&mut self, function: &mut Function) {
-        // A value without a name takes that of the value that it replaces.
+        // A value without a name gets the name of the value that it replaces.
         for (value, name) in std::mem::take(&mut function.variables) {
             let root = self.find(value);
             if !matches!(function.inst(root).op, Op::Const(_)) {

@@ -14,8 +14,8 @@ enum Simplified {
     Same,
 }
 
-/// Simplifies an operation in place, several times if possible. Returns an existing value that it
-/// equals, if any, and whether anything changed.
+/// Simplifies an operation in place, several times if possible. Returns an existing value that equals the operation, if
+/// there is one, and whether anything changed.
 pub(crate) fn simplify_fully(
     function: &mut Function,
     op: &mut Op,
@@ -95,7 +95,7 @@ fn simplify_binary(
     };
     let (a, b) = (args[0], args[1]);
     let (left, right) = (function.constant_of(a), function.constant_of(b));
-    // Constants go to the right. (For others, the order stays.)
+    // Constants are moved to the right. The order of other operands stays.
     if commutes(op) && left.is_some() && right.is_none() {
         return Simplified::Op(Op::Binary(op, exact), vec![b, a]);
     }

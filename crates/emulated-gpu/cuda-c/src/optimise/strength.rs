@@ -158,8 +158,8 @@ impl LoopReduction<'_> {
         self.function.push(before, op, ty, args, span)
     }
 
-    /// The distance by which a value grows in each iteration, computed before the loop; `None` if
-    /// it isn't always the same.
+    /// The distance by which a value grows in each iteration, computed before the loop; `None` if the distance isn't
+    /// the same in every iteration.
     fn stride(&mut self, value: Value, depth: u32) -> Option<Value> {
         if !self.is_in_loop(value) {
             let ty = self.function.inst(value).ty;
@@ -258,7 +258,7 @@ impl LoopReduction<'_> {
         })
     }
 
-    /// The value in the first iteration, computed before the loop.
+    /// Computes, before the loop, the value that `value` has in the first iteration.
     fn initial_value(
         &mut self,
         value: Value,

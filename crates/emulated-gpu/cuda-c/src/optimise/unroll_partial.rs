@@ -32,9 +32,8 @@ pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
             _ => DEFAULT_FACTOR,
         };
         let size = function.block(own.header).insts.len();
-        // Threads of a warp may run different numbers of iterations. Those with iterations left
-        // over would run them separately from the others, so barriers, shuffles and `activemask`
-        // would give other results.
+        // Threads of a warp may run different numbers of iterations. Threads with remaining iterations would run these
+        // separately from the other threads, so barriers, shuffles and `activemask` would give other results.
         let convergent = function.block(own.header).insts.iter().any(|value| {
             let op = &function.inst(*value).op;
             matches!(op, Op::Call(_) | Op::Template(_)) && op.effect() != Effect::None
@@ -82,7 +81,7 @@ fn find_counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
     let inside = block.insts.contains(&limit) || block.params.contains(&limit);
     let plain =
         compare == Compare::Lt && matches!(kind, CompareKind::Signed | CompareKind::Unsigned);
-    // Other steps could wrap around.
+    // With other steps, the counter could wrap around.
     (plain && step == 1 && !inside).then_some(Counter { index, step, limit, kind, compare })
 }
 

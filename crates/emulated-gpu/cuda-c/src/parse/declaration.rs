@@ -33,7 +33,7 @@ pub(super) fn named_by_alias(ty: TypeExpr, name: &Rc<str>) -> TypeExpr {
 }
 
 impl Parser<'_> {
-    /// `enum name { … }`, or `enum name`.
+    /// Parses `enum name { … }`, or `enum name`.
     pub(super) fn enumeration(&mut self) -> Parsed<TypeExpr> {
         self.bump();
         let scoped = self.is("class") || self.is("struct");
@@ -91,7 +91,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Variables, aliases or a type, up to the `;`.
+    /// Parses variables, aliases or a type, up to the `;`.
     pub(super) fn declaration(
         &mut self,
         specifiers: Specifiers,
@@ -190,7 +190,7 @@ impl Parser<'_> {
         Ok(StatementKind::Variables(variables))
     }
 
-    /// A function, from its parameters on.
+    /// Parses a function, from its parameters on.
     pub(super) fn function(
         &mut self,
         specifiers: Specifiers,

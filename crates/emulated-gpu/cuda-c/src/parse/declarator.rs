@@ -11,7 +11,7 @@ use crate::syntax::{Layout, TypeExpr};
 #[derive(Debug)]
 pub(super) struct Declarator {
     pub(super) ty: TypeExpr,
-    /// Empty if the declarator has no name.
+    /// The declared name; empty if the declarator has no name.
     pub(super) name: Rc<str>,
     pub(super) span: Span,
     pub(super) restrict: bool,
@@ -94,7 +94,7 @@ impl Parser<'_> {
         Ok(Declarator { ty, name, span, restrict, layout })
     }
 
-    /// `operator+` as a name.
+    /// Parses `operator+` as a name.
     fn operator_name(&mut self) -> Parsed<(Rc<str>, Span)> {
         let start = self.bump().span;
         let mut text = String::from("operator");
@@ -106,7 +106,7 @@ impl Parser<'_> {
         Ok((text.into(), start.until(self.last())))
     }
 
-    /// The lengths `[2][3]` after a name. The last one is the innermost.
+    /// Parses the lengths `[2][3]` after a name. The last one is the innermost.
     fn lengths(&mut self, element: TypeExpr) -> Parsed<TypeExpr> {
         if !self.is("[") {
             return Ok(element);

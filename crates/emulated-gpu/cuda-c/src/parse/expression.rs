@@ -73,7 +73,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An expression without comparisons, so that `>` closes template arguments.
+    /// Parses an expression without comparisons, so that `>` closes template arguments.
     pub(super) fn additive(&mut self) -> Parsed<Expr> {
         self.binary(8)
     }
@@ -195,7 +195,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Arguments, up to the closing bracket.
+    /// Parses arguments, up to the closing bracket.
     pub(super) fn arguments(&mut self, end: &str) -> Parsed<Vec<Expr>> {
         let arguments = self.separated(end, Self::initialiser)?;
         self.expect(end, "after the arguments")?;

@@ -31,7 +31,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads items up to, but not including, `end`. It continues after an item with an error.
+    /// Reads items up to, but not including, `end`. After an item with an error, parsing continues with the next item.
     pub(super) fn items_until(&mut self, end: &str) {
         let (depth, namespace) = (self.depth, self.namespace.clone());
         while !self.ended() && !self.is(end) && !self.problems.too_many() {
@@ -100,7 +100,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `extern "C" { … }`
+    /// Parses `extern "C" { … }`.
     fn linkage(&mut self) -> Parsed<()> {
         self.bump();
         self.bump();

@@ -1,6 +1,5 @@
-//! The parser: converts tokens to the syntax tree, by recursive descent. The only thing it must
-//! know about names is which of them are types or templates; otherwise `(a)(b)` and `a < b > (c)`
-//! would be ambiguous.
+//! The parser: converts tokens to the syntax tree, by recursive descent. The parser only has to know which names are
+//! types or templates; otherwise `(a)(b)` and `a < b > (c)` would be ambiguous.
 
 mod declaration;
 mod declarator;
@@ -59,7 +58,7 @@ pub(crate) struct Parser<'a> {
     enclosing_bodies: u32,
     /// The enclosing namespaces, as `a::b::`.
     namespace: String,
-    /// All namespaces, in the same form.
+    /// The full paths of all namespaces.
     namespaces: HashSet<Rc<str>>,
     /// Aliases of namespaces, and names declared by `using a::name`.
     aliases: HashMap<Rc<str>, Rc<str>>,
@@ -190,7 +189,7 @@ impl Parser<'_> {
         Ok(inner)
     }
 
-    /// Items separated by commas, up to the token `end`.
+    /// Parses items that are separated by commas, up to the token `end`.
     fn separated<T>(
         &mut self,
         end: &str,
@@ -211,7 +210,7 @@ impl Parser<'_> {
         if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) }
     }
 
-    /// A `>` that closes template arguments, also as a part of `>>`.
+    /// Consumes a `>` that closes template arguments, also as a part of `>>`.
     fn expect_greater(&mut self) -> Parsed<()> {
         if self.is(">>") || self.is(">>>") {
             let token = &mut self.tokens[self.position];

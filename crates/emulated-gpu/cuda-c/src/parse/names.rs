@@ -218,7 +218,7 @@ impl Parser<'_> {
         Ok(ty)
     }
 
-    /// `namespace a { … }`, `namespace a = b;`
+    /// Parses `namespace a { … }` or `namespace a = b;`.
     pub(super) fn namespace_item(&mut self) -> Parsed<()> {
         if self.peek_ahead(2).is("=") {
             return self.namespace_alias();
@@ -267,7 +267,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `using name = T;`, `using a::name;`, `using namespace a;`
+    /// Parses `using name = T;`, `using a::name;` or `using namespace a;`.
     pub(super) fn using(&mut self) -> Parsed<StatementKind> {
         self.bump();
         if self.accept("namespace") {

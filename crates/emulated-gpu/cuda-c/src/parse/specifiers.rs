@@ -114,13 +114,13 @@ impl Parser<'_> {
             || self.begins_named_type()
     }
 
-    /// Whether a type begins here that isn't constructed, as in `T(a)` or `T{a}`.
+    /// Whether a type begins here that isn't part of a construction such as `T(a)` or `T{a}`.
     pub(super) fn begins_plain_type(&self) -> bool {
         let after = self.after_type();
         self.begins_type() && !after.is("(") && !after.is("{")
     }
 
-    /// Attributes and the type, in any order.
+    /// Parses attributes and the type, in any order.
     pub(super) fn specifiers(&mut self) -> Parsed<Specifiers> {
         let start = self.span();
         let mut attributes = Attributes::default();
@@ -220,9 +220,8 @@ impl Parser<'_> {
         Ok(Specifiers { attributes, ty, bounds, layout })
     }
 
-    /// All attributes at this position: `__align__(n)`, `alignas(T)`,
-    /// `__attribute__((aligned(n)))`. Those that don't affect the layout, such as `[[nodiscard]]`,
-    /// are ignored.
+    /// All attributes at this position: `__align__(n)`, `alignas(T)`, `__attribute__((aligned(n)))`. Attributes that
+    /// don't affect the layout, such as `[[nodiscard]]`, are ignored.
     pub(super) fn layout(&mut self, layout: &mut Layout) -> Parsed<()> {
         loop {
             if self.is("__align__") || self.is("alignas") {
@@ -263,7 +262,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(n)`, or `(T)` for the alignment of a type.
+    /// Parses `(n)`, or `(T)` for the alignment of a type.
     fn alignment(&mut self) -> Parsed<Rc<Expr>> {
         self.expect("(", "before the alignment")?;
         let start = self.span();

@@ -30,7 +30,7 @@ impl Parser<'_> {
         Ok(Head { is_union, layout })
     }
 
-    /// `struct name { … }`, or `struct name`.
+    /// Parses `struct name { … }`, or `struct name`.
     pub(super) fn structure(&mut self) -> Parsed<TypeExpr> {
         let head = self.head()?;
         let (name, span) = if self.peek().kind == TokenKind::Word {
@@ -62,7 +62,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `struct name { … };` after template parameters.
+    /// Parses `struct name { … };` after template parameters.
     pub(super) fn struct_template(&mut self, parameters: Vec<TemplateParameter>) -> Parsed<()> {
         let head = self.head()?;
         let known = self.qualified_name().is_some_and(|name| name.is == Some(Name::TypeTemplate));

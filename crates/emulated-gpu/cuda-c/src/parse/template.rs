@@ -9,7 +9,7 @@ use crate::lex::TokenKind;
 use crate::syntax::{Instance, Item, TemplateArgument, TemplateParameter};
 
 impl Parser<'_> {
-    /// `template <typename T, int N = 4>`
+    /// Parses `template <typename T, int N = 4>`.
     pub(super) fn template_parameters(&mut self) -> Parsed<Vec<TemplateParameter>> {
         self.bump();
         self.expect("<", "after `template`")?;
@@ -48,7 +48,7 @@ impl Parser<'_> {
         Ok(self.word("the parameter's name")?.0)
     }
 
-    /// `template <typename T, int N = 4> …`
+    /// Parses a template, `template <typename T, int N = 4> …`.
     pub(super) fn template(&mut self) -> Parsed<()> {
         self.scoped(|parser| {
             let parameters = parser.template_parameters()?;
@@ -97,8 +97,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A name expression, by which the host asks for a kernel or a variable: `name`, `&name`,
-    /// `name<float, 4>`.
+    /// Parses a name expression, with which the host requests a kernel or a variable: `name`, `&name`, `name<float,
+    /// 4>`.
     pub(super) fn name_expression(&mut self) -> Parsed<()> {
         self.accept("&");
         let (name, span) = self.path("the name of a kernel")?;

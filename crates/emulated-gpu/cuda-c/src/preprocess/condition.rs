@@ -64,7 +64,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// A 64-bit number. If an operand is unsigned, so is the operation.
+/// A 64-bit number. If an operand is unsigned, the operation is unsigned.
 #[derive(Clone, Copy)]
 struct Number {
     bits: i64,
@@ -185,7 +185,7 @@ impl Reader<'_> {
                 .map(signed)
                 .ok_or_else(|| format!("{} isn't a character", token.text)),
             TokenKind::Word if &*token.text == "true" => Ok(signed(1)),
-            // A character with a prefix, such as `L'a'`.
+            // The word is the prefix of a character, such as `L'a'`.
             TokenKind::Word
                 if matches!(&*token.text, "L" | "u" | "U" | "u8")
                     && self.tokens.get(self.at).is_some_and(is_character) =>

@@ -1,5 +1,5 @@
-//! Macro expansion by Prosser's algorithm, on which the wording of the C standard is based. Each
-//! token carries a hide set: the macros that it came from, which are not expanded in it again.
+//! Macro expansion by Prosser's algorithm, on which the wording of the C standard is based. Each token has a hide set:
+//! the macros from whose expansion it comes, which are not expanded in it again.
 
 use std::rc::Rc;
 

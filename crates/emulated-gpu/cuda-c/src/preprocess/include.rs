@@ -11,7 +11,7 @@ const MAX_NESTING: usize = 32;
 /// The maximum number of included files: a file that includes itself twice would cause up to 2^32
 /// includes.
 const MAX_INCLUDES: usize = 65_536;
-/// The maximum size in bytes of all included files together, and so of each one.
+/// The maximum size in bytes of all included files together, and so also of each single file.
 const MAX_BYTES: usize = 1 << 26;
 
 /// Headers whose contents are built in.

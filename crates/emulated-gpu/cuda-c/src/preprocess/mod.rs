@@ -72,17 +72,17 @@ pub(crate) struct Preprocessor<'a> {
 struct Usage {
     /// Included files.
     includes: usize,
-    /// Bytes of all files.
+    /// The number of bytes of all files.
     bytes: usize,
-    /// Tokens of all files.
+    /// The number of tokens of all files.
     tokens: usize,
-    /// Tokens of macros' arguments and expansions.
+    /// The number of tokens in macros' arguments and expansions.
     expanded: usize,
-    /// Bytes of tokens that `#` and `##` made.
+    /// The number of bytes of the tokens that `#` and `##` made.
     pasted: usize,
-    /// Comparisons of a name with the macros that its token came from.
+    /// The number of comparisons of a name with the macros in its token's hide set.
     name_comparisons: u64,
-    /// Nested arguments that are being expanded.
+    /// The nesting depth of the arguments that are being expanded.
     depth: usize,
 }
 

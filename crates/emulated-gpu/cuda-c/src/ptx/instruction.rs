@@ -68,7 +68,7 @@ pub(super) fn operand(function: &Function, names: &mut impl Names, value: Value)
     }
 }
 
-/// The register of a value. A constant is first copied to one.
+/// The register of a value. A constant is first copied to a register.
 pub(super) fn in_register(function: &Function, names: &mut impl Names, value: Value) -> String {
     let inst = function.inst(value);
     let Op::Const(bits) = inst.op else { return names.register(value) };
@@ -97,7 +97,7 @@ impl<N: Names> Line<'_, N> {
         operand(self.function, self.names, self.inst.args[index])
     }
 
-    /// The register of an argument. A constant is first copied to one.
+    /// The register of an argument. A constant is first copied to a register.
     pub(super) fn in_register(&mut self, index: usize) -> String {
         in_register(self.function, self.names, self.inst.args[index])
     }
@@ -197,7 +197,7 @@ pub(super) fn is_read_only(function: &Function, address: Value) -> bool {
     false
 }
 
-/// `.volatile`, for memory that is visible to other threads.
+/// Returns `.volatile` for memory that is visible to other threads, if the access is volatile.
 pub(super) fn volatile(access: &Access, space: &str) -> &'static str {
     let shared = !matches!(space, ".local" | ".const" | ".param");
     if access.volatile && shared { ".volatile" } else { "" }
@@ -224,9 +224,8 @@ pub(super) fn place(
     (space.name(), address)
 }
 
-/// Whether the operands of a template may be constants: only in a single instruction, and not in
-/// one that works on halves, because PTX has no constants for them ("Operand Type Checking":
-/// `.f16`, `.bf16` and their pairs).
+/// Whether the operands of a template may be constants: only in a single instruction that doesn't work on halves,
+/// because PTX has no constants for them ("Operand Type Checking": `.f16`, `.bf16` and their pairs).
 fn takes_constants(own: &Template) -> bool {
     let plain =
         ["add", "sub", "mul", "fma", "mad", "shfl", "bar", "atom", "prmt", "shf", "sad", "vote"];

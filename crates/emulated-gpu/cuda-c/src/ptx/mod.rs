@@ -29,9 +29,9 @@ pub(crate) fn write(
         let sizes = function.params.iter().map(|param| (param.size, param.align));
         sizes.fold(0, |end: u64, (size, align)| end.next_multiple_of(align) + size)
     };
-    // PTX 8.1 introduced more than 4096 bytes of parameters ("Kernel Function Parameters").
+    // More than 4096 bytes of parameters need PTX 8.1 ("Kernel Function Parameters").
     let many = module.functions.iter().any(|function| function.is_kernel && bytes(function) > 4096);
-    // The first version with all instructions that `asm` may use for the architecture.
+    // The PTX version: the first one with all instructions that `asm` may use for the architecture.
     let version = match options.arch {
         ..89 if many => "8.1",
         ..89 => "8.0",

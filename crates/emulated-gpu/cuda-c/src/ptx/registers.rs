@@ -1,6 +1,6 @@
-//! Register allocation, out of static single assignment form: which values share a register, and
-//! which copies the jumps between blocks need. As in the methods of Sreedhar and Budimlić, a block
-//! parameter shares a register with its arguments if they aren't live at the same time.
+//! Register allocation, which ends static single assignment form: determines the values that share a register, and the
+//! copies that jumps between blocks need. As in the methods of Sreedhar and Budimlić, a block parameter shares a
+//! register with its arguments if they aren't live at the same time.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     let liveness = liveness(function, &graph);
     let mut budget = MAX_COMPARED;
     let mut classes = RegisterClasses::new(function.values.len());
-    // Back edges first, because they are the innermost.
+    // Back edges are handled first, because they are in the innermost loops.
     let mut number = vec![0; function.blocks.len()];
     for (index, block) in graph.order.iter().enumerate() {
         number[block.0 as usize] = index;
@@ -158,8 +158,8 @@ fn liveness(function: &Function, graph: &Graph) -> Option<Liveness> {
     Some(Liveness { live_in, successors, last_use, defined, early_conflicts: early })
 }
 
-/// Adds the results of `asm` that must not share a register with its other operands: those that are
-/// copied before it (`"+r"`), and those that it may write before it has read all (`"=&r"`).
+/// Adds the results of `asm` that must not share a register with its other operands: results that are copied before the
+/// `asm` (`"+r"`), and results that it may write before it has read all operands (`"=&r"`).
 fn written_early(
     function: &Function,
     value: Value,

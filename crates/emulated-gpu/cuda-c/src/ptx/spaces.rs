@@ -1,6 +1,5 @@
-//! Inference of the memory space of each address, so that C's pointers become `ld.global` and the
-//! like. An address that is stored, compared or mixed with others is first converted to a generic
-//! one.
+//! Inference of the memory space of each address, so that C's pointers become `ld.global` and the like. An address that
+//! is stored, compared or mixed with others is first converted to a generic address.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -104,7 +103,7 @@ impl Converter {
         matches!(function.inst(value).op, Op::Param(_)) && self.space(value) == Space::Global
     }
 
-    /// The address in its own space.
+    /// Converts an address to an address in its own space.
     fn in_own_space(&mut self, function: &mut Function, value: Value) -> Value {
         if !self.is_parameter(function, value) {
             return value;
@@ -119,7 +118,7 @@ impl Converter {
         converted
     }
 
-    /// The address as a generic one.
+    /// Converts an address to a generic address.
     fn generic(&mut self, function: &mut Function, value: Value, place: &mut Vec<Value>) -> Value {
         let space = self.space(value);
         if space == Space::Generic || self.is_parameter(function, value) {

@@ -62,7 +62,7 @@ struct Writer<'a> {
     counts: HashMap<&'static str, u32>,
     used_slots: HashSet<u32>,
     spare: Vec<Value>,
-    /// The results of templates other than the first.
+    /// The results of templates, except for each template's first result.
     outputs: HashMap<(Value, u32), Value>,
     fmad: bool,
 }
@@ -271,8 +271,7 @@ fn template_outputs(function: &Function) -> HashMap<(Value, u32), Value> {
     outputs
 }
 
-/// Addresses of variables that are used other than as the address of an access, and so need a
-/// register.
+/// The addresses of variables that aren't only used as addresses of accesses, so that they need a register.
 fn addresses(function: &Function) -> HashSet<Value> {
     let mut needed = HashSet::default();
     let symbolic = |value: Value| function.inst(value).op.is_variable_address();
@@ -319,7 +318,7 @@ fn write_body(
             let _ = writeln!(writer.body, "\t.loc\t{file} {line} {column}");
         }
     };
-    // Blocks for the copies of a single edge, after all others.
+    // The blocks with copies of a single edge, which are written after all other blocks.
     let mut edge_blocks: Vec<(String, Vec<Copy>, BlockId)> = Vec::new();
     for (place, &id) in order.iter().enumerate() {
         let block = function.block(id);

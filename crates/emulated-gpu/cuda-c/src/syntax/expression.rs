@@ -92,10 +92,10 @@ impl Binary {
     }
 }
 
-/// How a cast is written.
+/// The notation of a cast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CastStyle {
-    /// `(T)x`, `T(x)` or `static_cast<T>(x)`
+    /// A cast of a value: `(T)x`, `T(x)` or `static_cast<T>(x)`.
     Value,
     /// `reinterpret_cast<T>(x)`
     Reinterpret,
@@ -131,7 +131,7 @@ pub(crate) enum ExprKind {
     Unary(Unary, Box<Expr>),
     /// A binary operator.
     Binary(Binary, Box<Expr>, Box<Expr>),
-    /// `a = b`, or `a += b` with the operator.
+    /// An assignment `a = b`, or `a += b` with the operator.
     Assign(Option<Binary>, Box<Expr>, Box<Expr>),
     /// `a ? b : c`
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
@@ -145,7 +145,7 @@ pub(crate) enum ExprKind {
     Call(Box<Expr>, Vec<Expr>),
     /// A cast.
     Cast(CastStyle, TypeExpr, Box<Expr>),
-    /// `T(a, b)`, `T{a, b}`, `T()`
+    /// A construction: `T(a, b)`, `T{a, b}` or `T()`.
     Construct(TypeExpr, Vec<Expr>),
     /// `sizeof(T)`
     SizeofType(TypeExpr),
@@ -153,7 +153,7 @@ pub(crate) enum ExprKind {
     AlignofType(TypeExpr),
     /// `sizeof e`
     SizeofValue(Box<Expr>),
-    /// A value that has been computed already, by number; has no syntax.
+    /// A value that has already been computed, identified by its number. It has no notation in the source.
     Computed(usize),
     /// A list in braces, with the names of designated members.
     List(Vec<(Option<Rc<str>>, Expr)>),

@@ -14,7 +14,7 @@ use crate::types::Scalar;
 /// A type in the source.
 #[derive(Clone, Debug)]
 pub(crate) enum TypeExpr {
-    /// `float`, `unsigned long long`, …
+    /// An arithmetic type: `float`, `unsigned long long`, ….
     Scalar(Scalar),
     /// `void`
     Void,
@@ -34,9 +34,9 @@ pub(crate) enum TypeExpr {
     Pointer(Box<TypeExpr>),
     /// `T &`
     Reference(Box<TypeExpr>),
-    /// `T [n]`, or `T []`
+    /// An array: `T [n]`, or `T []`.
     Array(Box<TypeExpr>, Option<Rc<Expr>>),
-    /// `const T`, `volatile T`
+    /// A qualified type: `const T` or `volatile T`.
     Qualified { inner: Box<TypeExpr>, is_const: bool, is_volatile: bool },
     /// `decltype(e)`
     Decltype(Rc<Expr>),
@@ -47,7 +47,7 @@ pub(crate) enum TypeExpr {
 pub(crate) struct StructDeclaration {
     /// The name, which is made up for unnamed types.
     pub(crate) name: Rc<str>,
-    /// Types, names and positions of the members.
+    /// The types, names and positions of the members.
     pub(crate) fields: Vec<(TypeExpr, Rc<str>, Span)>,
     /// Default values of members, by their index in `fields`.
     pub(crate) defaults: Vec<(usize, Expr)>,
@@ -79,9 +79,9 @@ pub(crate) fn is_unnamed(name: &str) -> bool {
 /// A declaration in a struct that isn't a member.
 #[derive(Clone, Debug)]
 pub(crate) enum InnerName {
-    /// `using name = T;`
+    /// An alias: `using name = T;`.
     Alias(Rc<str>, TypeExpr, Span),
-    /// `static constexpr T name = value;`
+    /// A constant: `static constexpr T name = value;`.
     Constant(Rc<str>, TypeExpr, Expr, Span),
     /// The definition of a struct or an enum.
     Type(TypeExpr, Span),
@@ -98,7 +98,7 @@ pub(crate) struct Layout {
     pub(crate) packed: bool,
 }
 
-/// `template <typename T> struct name { … };`
+/// A struct template: `template <typename T> struct name { … };`.
 #[derive(Debug)]
 pub(crate) struct StructTemplate {
     pub(crate) name: Rc<str>,
@@ -111,7 +111,7 @@ pub(crate) struct StructTemplate {
     pub(crate) span: Span,
 }
 
-/// `enum name { a, b = 2 };`
+/// An enum: `enum name { a, b = 2 };`.
 #[derive(Clone, Debug)]
 pub(crate) struct EnumDeclaration {
     /// The name, which is made up for unnamed types.
@@ -141,7 +141,7 @@ pub(crate) struct Attributes {
     pub(crate) host: bool,
     /// `constexpr`
     pub(crate) is_constexpr: bool,
-    /// `extern "C"`: the name isn't mangled.
+    /// Whether the function is `extern "C"`, so that its name isn't mangled.
     pub(crate) extern_c: bool,
     /// `static`
     pub(crate) is_static: bool,
@@ -157,7 +157,7 @@ pub(crate) struct Attributes {
     pub(crate) managed: bool,
     /// `__noinline__`
     pub(crate) is_noinline: bool,
-    /// `explicit`: no implicit conversion.
+    /// Whether the function is `explicit`, and so isn't used for implicit conversions.
     pub(crate) is_explicit: bool,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct Function {
     /// The arguments of a specialisation, as in `template <> … name<float>(…)`.
     pub(crate) specialises: Option<Vec<TemplateArgument>>,
     pub(crate) parameters: Vec<Parameter>,
-    /// Whether it is a `const` member function.
+    /// Whether the function is a `const` member function.
     pub(crate) is_const: bool,
     /// The member initialisers of a constructor.
     pub(crate) initialisers: Vec<(Rc<str>, Expr, Span)>,

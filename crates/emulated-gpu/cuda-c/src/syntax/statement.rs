@@ -74,7 +74,7 @@ pub(crate) struct Asm {
     pub(crate) inputs: Vec<(Rc<[u8]>, Expr)>,
     /// Whether the `asm` must be kept even if its outputs are unused.
     pub(crate) volatile: bool,
-    /// Whether it may read or write memory.
+    /// Whether the `asm` may read or write memory.
     pub(crate) memory: bool,
 }
 
@@ -85,13 +85,13 @@ pub(crate) enum StatementKind {
     Expression(Expr),
     /// Variables.
     Variables(Vec<Variable>),
-    /// `typedef T name, *other;` or `using name = T;`
+    /// Aliases: `typedef T name, *other;` or `using name = T;`.
     Aliases(Vec<(Rc<str>, TypeExpr)>),
     /// The definition of a struct or an enum without a variable.
     Type(TypeExpr),
     /// `{ … }`
     Block(Vec<Statement>),
-    /// `if`, and whether it is `if constexpr`.
+    /// An `if` statement, and whether it is `if constexpr`.
     If { condition: Expr, yes: Box<Statement>, no: Option<Box<Statement>>, is_constexpr: bool },
     /// `for`, `while`, `do`
     Loop(Loop),

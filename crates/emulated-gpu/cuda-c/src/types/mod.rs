@@ -103,13 +103,13 @@ impl Scalar {
         SCALARS[self as usize].1
     }
 
-    /// Whether it is an integer (`bool` included).
+    /// Whether the type is an integer type (including `bool`).
     #[must_use]
     pub(crate) fn is_integer(self) -> bool {
         !self.is_floating()
     }
 
-    /// Whether it is a floating-point type.
+    /// Whether the type is a floating-point type.
     #[must_use]
     pub(crate) fn is_floating(self) -> bool {
         matches!(self, Self::Half | Self::Float | Self::Double)
@@ -127,7 +127,7 @@ impl Scalar {
         if self.is_integer() && self.size() < 4 { Self::Int } else { self }
     }
 
-    /// The common type of both by C's usual arithmetic conversions.
+    /// The common type of two types by C's usual arithmetic conversions.
     #[must_use]
     pub(crate) fn common(self, other: Self) -> Self {
         for floating in [Self::Double, Self::Float, Self::Half] {
@@ -138,7 +138,7 @@ impl Scalar {
         let (a, b) = (self.promoted(), other.promoted());
         let (higher, lower) = if a.rank() >= b.rank() { (a, b) } else { (b, a) };
         if higher.is_signed() == lower.is_signed() || !higher.is_signed() {
-            // Both have the same signedness, or the higher one is unsigned.
+            // Both types have the same signedness, or the type of higher rank is unsigned.
             return higher;
         }
         if higher.size() > lower.size() { higher } else { higher.unsigned() }
@@ -202,7 +202,7 @@ pub(crate) struct Struct {
     pub(crate) declaration: Option<Rc<crate::syntax::StructDeclaration>>,
     /// A unique number.
     pub(crate) id: u32,
-    /// The template and the arguments, if it is an instance.
+    /// The template and its arguments, if the struct is an instance.
     pub(crate) applied: Option<(Rc<str>, Vec<TemplateValue>)>,
 }
 
@@ -222,7 +222,7 @@ impl Struct {
         own.or_else(|| self.fields.iter().find_map(inner))
     }
 
-    /// The template and the arguments, if it is an instance.
+    /// The template and its arguments, if the struct is an instance.
     #[must_use]
     pub(crate) fn template_arguments(&self) -> Option<(&Rc<str>, &Vec<TemplateValue>)> {
         self.applied.as_ref().map(|(name, arguments)| (name, arguments))
@@ -332,7 +332,7 @@ impl Type {
         }
     }
 
-    /// The arithmetic type, if it is one. An enum counts as its underlying type.
+    /// The type as an arithmetic type, if it is one. An enum counts as its underlying type.
     #[must_use]
     pub(crate) fn scalar(&self) -> Option<Scalar> {
         match self {
@@ -341,7 +341,7 @@ impl Type {
         }
     }
 
-    /// Whether it is an integer or an enum.
+    /// Whether the type is an integer type or an enum.
     #[must_use]
     pub(crate) fn is_integer(&self) -> bool {
         self.scalar().is_some_and(Scalar::is_integer)
@@ -356,7 +356,7 @@ impl Type {
         }
     }
 
-    /// Whether it is represented by an address: an array or a struct.
+    /// Whether values of the type are represented by an address: arrays and structs.
     #[must_use]
     pub(crate) fn is_aggregate(&self) -> bool {
         matches!(self, Self::Array(..) | Self::Struct(_))

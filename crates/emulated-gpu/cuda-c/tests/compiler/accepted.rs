@@ -297,7 +297,7 @@ fn shuffles_and_atomics_of_halves() {
     );
 }
 
-/// 32,764 bytes are the limit of a kernel's parameters; the address comes after the struct.
+/// A kernel's parameters may have at most 32,764 bytes. The kernel has a struct and, after it, an address.
 #[test]
 fn parameters_may_have_32764_bytes() {
     let source = "struct S { unsigned v[8188]; };
@@ -346,7 +346,7 @@ fn halves_without_instructions() {
     }
 }
 
-/// NVRTC has no math.h: these are the values of glibc and of math_constants.h.
+/// NVRTC has no math.h, so the expected values are those of glibc and math_constants.h.
 #[test]
 fn mathematical_constants() {
     let source = "#include <math.h>

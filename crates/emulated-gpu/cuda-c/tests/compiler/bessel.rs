@@ -16,7 +16,7 @@ fn doubles(call: &str, x: &[f64]) -> Vec<f64> {
     memory[1].chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Values from 0 to `end`; those of the lower half are closer together.
+/// Test points from 0 to `end`, which are closer together in the lower half.
 fn sample_points(end: f64) -> Vec<f64> {
     (0..256).map(|i| end * f64::from(i) / 256.0 * if i < 128 { 0.1 } else { 1.0 }).collect()
 }

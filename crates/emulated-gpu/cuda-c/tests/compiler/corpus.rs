@@ -1,6 +1,6 @@
-//! Kernels in the style of public code, `tests/corpus/*.cu`, several in a file. NVRTC and this
-//! compiler must accept each file, `ptxas` must accept this compiler's PTX, and without
-//! contraction, the results of both on the emulator must be equal bit by bit.
+//! Kernels in the style of public code, `tests/corpus/*.cu`, several in a file. NVRTC and this compiler must accept
+//! each file, `ptxas` must accept this compiler's PTX, and without contraction, the results of both on the emulator
+//! must be equal bit by bit.
 //!
 //! A comment before a kernel describes how it is launched, once or several times:
 //!
@@ -10,12 +10,11 @@
 //! // launch scaled within 2 <<<1, 32>>> f32[32]=drawn
 //! ```
 //!
-//! A file that begins with `// refused: WORDS` is one that NVRTC accepts, but this compiler refuses
-//! with these words.
+//! NVRTC accepts a file that begins with `// refused: WORDS`, but this compiler refuses it with these words.
 //!
-//! Memory is `TYPE[COUNT]=drawn` (random), `iota`, `zero` or a number, and a value is
-//! `TYPE=NUMBER`. `within N` allows float32 results to differ by N units in the last place. The
-//! kernel of a template is named by a unique part of its mangled name.
+//! Memory is `TYPE[COUNT]=drawn` (random), `iota`, `zero` or a number, and a value is `TYPE=NUMBER`. `within N` allows
+//! float32 results to differ by N units in the last place. The kernel of a template is named by a unique part of its
+//! mangled name.
 
 use std::fs;
 use std::io::Write;
@@ -99,7 +98,7 @@ fn argument(text: &str, seed: u32) -> Argument {
         return Argument::Value(bytes(ty, number()));
     };
     let count: usize = count.parse().expect(text);
-    // Random integers are between -200 and 200, unsigned ones between 0 and 200.
+    // Random integers are between -200 and 200, unsigned integers between 0 and 200.
     let scale = match ty {
         _ if ty.contains('f') => 1.0,
         _ if ty.starts_with('u') || ty == "s8" => 50.0,
@@ -142,7 +141,7 @@ fn launches(source: &str) -> Vec<Launch> {
         .collect()
 }
 
-/// The kernel with this name, or the only one with this part in its name.
+/// Finds the kernel with this name, or the only kernel whose name contains it.
 fn find_kernel(ptx: &str, part: &str) -> String {
     let emulator = ptx_emulator::Emulator::new(ptx_emulator::RunOptions::default());
     let loaded = load(&emulator, part, ptx);

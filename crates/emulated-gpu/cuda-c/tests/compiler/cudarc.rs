@@ -51,7 +51,8 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// How to launch a kernel of cudarc. The kernels check their arguments with assertions.
+/// The shape and the arguments with which a kernel of cudarc is launched. The kernels check their arguments with
+/// assertions.
 fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
     let line: Shape = ([4, 1, 1], [32, 1, 1], 0);
     let (out, x) = (floats(&[0.0; 128]), floats(&drawn(128, 3)));
@@ -97,7 +98,7 @@ fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
             bytes.extend(420u64.to_le_bytes());
             (([1, 1, 1], [1, 1, 1], 0), vec![value(&bytes)])
         }
-        // Three dimensions, whose shapes and strides are increasing numbers.
+        // The argument describes three dimensions, whose sizes and strides are increasing numbers.
         "meta" => {
             let numbers = std::iter::once(3).chain(0..128).chain(0..128u64);
             let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
@@ -133,7 +134,7 @@ fn kernels_of_cudarc() {
     }
     let (mut ran, mut compiled) = (0, 0);
     for source in sources {
-        // One of the sources must not compile.
+        // One of the sources is incomplete, and must not compile.
         if source.trim_end().ends_with('(') {
             assert!(cuda_c::compile(&source, &cuda_c::CompileOptions::default()).is_err());
             continue;
@@ -146,7 +147,7 @@ fn kernels_of_cudarc() {
             let of_struct = kernel.contains("meta");
             let known = launch(if of_struct { "meta" } else { name });
             let Some((shape, arguments)) = known else { continue };
-            // The loop of a million iterations only runs a thousand here.
+            // The loop of a million iterations is shortened to a thousand.
             let source = source.replace("1000000", "1000");
             let own = compile(&source);
             let fails = kernel.contains("assert(0)");

@@ -165,6 +165,6 @@ fn matrix_products_need_an_architecture_that_has_them() {
         }";
     let own = compile_with(source, &cuda_c::CompileOptions { arch: 89, ..Default::default() });
     let (memory, _) = run_with(&own, "k", ([1, 1, 1], [32, 1, 1], 0), &[words(&[0; 32])]);
-    // 32 products of 1.5 with 0, 1, 2 and 3, four times.
+    // Each of the four sums has 32 products: 1.5 times 0, 1, 2 and 3, eight times each.
     assert_eq!(as_words(&memory[0]), [(4.0f32 * 8.0 * 1.5 * 6.0).to_bits(); 32]);
 }

@@ -160,7 +160,7 @@ fn operators_without_functions() {
     }
 }
 
-/// PTX has no half-precision constants, so each is moved into a register first.
+/// PTX has no half-precision constants, so each constant is moved into a register first.
 #[test]
 fn constants_as_operands() {
     for bfloat in [false, true] {

@@ -58,7 +58,7 @@ fn includes_are_limited() {
     assert_eq!(included("empty.h", 65_537), "more than 65536 files are included");
     assert_eq!(included("long.h", 100), "the included files have more than 67108864 bytes");
     assert_eq!(included("many.h", 1000), "the source has more than 2000000 tokens here");
-    // File numbers have more than 16 bits: this is the 65,536th file, and it has the wrong line.
+    // File numbers have more than 16 bits: the 65,536th file has the wrong line.
     let source =
         format!("{}__global__ void k() {{ wrong; }}", "#include \"empty.h\"\n".repeat(65_530));
     let found = cuda_c::compile(&source, &options).unwrap_err();
@@ -164,7 +164,7 @@ fn large_sources_compile() {
             all(&|i| format!("L{i}: x[{i}]++;")),
             all(&|i| format!("if (x[{i}] > n) goto L{};", COUNT - 1 - i))
         ),
-        // Loops: some that can't be unrolled, some that can, and nested ones.
+        // Loops that can't be unrolled, loops that can, and nested loops.
         all(&|i| format!("for (int j = 0; j < n + {i}; j++) x[j] += j * {i};")),
         all(&|i| format!("for (int j = 0; j < {}; j++) x[j + {i}] += j;", i % 30 + 2)),
         repeated(60, |i| format!("for (int i{i} = 0; i{i} < n; i{i}++)")) + "x[n]++;",

@@ -1,4 +1,4 @@
-//! Compares the functions of `math.h` with those of the host.
+//! Compares the functions of `math.h` with the host's functions.
 
 use crate::kernel::{as_floats, compile, floats, run};
 
@@ -41,7 +41,7 @@ fn check(call: &str, exact: impl Fn(f64, f64) -> f64) {
         let expected = exact(f64::from(*x), f64::from(*y));
         let rounded = expected as f32;
         let same = rounded.to_bits() == found.to_bits() || rounded.is_nan() && found.is_nan();
-        // If the exact value is almost halfway between two floats, either is accepted.
+        // If the exact value is almost halfway between two floats, both floats are accepted.
         let adjacent = rounded.to_bits().abs_diff(found.to_bits()) == 1;
         let error = (f64::from(found) - expected).abs()
             / (expected.abs() * f64::from(f32::EPSILON)).max(1e-45);
@@ -128,7 +128,7 @@ fn parts_of_a_float() {
     });
 }
 
-/// Checks that a function of double is within `most` units in the last place of the host's, whose error is
+/// Checks that a function of double is within `most` units in the last place of the host's function, whose error is
 /// less than one unit.
 fn check_double(call: &str, from: f64, to: f64, most: u64, exact: impl Fn(f64) -> f64) {
     let source = format!(

@@ -178,7 +178,7 @@ fn requested_names_are_checked() {
     }
 }
 
-/// The library checks the architecture itself, as not every caller does.
+/// The library checks the architecture itself, because some callers don't.
 #[test]
 fn unknown_architectures_are_errors() {
     for arch in [0, 20, 49, 79, 91, 429_496_730, u32::MAX] {

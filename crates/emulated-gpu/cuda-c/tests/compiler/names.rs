@@ -1,4 +1,4 @@
-//! Tests that names in PTX are those that NVRTC gives, and valid in PTX.
+//! Tests that the names in PTX are valid, and equal to the names that NVRTC gives.
 
 use crate::kernel::{compile, run, word, words};
 use crate::reference::{compile_with_nvrtc, nvrtc};
@@ -110,7 +110,7 @@ fn local_memory_hides_no_variable() {
     assert_eq!(crate::kernel::as_words(&memory[0])[0], 305);
 }
 
-/// Variables are found in the PTX by their names: those in registers, and parameters.
+/// Variables are found in the PTX by their names: variables in registers, and parameters.
 #[test]
 fn registers_have_the_names_of_their_variables() {
     let source = "extern \"C\" __global__ void sum(unsigned n, const float *x, float *out) {
