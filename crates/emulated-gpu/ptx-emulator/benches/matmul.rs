@@ -1,7 +1,7 @@
 //! Benchmarks of kernels in thread-instructions per second, which divan prints as `Gitem/s` (billions).
 //!
-//! `benches/kernels/matmul.ptx` is the output of NVRTC 12.9 for `matmul.cu` and compute_75. Every access is
-//! checked for bounds, alignment and use after free, as always. The matrix products are those of a layer of the
+//! `benches/kernels/matmul.ptx` is the output of NVRTC 12.9 for `matmul.cu` and compute_75. As in every run, each
+//! access is checked for bounds, alignment and use after free. The matrix products are the ones in a layer of the
 //! network: 64 × 784 · 784 × 128.
 
 use divan::counter::ItemsCount;
@@ -14,7 +14,7 @@ const M: usize = 64;
 const K: usize = 784;
 const N: usize = 128;
 
-/// Numbers of host threads to measure with.
+/// The numbers of host threads with which the benchmarks run.
 const THREADS: [usize; 4] = [1, 2, 4, 8];
 
 const PLAIN: Checks = Checks { initialisation: false, races: false, synchronisation: false };
@@ -96,8 +96,8 @@ fn matmul_tiled(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "tiled", ([8, 4, 1], [16, 16, 1]));
 }
 
-/// The sum of 2²⁰ numbers: each thread sums its own, each warp sums by shuffles, and the first warp sums the
-/// results of the others.
+/// The sum of 2²⁰ numbers: each thread sums its own numbers, each warp adds the threads' sums by shuffles, and the
+/// first warp adds the sums of all warps.
 #[divan::bench(args = threads())]
 fn reduction_by_shuffles(bencher: Bencher<'_, '_>, threads: usize) {
     reduction(bencher, (threads, PLAIN));

@@ -1,4 +1,4 @@
-//! The optional checks (sanitizers), in addition to those that are always on.
+//! The optional checks (sanitizers), in addition to the checks that are always on.
 
 /// Checks that cost time, or that may reject programs which work on real hardware. Bounds, alignment and use
 /// after free are checked for every access regardless of these options, because a kernel could overwrite the

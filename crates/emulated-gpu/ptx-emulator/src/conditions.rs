@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The first handle. Handles are larger than any host address, and differ from those of textures.
+/// The first handle. Handles are larger than any host address, and differ from the handles of textures.
 const FIRST_HANDLE: u64 = 3 << 61;
 
 /// Why a kernel can't set a condition.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::source::{Source, Span};
 
-/// Maximum number of errors that are shown for one text. Later ones are probably consequences of earlier ones.
+/// Maximum number of errors that are shown for one text. Later errors are probably consequences of earlier errors.
 const MAX_ERRORS: usize = 50;
 /// Maximum width of a line that is shown in full.
 const MAX_WIDTH: usize = 160;
@@ -183,7 +183,7 @@ fn locate(problem: Problem, source: &Source) -> Diagnostic {
     }
 }
 
-/// The candidate that is most similar to `word`, and not the word itself; `None` if none is similar enough.
+/// The candidate that is most similar to `word`, except the word itself; `None` if no candidate is similar enough.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -47,14 +47,14 @@ pub struct RunOptions {
     pub checks: Checks,
     /// Counts the executions of each instruction.
     pub statistics: bool,
-    /// The limit of instructions that one warp may execute.
+    /// The maximum number of instructions that a warp may execute.
     pub instruction_limit: Option<u64>,
     /// The limit of bytes for allocations, variables, and the resident blocks of a launch; by default
     /// [`machine::memory`](crate::machine::memory).
     pub memory: Option<u64>,
-    /// Reserves a range of addresses for device memory and pinned memory, so that an address in it
-    /// outside all allocations is never the program's memory. It takes no memory. For callers that get
-    /// device and host addresses through the same arguments, as CUDA's functions do.
+    /// Reserves a range of addresses for device memory and pinned memory, so that an address that is in the range, but
+    /// outside all allocations, is never in the program's memory. The range takes no memory. This is for callers that
+    /// get device and host addresses through the same arguments, as CUDA's functions do.
     pub reserve_addresses: bool,
     /// Disables AVX2 and FMA even if the host has them. The results are the same, which tests check.
     pub portable: bool,
@@ -358,7 +358,7 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
         return refuse(format!("{given} bytes of parameters: the kernel takes {wanted}"));
     }
     let blocks = if launch.cooperative { count(grid) } else { 1 };
-    // Local memory is in device memory. Registers are in host memory, but counted too.
+    // Local memory is in device memory. Registers are in host memory, but are also counted.
     let local = u64::from(kernel.executable.local_bytes())
         .saturating_mul(count(block))
         .saturating_mul(blocks);

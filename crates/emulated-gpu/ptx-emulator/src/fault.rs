@@ -73,7 +73,7 @@ pub struct PtxPlace {
     pub text: String,
 }
 
-/// The fault that stopped a kernel. Its `Display` is the whole report, and its fields are those of [`Report`].
+/// The fault that stopped a kernel. Its `Display` is the whole report, and its fields are the fields of [`Report`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(Box<Report>);
 
@@ -137,9 +137,9 @@ impl Report {
 /// The earlier access of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherAccess {
-    /// `%ctaid` of its block.
+    /// `%ctaid` of the thread's block.
     pub block: [u32; 3],
-    /// `%tid` of its thread.
+    /// `%tid` of the thread.
     pub thread: [u32; 3],
     /// Whether the access was a write; otherwise it was a read.
     pub wrote: bool,

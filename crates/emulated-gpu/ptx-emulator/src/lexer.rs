@@ -131,7 +131,7 @@ impl Lexer<'_> {
         self.position += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
-    /// Whether the rest of a line is `# 1 "file.c" 2` or `#line 1 "file.c"`, and nothing comes before it.
+    /// Whether the rest of a line is `# 1 "file.c" 2` or `#line 1 "file.c"`, and the line has no other text before it.
     fn is_line_marker(&self) -> bool {
         let before = self.text[..self.position].trim_end_matches([' ', '\t']);
         let rest = self.text[self.position + 1..].lines().next().unwrap_or_default();
@@ -274,7 +274,7 @@ impl Lexer<'_> {
             self.bad_number(start);
             return TokenKind::Float(0.0);
         }
-        // Rust accepts `.5`, `5.` and `1e5`, too.
+        // Rust also accepts `.5`, `5.` and `1e5`.
         match self.text[start..self.position].parse() {
             Ok(value) => TokenKind::Float(value),
             Err(_) => {

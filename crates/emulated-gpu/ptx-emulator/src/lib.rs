@@ -1,13 +1,13 @@
 //! PTX on the CPU: parses it, checks it, runs it warp by warp, and checks every access to memory.
 //!
-//! The library knows nothing of CUDA's API, needs no GPU, and also runs in a browser. PTX text and
-//! buffers go in, results come out:
+//! The library doesn't depend on CUDA's API, needs no GPU, and also runs in a browser. It takes PTX
+//! text and buffers, and returns results:
 //!
 //! ```
 //! use ptx_emulator::source::Source;
 //! use ptx_emulator::{Emulator, FaultKind, Launch, RunOptions};
 //!
-//! // x[i] = 2·x[i], a thread for each element.
+//! // x[i] = 2·x[i], with a thread for each element.
 //! let text = "
 //!     .version 7.0
 //!     .target sm_80

@@ -12,14 +12,14 @@ pub(crate) const GRID_SHAPE: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 pub(crate) const RESIDENT_WARPS: u64 = 132 * 64;
 /// Bytes of shared memory of a block, as on devices of compute capability 9.0.
 pub(crate) const SHARED_BYTES: u64 = 227 << 10;
-/// Bytes of shared memory that the system reserves if a kernel asks for it (CUDA C++ Programming Guide,
-/// "Compute Capability 8.x": 1 KB).
+/// Bytes of shared memory that the system reserves if a kernel uses it (CUDA C++ Programming Guide, "Compute Capability
+/// 8.x": 1 KB).
 pub(crate) const RESERVED_SHARED: u32 = 1 << 10;
 /// Bytes of local memory of a thread (CUDA C++ Programming Guide, "Technical Specifications").
 pub(crate) const LOCAL_BYTES: u64 = 512 << 10;
 /// Bytes of the inaccessible zone before and after each variable in a thread's memory.
 pub(crate) const REDZONE: u64 = 32;
-/// Maximum total size of these zones for a thread. Further variables have none, so that many small variables
+/// The maximum total size of red zones for a thread. Further variables have no red zone, so that many small variables
 /// don't multiply their memory.
 pub(crate) const MAX_REDZONES: u64 = 64 << 10;
 /// Bytes of a kernel's parameters (PTX ISA, "Parameter State Space").

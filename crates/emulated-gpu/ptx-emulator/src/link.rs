@@ -1,6 +1,6 @@
 //! The linker: combines several PTX texts into one, as `cuLinkComplete` and nvJitLink do (PTX ISA, "Linking
 //! Directives"). A symbol that is `.extern` in one text is defined in another. A symbol without a linkage directive is
-//! private to its text. If a symbol has several `.weak` or `.common` definitions, one of them is kept.
+//! private to its text. If a symbol has several `.weak` or `.common` definitions, one definition is kept.
 
 mod symbols;
 
@@ -90,7 +90,7 @@ fn header(parts: &[Part]) -> String {
         digits.parse::<u32>().unwrap_or(0)
     };
     let targets = parts.iter().filter_map(|part| part.file.target).map(|name| name.text);
-    // `sm_90a` is preferred to `sm_90`, because it allows more.
+    // `sm_90a` is preferred to `sm_90`, because it allows more instructions.
     let target = targets.max_by_key(|name| (number(name), name.len())).unwrap_or("sm_30");
     format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n\n")
 }

@@ -5,8 +5,8 @@ use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The device's share of the available memory. The rest is left to the program, and to the checks'
-/// own records.
+/// The device's share of the available memory. The remaining memory is for the program, and for the records of the
+/// checks.
 const DEVICE_SHARE: (u64, u64) = (3, 4);
 /// The fallback if the system doesn't report its memory.
 const FALLBACK: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 8 << 30 };

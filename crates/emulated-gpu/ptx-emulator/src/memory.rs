@@ -1,9 +1,9 @@
-//! Device memory. A device address is a host address, so memory that the host registers is the same
-//! memory at the same address. The table of allocations decides what may be accessed.
+//! Device memory. A device address is a host address, so memory that the host registers has the
+//! same address on the device. The table of allocations decides what may be accessed.
 //!
-//! Between two allocations there is always a gap that belongs to neither, so that an index that is
-//! off by one is detected. Freed memory stays unusable for a while, so that a use after free is
-//! detected.
+//! Between two allocations there is always a gap that belongs to neither of them, so that an index
+//! that is off by one is detected. Freed memory stays unusable for a while, so that a use after
+//! free is detected.
 
 #![allow(unsafe_code, reason = "device memory is raw memory that several host threads access")]
 
@@ -167,7 +167,7 @@ impl Memory {
         table.allocate(size, align, kind, name, home)
     }
 
-    /// Allocates `size` zeroed bytes that the host uses too (pinned or managed memory), at a page
+    /// Allocates `size` zeroed bytes that the host also uses (pinned or managed memory), at a page
     /// boundary. [`free`](Self::free) frees it.
     ///
     /// # Errors
@@ -201,8 +201,8 @@ impl Memory {
         self.is_quarantine_full.store(is_full, Ordering::Relaxed);
     }
 
-    /// Makes host memory accessible to kernels, at the same address. They may write to it if
-    /// `writable`.
+    /// Makes host memory accessible to kernels, at the same address. Kernels may write to the
+    /// memory if `writable` is set.
     ///
     /// # Safety
     /// The range has to stay accessible until [`unregister`](Self::unregister) has returned. If the
@@ -293,7 +293,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Runs `body` with a lease, as a launch does: ranges that [`check_read`](Self::check_read) and
+    /// Runs `body` with a lease, as in a launch: ranges that [`check_read`](Self::check_read) and
     /// [`check_write`](Self::check_write) accept in it stay accessible until it returns.
     pub fn with_lease<T>(&self, body: impl FnOnce() -> T) -> T {
         let _lease = self.lease();

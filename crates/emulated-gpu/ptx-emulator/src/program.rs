@@ -59,9 +59,9 @@ pub struct Module {
 /// A variable in memory.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Its name, as written.
+    /// The name of the variable, as written.
     pub name: String,
-    /// Its state space: `Const`, `Global`, `Local`, `Param` or `Shared`.
+    /// The state space of the variable: `Const`, `Global`, `Local`, `Param` or `Shared`.
     pub space: Space,
     /// Alignment in bytes, a power of two.
     pub align: u64,
@@ -69,9 +69,9 @@ pub struct Variable {
     pub size: u64,
     /// The type of an element.
     pub element: Type,
-    /// The kind and initial sampling, if it stands for a texture or a surface.
+    /// The kind and initial sampling, if the variable represents a texture or a surface.
     pub opaque: Option<(Opaque, Sampling)>,
-    /// The initial value; `None` if the file has none.
+    /// The initial value; `None` if the file has no initial value.
     pub initial: Option<Initial>,
     /// `.visible`, `.extern`, `.weak`, or none.
     pub linkage: Linkage,
@@ -91,7 +91,7 @@ pub struct Initial {
 /// An address in the initial value of a variable.
 #[derive(Clone, Debug)]
 pub struct AddressOf {
-    /// Its offset in the bytes.
+    /// The offset of the address in the bytes.
     pub at: u64,
     /// The variable or function whose address it is.
     pub of: Addressed,
@@ -174,11 +174,11 @@ pub enum Parameter {
 /// A register of a function.
 #[derive(Clone, Debug)]
 pub struct RegisterInfo {
-    /// Its name as written, including `%` if present.
+    /// The name of the register as written, including `%` if present.
     pub name: String,
     /// Its declared type.
     pub ty: Type,
-    /// How many elements the vector that it belongs to has; 1 if it belongs to none.
+    /// The number of elements of the vector to which the register belongs; 1 if it belongs to no vector.
     pub lanes: u32,
     /// Whether it is declared at module scope, and so shared by the functions of a kernel.
     pub shared: bool,
@@ -211,7 +211,7 @@ pub struct Instruction {
     pub guard: Option<Guard>,
     /// Its operation.
     pub op: Op,
-    /// Its position in the PTX.
+    /// The position of the instruction in the PTX.
     pub span: Span,
     /// The line of CUDA C that it comes from, if the text has `.loc`.
     pub loc: Option<SourceLine>,

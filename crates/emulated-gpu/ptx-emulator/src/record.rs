@@ -19,7 +19,7 @@ pub struct RecordedRegister {
     pub function: String,
     /// Its name, `%r1`.
     pub name: String,
-    /// Its declared type, without the dot.
+    /// The declared type of the register, without the dot.
     pub ty: String,
 }
 
@@ -85,7 +85,7 @@ pub struct Accessed {
     pub place: String,
     /// The buffer's offset in its line of 128 bytes.
     pub skew: u64,
-    /// Each lane that accesses memory, with its offset in the buffer in bytes. In shared memory, the address.
+    /// Each lane that accesses memory, with the offset in the buffer in bytes or, in shared memory, the address.
     pub offsets: Vec<(u32, i64)>,
 }
 

@@ -29,7 +29,7 @@ pub struct Zeroed {
     allocation: (NonNull<u8>, Layout),
 }
 
-// SAFETY: it owns its memory, as a `Box<[u8]>` does, and gives references to it by the usual rules.
+// SAFETY: `Zeroed` owns its memory, as a `Box<[u8]>` does, and gives references to it by the usual rules.
 unsafe impl Send for Zeroed {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Zeroed {}
@@ -79,7 +79,7 @@ impl Zeroed {
 impl Drop for Zeroed {
     fn drop(&mut self) {
         let (start, layout) = self.allocation;
-        // SAFETY: it was allocated with this layout, and this is its only owner.
+        // SAFETY: the memory was allocated with this layout, and this is its only owner.
         unsafe { dealloc(start.as_ptr(), layout) };
     }
 }

@@ -12,7 +12,7 @@ pub struct Span {
 /// A PTX text, and its name for reports.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The path of the file, or another name, such as that of a kernel that was just compiled.
+    /// The path of the file, or another name, such as the name of a kernel that was just compiled.
     pub name: String,
     /// The text.
     pub text: String,

@@ -1,4 +1,4 @@
-//! Counters of a launch: instructions, divergence, memory sectors, bank conflicts, for each line.
+//! Counters of a launch: instructions, divergence, memory sectors and bank conflicts of each line.
 
 /// Counts of one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Locks: those of the standard library, or, in this crate's unit tests of lock protocols, those of a scheduler
+//! Locks: the locks of the standard library or, in this crate's unit tests of lock protocols, the locks of a scheduler
 //! that tries different thread orders. Miri has its own scheduler.
 
 #[cfg(any(not(test), miri))]

@@ -45,7 +45,7 @@ pub(crate) struct Declaration<'a> {
     pub linkage: Linkage,
     pub space: Space,
     pub align: Option<(u64, Span)>,
-    /// The number of lanes: 1, or those of `.v2`, `.v4`, `.v8`.
+    /// The number of elements: 1, or the length of `.v2`, `.v4` or `.v8`.
     pub lanes: u32,
     pub ty: Type,
     pub ty_span: Span,
@@ -180,7 +180,7 @@ pub(crate) enum OperandKind<'a> {
     Vector(Vec<Operand<'a>>),
     /// `{a, b}|p`
     VectorPair(Vec<Operand<'a>>, Node<'a>),
-    /// `[a+4]`; the other operands in the brackets are those of textures.
+    /// `[a+4]`; only the operands of texture instructions have more operands in the brackets.
     Address(Node<'a>, Vec<Operand<'a>>),
     /// `name[index]`: the address of an element.
     Element(Name<'a>, Node<'a>),

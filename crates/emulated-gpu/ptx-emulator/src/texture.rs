@@ -2,9 +2,9 @@
 //! access to them goes through the table of allocations.
 //!
 //! `footprint` turns coordinates into texels, `cube` turns directions into coordinates, `format`
-//! converts texels to channels, and [`Bindings`] maps handles to textures. The rules are those of
-//! the CUDA C++ Programming Guide, "Texture Fetching", and of the PTX ISA, "Texture Instructions"
-//! and "Surface Instructions".
+//! converts texels to channels, and [`Bindings`] maps handles to textures. The rules follow the
+//! CUDA C++ Programming Guide, "Texture Fetching", and the PTX ISA, "Texture Instructions" and
+//! "Surface Instructions".
 
 pub(crate) mod cube;
 pub(crate) mod footprint;
@@ -29,7 +29,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Its size in bytes.
+    /// The size of a texel in bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -128,7 +128,7 @@ impl Texels {
 pub enum AddressMode {
     /// Repeat the texture; only for normalised coordinates.
     Wrap,
-    /// Use the nearest texel.
+    /// The coordinate is moved to the nearest texel.
     #[default]
     Clamp,
     /// Repeat the texture, with every other copy mirrored; only for normalised coordinates.
@@ -156,8 +156,8 @@ pub struct Sampling {
     pub filter: Filter,
     /// Whether coordinates go from 0 to 1, instead of from 0 to the number of texels.
     pub normalised: bool,
-    /// Whether integers of 8 and 16 bits are read as fractions: unsigned ones from 0 to 1, signed
-    /// ones from −1 to 1.
+    /// Whether integers of 8 and 16 bits are read as fractions: unsigned integers from 0 to 1,
+    /// signed integers from −1 to 1.
     pub scaled: bool,
     /// The border colour; for integers that are not scaled, their bits.
     pub border: [f32; 4],
@@ -204,7 +204,7 @@ impl Resource {
         }
     }
 
-    /// The kind of variable that can refer to it.
+    /// The kind of variable that can refer to the object.
     #[must_use]
     pub fn kind(&self) -> Opaque {
         match self {

@@ -5,11 +5,11 @@ use std::fmt;
 /// The trace of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// Its warp in the block.
+    /// The thread's warp in the block.
     pub warp: u32,
-    /// Its lane in the warp.
+    /// The thread's lane in the warp.
     pub lane: u32,
-    /// Its instructions, in order.
+    /// The thread's instructions, in order.
     pub events: Vec<Event>,
     /// The number of instructions beyond the limit of events, which were not traced.
     pub left_out: u64,
@@ -24,8 +24,7 @@ pub struct Event {
     pub text: String,
     /// The depth of calls; 0 in the kernel itself.
     pub depth: usize,
-    /// The number of instructions that other lanes of the warp executed without this one since the previous
-    /// event.
+    /// The number of instructions that other lanes of the warp executed without this thread since the previous event.
     pub other_lanes: u64,
     /// The number of instructions that other warps of the block executed since the previous event.
     pub other_warps: u64,
@@ -43,7 +42,7 @@ pub enum Value {
     /// The name of a register or special register, and its value, decoded by its type. An address inside a
     /// buffer is shown as the parameter that passed it and an offset in bytes.
     Register(String, String),
-    /// A memory location, such as `x+16`. Its value is not repeated here: it is that of the register that the
+    /// A memory location, such as `x+16`. Its value is not repeated, because it is the value of the register that the
     /// instruction loads or stores.
     Memory(String),
     /// Anything else, in words.
@@ -78,7 +77,7 @@ impl Event {
         }
     }
 
-    /// The instructions of other lanes and warps before it, in words; `None` if there are none.
+    /// The instructions of other lanes and warps before it, in words; `None` if there are no such instructions.
     #[must_use]
     pub fn meanwhile(&self) -> Option<String> {
         let count = |n: u64| format!("{n} instruction{}", if n == 1 { "" } else { "s" });

@@ -17,8 +17,8 @@ pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
     if length == 0 {
         return 0;
     }
-    // The value is sign-extended beyond the top of `a`, so the sign of the field is right even if
-    // its top bit is there.
+    // The value is sign-extended beyond the top of `a`, so the sign of the field is right even if the field's top bit
+    // is beyond the top of `a`.
     let field = integer_value(ty, a) >> position.min(64);
     let unused = 128_u32.saturating_sub(length);
     let field = if is_signed(ty) {
@@ -94,7 +94,7 @@ pub(crate) const fn funnel_shift(right: bool, wrap: bool, a: u32, b: u32, c: u32
 /// `prmt`: selects four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), as specified by `c`.
 pub(crate) const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
     let n = c & 3;
-    // Four selectors of four bits each, starting with that of the lowest byte.
+    // Four selectors of four bits each, starting with the selector of the lowest byte.
     let selectors = match mode {
         Permute::Generic => c & 0xffff,
         Permute::F4e => 0x3210 + 0x1111 * n,

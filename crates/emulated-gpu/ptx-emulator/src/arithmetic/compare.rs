@@ -8,7 +8,7 @@ use super::format::Format;
 use crate::program::{Combine, Comparison, FloatProperty, Type};
 
 /// The comparison of `setp` and `set` (PTX ISA, "Comparison and Selection Instructions") for all
-/// scalar types; for packed types, that of the lower half.
+/// scalar types; for packed types, the comparison of the lower half.
 ///
 /// `flush` is `.ftz`: subnormal operands count as zero. For integers, unordered comparisons equal
 /// the ordered ones, `Num` is true and `Nan` false; the checker rejects these.
@@ -50,7 +50,7 @@ pub(crate) fn compare_both(
     }
 }
 
-/// Whether a comparison holds for an ordering of the operands; `None` if one is NaN.
+/// Whether a comparison holds for an ordering of the operands; `None` if an operand is NaN.
 #[inline(always)]
 pub(crate) const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
     use Comparison::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};

@@ -23,14 +23,14 @@ use super::format::Format;
 use super::soft::{Magnitude, Unpacked};
 use crate::program::{FloatMode, Rounding, Type};
 
-/// Converts the bits of one type to those of another. Bits above the width of the source type are
-/// ignored (a source register may be wider). The result is zero-extended from the width of the
-/// destination type; for a wider destination register, extend it with [`extend_result`].
+/// Converts the bits of one type to bits of another. Bits above the width of the source type are ignored (a source
+/// register may be wider). The result is zero-extended from the width of the destination type; for a wider destination
+/// register, extend it with [`extend_result`].
 ///
-/// `rounding` is the rounding of a floating-point result or, with `integer` or an integer
-/// destination, the rounding to an integer. The default is to nearest, and towards zero to an
-/// integer; the checker requires a rounding wherever it matters. `b` is the second f32 of a pair to
-/// be packed. Unsupported conversions (of a packed type to another kind of type) return 0.
+/// `rounding` is the rounding of a floating-point result or, with `integer` or an integer destination, the rounding to
+/// an integer. The default is to nearest, and towards zero to an integer; the checker requires a rounding wherever it
+/// matters. `b` is the second f32 of a pair to be packed. Unsupported conversions (of a packed type to another kind of
+/// type) return 0.
 pub(crate) fn convert(
     to: Type,
     from: Type,
@@ -45,7 +45,7 @@ pub(crate) fn convert(
         return bits;
     }
     let convert_one = |value| {
-        // Each half of a packed pair is converted like a single value, if that is a common case.
+        // Each half of a packed pair is converted like a single value, if its conversion is a common case.
         let element_type = match to {
             Type::F16x2 => Type::F16,
             Type::Bf16x2 => Type::Bf16,
@@ -204,7 +204,7 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
     let truncates_nan = (to, from, rounding) == (Type::Tf32, Type::F32, Rounding::NearestAway);
     let mut bits = match value.magnitude {
         Magnitude::Nan if truncates_nan => a >> 13,
-        // `.ftz` replaces the NaN of a source in single precision.
+        // With `.ftz`, a NaN in single precision is replaced by the canonical NaN.
         Magnitude::Nan if target == Format::F64 && mode.flush => {
             carried_nan(target, format, format.nan())
         }
@@ -226,7 +226,7 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
         bits = bits & target.sign() | target.max_finite();
     }
     if finite && target.is_nan(bits) && truncates_nan {
-        // As on an H100, which takes a unit from the last bit here, too.
+        // An H100 also subtracts a unit of the last bit here.
         bits -= 1;
     }
     let mode = FloatMode {

@@ -82,7 +82,7 @@ pub(crate) fn finish(format: Format, mode: FloatMode, bits: u64) -> u64 {
     }
 }
 
-/// The result if an operand is NaN; `None` if none is. The first one takes precedence.
+/// The result if an operand is NaN; `None` if no operand is NaN. The first NaN takes precedence.
 fn propagated_nan(format: Format, operands: &[u64]) -> Option<u64> {
     let nan = *operands.iter().find(|&&x| format.is_nan(x))?;
     Some(if format == Format::F64 { nan | 1 << 51 } else { format.nan() })
@@ -225,7 +225,7 @@ fn multiply_add(mode: FloatMode, format: Format, a: u64, b: u64, c: u64) -> u64 
 }
 
 fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
-    // Both handle `.ftz` in their own way.
+    // Both operations handle `.ftz` in their own way.
     if format == Format::F64 && op == (FloatUnary::Rcp { approximate: true }) {
         return approximate::rcp_approx_ftz_f64(a);
     }
@@ -269,9 +269,9 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
     finish(format, mode, result)
 }
 
-/// `min` and `max` (PTX ISA, "Floating-Point Instructions: min"). −0 is less than +0. If one
-/// operand is NaN, the result is the other one or, with `.NaN`, NaN. With `.xorsign.abs`,
-/// magnitudes are compared, and the sign of the result is the exclusive or of both signs.
+/// `min` and `max` (PTX ISA, "Floating-Point Instructions: min"). −0 is less than +0. If one operand is NaN, the result
+/// is the other operand or, with `.NaN`, NaN. With `.xorsign.abs`, magnitudes are compared, and the sign of the result
+/// is the exclusive or of both signs.
 fn min_or_max(format: Format, nan: bool, xorsign_abs: bool, a: u64, b: u64, is_max: bool) -> u64 {
     let sign = (a ^ b) & format.sign();
     let [x, y] = [a, b].map(|v| if xorsign_abs { v & format.magnitude() } else { v });

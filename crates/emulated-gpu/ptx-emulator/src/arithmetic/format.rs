@@ -87,8 +87,8 @@ impl Format {
     }
 
     /// The NaN that an operation without NaN operands returns: 0x7fff for halves, 0x7fffffff for
-    /// f32 ("Single-precision instructions return an unspecified NaN"; in practice it is this one),
-    /// 0xfff8000000000000 for f64.
+    /// f32 ("Single-precision instructions return an unspecified NaN"; in practice it is
+    /// 0x7fffffff), 0xfff8000000000000 for f64.
     #[inline]
     pub(crate) const fn nan(self) -> u64 {
         if self.fraction_bits == 52 { 0xfff8_0000_0000_0000 } else { self.magnitude() }
@@ -104,7 +104,8 @@ impl Format {
         }
     }
 
-    /// `.ftz`: a zero with the sign of `bits` if they are subnormal, otherwise `bits`.
+    /// `.ftz`: returns a zero with the sign of `bits` if `bits` are a subnormal number, otherwise
+    /// `bits`.
     #[inline]
     pub(crate) const fn flush(self, bits: u64) -> u64 {
         if bits & self.magnitude() < self.min_normal() { bits & self.sign() } else { bits }

@@ -1,7 +1,7 @@
 //! f16 and bf16 arithmetic, rounded once to nearest, using the host's double precision.
 //!
-//! A product of two halves is exact in double precision, and so is a sum of two f16. A sum of two
-//! bf16 may not be, but a double has more than twice the significant bits of a bf16 plus two, so
+//! A product of two halves is exact in double precision, as is a sum of two f16. A sum of two bf16
+//! may not be, but a double has more than twice the significant bits of a bf16 plus two, so
 //! rounding twice is harmless (Figueroa, "When is double rounding innocuous?"). This isn't true for
 //! multiply-adds: their sum is rounded to odd, so that the last bit shows whether digits were lost;
 //! then rounding to fewer digits is correct (Boldo and Melquiond, "Emulation of FMA and correctly

@@ -101,7 +101,7 @@ pub(crate) fn sqrt_f32(a: f32) -> f32 {
     f32::from_bits(if root & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { root })
 }
 
-/// `min.f32`: of a number and a NaN, the number; −0 < +0.
+/// `min.f32`: the minimum of a number and a NaN is the number; −0 < +0.
 #[inline(always)]
 pub(crate) fn min_f32(a: f32, b: f32) -> f32 {
     // Equal values can only differ in the sign of a zero.
@@ -110,7 +110,7 @@ pub(crate) fn min_f32(a: f32, b: f32) -> f32 {
     canonical_f32(if a == b { equal } else { least })
 }
 
-/// `max.f32`: of a number and a NaN, the number; −0 < +0.
+/// `max.f32`: the maximum of a number and a NaN is the number; −0 < +0.
 #[inline(always)]
 pub(crate) fn max_f32(a: f32, b: f32) -> f32 {
     let equal = f32::from_bits(a.to_bits() & b.to_bits());
@@ -171,7 +171,7 @@ pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
 /// `sqrt.rn.f64`
 #[inline(always)]
 pub(crate) fn sqrt_f64(a: f64) -> f64 {
-    // By bit patterns, for the same reason as in `sqrt_f32`.
+    // Bit patterns are compared, for the same reason as in `sqrt_f32`.
     let (operand, root) = (a.to_bits(), a.sqrt().to_bits());
     let infinity = 0x7ff0_0000_0000_0000;
     let nan = if operand & !SIGN > infinity { operand | QUIET } else { DEFAULT_NAN };

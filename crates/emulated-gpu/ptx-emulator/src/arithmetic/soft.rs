@@ -72,7 +72,7 @@ impl Unpacked {
 
     /// Rounds to the format, and returns its bits. Numbers that are too large become an infinity or
     /// the largest finite number, as IEEE 754 specifies for the rounding; in a format without
-    /// infinities always the latter.
+    /// infinities, always the largest finite number.
     pub(crate) fn round(self, format: Format, rounding: Rounding) -> u64 {
         let sign = if self.negative { format.sign() } else { 0 };
         let (exponent, significand) = match self.magnitude {
@@ -85,8 +85,8 @@ impl Unpacked {
         let top = exponent + significand.ilog2() as i32;
         let last = (top - format.fraction_bits as i32).max(format.min_exponent());
         let kept = round_shifted(significand, last - exponent, rounding, self.negative);
-        // The leading 1 of a normal significand increments the exponent field, and so does a carry
-        // from rounding: subnormal, normal and overflowing results need no special cases.
+        // The leading 1 of a normal significand increments the exponent field, as does a carry from
+        // rounding: subnormal, normal and overflowing results need no special cases.
         let steps = (last - format.min_exponent()) as u128;
         let bits = (steps << format.fraction_bits) + kept;
         if bits < u128::from(format.infinity()) {
@@ -161,9 +161,9 @@ impl Unpacked {
             (_, Zero) => self,
             (Zero, _) => other,
             (Finite { exponent: e, significand: s }, Finite { exponent: f, significand: t }) => {
-                // Both start at bit 125, so that a sum can carry. The smaller one only loses bits
-                // if it starts more than 19 bits below the larger one, and then at most one leading
-                // bit cancels.
+                // Both significands start at bit 125, so that a sum can carry. The smaller number
+                // only loses bits if it starts more than 19 bits below the larger number, and then
+                // at most one leading bit cancels.
                 let (e, s) = normalised(e, s);
                 let (f, t) = normalised(f, t);
                 let (negative, exponent, great, small) = if (e, s) >= (f, t) {

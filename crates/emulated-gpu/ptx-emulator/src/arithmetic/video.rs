@@ -112,8 +112,8 @@ fn simd_video(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
     d
 }
 
-/// `cvt.pack`: `b` in the lowest bits, then `a`, both clamped to `bits` bits; the low bits of `c`
-/// above them.
+/// `cvt.pack`: `b` is in the lowest bits of the result, `a` above it, both clamped to `bits` bits,
+/// and the low bits of `c` above both.
 fn pack(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
     let ones = (1_u32 << bits) - 1;
     let narrow =

@@ -82,7 +82,7 @@ pub(super) fn header<'a>(
 
 /// Maximum size of an entry's parameters in bytes (PTX ISA, "Kernel Function Parameters").
 const MAX_PARAMETER_BYTES: u64 = 32_764;
-/// Sizes above which a later target and version are needed, as in `ptxas`.
+/// The parameter sizes above which a later target and version are needed, as in `ptxas`.
 const PARAMETER_BYTES: [(u64, u32, (u32, u32)); 2] = [(256, 10, (1, 5)), (4_352, 70, (8, 1))];
 
 fn parameter_bytes(context: &ModuleContext, body: &Body, span: Span) -> Result<()> {
@@ -108,7 +108,7 @@ fn names_of<'d>(declaration: &'d Declaration<'_>) -> impl Iterator<Item = &'d st
     declaration.names.iter().map(|declarator| declarator.name.text)
 }
 
-/// The parameters that a binding stands for: one for each element of a vector.
+/// The parameters that a binding refers to: one for each element of a vector.
 fn parameters_of(binding: &Binding) -> Vec<Parameter> {
     match binding {
         Binding::Variable(id) => vec![Parameter::Variable(*id)],

@@ -10,7 +10,7 @@ pub(super) enum Value {
     Integer { value: u64, unsigned: bool },
     /// A floating-point number.
     Float(f64),
-    /// `0f…`: the exact bits are kept, because it may be a NaN.
+    /// `0f…`: the exact bits are kept, because the constant may be a NaN.
     Single(u32),
 }
 
@@ -123,7 +123,8 @@ fn binary(operator: Binary, a: Value, b: Value, node: &Node) -> Result<Value> {
         }
     }
     let ((a, x), (b, y)) = (integer(a, node)?, integer(b, node)?);
-    // As in C, the result is unsigned if one operand is. Shifts and comparisons are the exceptions, below.
+    // As in C, the result is unsigned if an operand is unsigned. Shifts and comparisons are exceptions, which are
+    // handled below.
     let unsigned = x || y;
     let (sa, sb) = (a as i64, b as i64);
     let less = if unsigned { a < b } else { sa < sb };

@@ -12,7 +12,7 @@ use crate::syntax::Name;
 /// A value, or the problem that was found.
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
-/// A register, or a range of them, that is declared at module scope.
+/// A register, or a range of registers, that is declared at module scope.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModuleRegister<'a> {
     pub name: Name<'a>,
@@ -43,7 +43,7 @@ pub(super) struct ModuleContext<'a> {
     pub(super) prototypes: Vec<Signature>,
     /// Registers of module scope, which all functions share.
     pub(super) registers: Vec<ModuleRegister<'a>>,
-    /// How many names have been compared with misspelt ones.
+    /// The number of names that have been compared with misspelt names.
     pub(super) comparisons: Cell<usize>,
 }
 
@@ -63,12 +63,13 @@ impl ModuleContext<'_> {
         if self.comparisons.get() > MAX_COMPARISONS { None } else { closest(word, names) }
     }
 
-    /// Whether the file's `.target` and `.version` are at least these.
+    /// Whether the file's `.target` and `.version` are at least `target` and `version`.
     pub(super) fn has(&self, target: u32, version: (u32, u32)) -> bool {
         self.module.version >= version && self.module.target >= target
     }
 
-    /// Returns an error unless the file's `.target` and `.version` are at least these. `what` names the feature.
+    /// Returns an error unless the file's `.target` and `.version` are at least `target` and `version`. `what` names
+    /// the feature.
     pub(super) fn require(
         &self,
         span: Span,

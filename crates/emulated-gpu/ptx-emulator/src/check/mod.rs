@@ -26,7 +26,7 @@ pub use instruction::instructions;
 pub(crate) use instruction::intrinsic;
 pub(crate) use since::is_directive;
 
-/// Checks a file; `standalone` if no other files are linked with it. The module is complete only if no problem
+/// Checks a file; `standalone` means that no other files are linked with it. The module is complete only if no problem
 /// was added.
 pub(crate) fn module(file: &File, standalone: bool, problems: &mut Problems) -> Module {
     module::check(file, standalone, problems)

@@ -1,5 +1,5 @@
-//! The modifiers of one instruction. ptxas accepts them in any order, so each instruction takes those it knows,
-//! and a modifier that is left at the end is an error.
+//! The modifiers of one instruction. ptxas accepts them in any order, so each instruction takes the modifiers that it
+//! has, and a modifier that is left at the end is an error.
 
 use crate::diagnostic::{Problem, closest};
 use crate::program::{Rounding, Type};
@@ -14,8 +14,8 @@ type Result<T> = std::result::Result<T, Problem>;
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,
     remaining: Vec<Name<'a>>,
-    /// The modifiers that the rules looked for, each entry one or several as `a|b|c`, for the help text of
-    /// errors.
+    /// The modifiers that the rules looked for, each entry has one modifier or several, as in `a|b|c`, for the help
+    /// text of errors.
     looked_for: Vec<&'static str>,
     /// The modifiers that have been taken, so that errors can name the instruction.
     taken: Vec<Name<'a>>,
@@ -84,7 +84,7 @@ impl<'a> Modifiers<'a> {
         self.word(words).ok_or_else(|| self.missing(what, words.split('|').collect()))
     }
 
-    /// The error for a missing modifier: one is misspelt, or none of `names` is present.
+    /// The error for a missing modifier: one of `names` is misspelt, or absent.
     pub(super) fn missing(&self, what: &str, names: Vec<&'static str>) -> Problem {
         let opcode = self.opcode.text;
         if let Some((word, name)) = self.misspelt(&names) {

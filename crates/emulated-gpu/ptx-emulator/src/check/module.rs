@@ -19,7 +19,7 @@ const CONSTANT_BANK: u64 = 1 << 16;
 /// Limit on registers at module scope.
 const MAX_REGISTERS: usize = 1 << 10;
 
-/// Checks a file, item by item; `standalone` if no other files are linked with it.
+/// Checks a file, item by item; `standalone` means that no other files are linked with it.
 pub(super) fn check(file: &File, standalone: bool, problems: &mut Problems) -> Module {
     let mut context = ModuleContext {
         module: Module {

@@ -1,4 +1,4 @@
-//! Variables that stand for textures and surfaces (PTX ISA, "Texture, Sampler and Surface Types").
+//! Variables that represent textures and surfaces (PTX ISA, "Texture, Sampler and Surface Types").
 
 use crate::diagnostic::{Problem, closest};
 use crate::program::{Linkage, Space, Type};
@@ -24,7 +24,7 @@ const NUMBERS: [&str; 8] = [
     "num_samples",
 ];
 
-/// The kind of object that a declaration's variable stands for, and its initial sampling.
+/// The kind of object that a declaration's variable represents, and its initial sampling.
 ///
 /// # Errors
 /// If there can be no such variable.

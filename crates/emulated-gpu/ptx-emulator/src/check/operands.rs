@@ -146,8 +146,8 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written.operands.len()
     }
 
-    /// The operand at an index. [`Self::shape`] has already checked that it exists, but a missing one is an
-    /// error here too.
+    /// The operand at an index. [`Self::shape`] has already checked that it exists, but a missing operand is an error
+    /// here too.
     pub(super) fn operand(&self, index: usize) -> Result<&syntax::Operand<'a>> {
         self.written.operands.get(index).ok_or_else(|| {
             Problem::new(self.written.span, format!("`{}` is missing an operand", self.title()))

@@ -1,7 +1,6 @@
-//! The first target and version of PTX that have a directive or a form of an instruction, as in `ptxas` (PTX
-//! ISA, "PTX ISA Notes" and "Target ISA Notes" of each). The table of instructions has the first target and
-//! version of each opcode. Features that depend on operands or on matrix shapes are checked together with
-//! these.
+//! The first target and version of PTX that have a directive or a form of an instruction, as in `ptxas` (PTX ISA, "PTX
+//! ISA Notes" and "Target ISA Notes" of each instruction). The table of instructions has the first target and version
+//! of each opcode. Features that depend on operands or on matrix shapes are checked together with these.
 
 use super::context::{ModuleContext, Result};
 use crate::program::Module;
@@ -211,8 +210,8 @@ impl ModuleContext<'_> {
     }
 }
 
-/// The target and version that a form of an instruction needs; `base` are those of the opcode. Features that
-/// the file's own target and version already have are skipped.
+/// The target and version that a form of an instruction needs; `base` are the target and version of the opcode.
+/// Features that the file's own target and version already have are skipped.
 pub(super) fn first_of_form(
     module: &Module,
     written: &Instruction,

@@ -14,8 +14,7 @@ pub(super) enum Reads {
     Nothing,
 }
 
-/// Looks up a special register by its name and component. Returns its type and its first target and version
-/// too.
+/// Looks up a special register by its name and component. Also returns its type and its first target and version.
 pub(super) fn find_special(name: &str, member: Option<&str>) -> Option<(Reads, Type, Since)> {
     if let Some(member) = member {
         let axis = COMPONENTS.iter().position(|component| *component == member)? as u8;

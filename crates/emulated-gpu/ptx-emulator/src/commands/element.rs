@@ -65,15 +65,15 @@ impl Element {
         Self::ALL[self as usize].0
     }
 
-    /// Its type in PTX.
+    /// The type of the element in PTX.
     fn ty(self) -> Type {
         Self::ALL[self as usize].2
     }
 
-    /// Why a number of type `given`, or an address if that is `None`, doesn't match a parameter of type `ty`.
-    /// Untyped parameters (`.b32`) match everything. In handwritten PTX an integer parameter may also be a
-    /// floating-point number, because `ld.param` can read it as such; `strict` excludes this, for PTX from a
-    /// compiler.
+    /// The reason why a number of type `given` (an address if `given` is `None`) doesn't match a parameter of type
+    /// `ty`. Untyped parameters (`.b32`) match everything. In handwritten PTX an integer parameter may also be a
+    /// floating-point number, because `ld.param` can read it as a floating-point number; `strict` excludes this, for
+    /// PTX from a compiler.
     pub(super) fn mismatch(given: Option<Self>, ty: Type, strict: bool) -> Option<String> {
         let is_float = |ty: Type| matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
         let is_integer = Self::ALL[..8].iter().any(|(.., known)| *known == ty);

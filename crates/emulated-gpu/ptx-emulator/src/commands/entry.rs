@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn template_instances_are_demangled() {
-        // The names as NVRTC 12.9 and GCC mangle them. The last ones are not instances.
+        // The names are as NVRTC 12.9 and GCC mangle them. The last names are not instances.
         for (mangled, written) in [
             ("_Z7reverseIdEvPT_i", Some("reverse<double>")),
             ("_Z4rowsILi8EEvPKfS1_Pfii", Some("rows<8>")),
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn overlong_names_are_not_demangled() {
         assert_eq!(instance(&format!("_Z1kI{}fEvv", "P".repeat(100_000))), None);
-        // Each argument is twice as long as the one before.
+        // Each argument is twice as long as the previous argument.
         let doubled: String = (0..40).map(|index| format!("3VecIS{0}_S{0}_E", index)).collect();
         let actual = instance(&format!("_Z1kIPf{doubled}Evv")).map(|name| name.len() > 1 << 20);
         assert_eq!(actual, None);

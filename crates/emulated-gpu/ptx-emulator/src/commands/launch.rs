@@ -123,13 +123,13 @@ impl FromStr for LaunchIndex {
     }
 }
 
-/// Formats a shape or a position as the command line has it: without the last numbers that equal `rest`.
+/// Formats a shape or a position in the syntax of the command line, without the last numbers if they equal `rest`.
 pub(super) fn without_rest(axes: [u32; 3], rest: u32) -> String {
     let length = axes.iter().rposition(|&axis| axis != rest).map_or(1, |last| last + 1);
     axes[..length].iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Parses up to three numbers. Missing ones are `rest`.
+/// Parses up to three numbers. Missing numbers are `rest`.
 fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
     let mut axes = [rest; 3];
     let mut parts = text.split(',');
@@ -152,11 +152,12 @@ pub struct Prepared {
     pub kernel: Kernel,
     /// The grid, the block and the parameters of the launch.
     pub launch: Launch,
-    /// Its buffers: first those of the arguments, in order, then those with names.
+    /// The buffers of the launch: first the buffers of the arguments, in order, then the buffers with names.
     placed: Vec<PlacedBuffer>,
 }
 
-/// An address further from a buffer than this many times its length, or than as many times 64 elements, belongs to none.
+/// The maximum distance of an address from the buffer to which it belongs, as a multiple of the buffer's length or of
+/// 64 elements, whichever is more.
 const MAX_DISTANCE: i64 = 4;
 
 /// A buffer in the device's memory.
@@ -199,8 +200,8 @@ pub struct BufferAfter {
 }
 
 impl Prepared {
-    /// The buffers as they are now: first those of the arguments, in order, then those with names. Tables are
-    /// left out, because they hold addresses, which differ from run to run.
+    /// The current buffers: first the buffers of the arguments, in order, then the buffers with names. Tables are left
+    /// out, because they hold addresses, which differ from run to run.
     ///
     /// # Errors
     /// If the host is out of memory.
@@ -216,7 +217,7 @@ impl Prepared {
         Ok(buffers)
     }
 
-    /// The element at an address in device memory, or the nearest one.
+    /// The element at an address in device memory, or the nearest element.
     #[must_use]
     pub fn element_at(&self, address: u64) -> Option<BufferElement> {
         let elements = self.placed.iter().map(|buffer| {
@@ -234,7 +235,8 @@ impl Prepared {
         (distance(&nearest) <= most).then_some(nearest)
     }
 
-    /// The names of the kernel's parameters in PTX; none if the PTX comes from a compiler, which doesn't keep them.
+    /// The names of the kernel's parameters in PTX; empty if the PTX comes from a compiler, which doesn't keep the
+    /// names.
     #[must_use]
     pub fn parameter_names(&self, compiled: bool) -> Vec<String> {
         parameter_names(&self.source, self.kernel.name(), compiled)
@@ -289,7 +291,7 @@ fn fits(argument: &Argument, layout: &ParameterLayout, compiled: bool) -> Result
     wrong.flatten().map_or(Ok(()), Err)
 }
 
-/// The names of a kernel's parameters in PTX; none if the PTX comes from a compiler, which doesn't keep them.
+/// The names of a kernel's parameters in PTX; empty if the PTX comes from a compiler, which doesn't keep the names.
 fn parameter_names(text: &str, kernel: &str, compiled: bool) -> Vec<String> {
     let source = Source { name: String::new(), text: text.to_owned() };
     let Some(module) = (!compiled).then(|| crate::parse(&source).ok()).flatten() else {

@@ -1,5 +1,5 @@
-//! The commands of the program `ptx-emulator`, one file each, as functions. They return their output as text,
-//! so that a web page can show the same as a terminal. The command line itself needs the feature `cli`.
+//! The commands of the program `ptx-emulator`, one file each, as functions. They return their output as text, so that a
+//! web page and a terminal can show the same text. The command line itself needs the feature `cli`.
 
 pub mod argument;
 pub mod check;
@@ -58,7 +58,7 @@ pub enum Command {
 pub struct Environment<'a> {
     /// Reads a file. The source has the name that messages use.
     pub read: &'a dyn Fn(&Path) -> Result<Source, Failure>,
-    /// Options of the device. A command adds those of its arguments.
+    /// Options of the device. A command adds the options in its arguments.
     pub options: RunOptions,
 }
 

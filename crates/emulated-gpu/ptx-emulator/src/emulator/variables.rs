@@ -15,7 +15,7 @@ pub(super) struct Variables {
     home: Home,
     /// The name, address and size of each.
     pub(super) list: Vec<(String, u64, u64)>,
-    /// The name and handle of each variable that stands for a texture or a surface, and its initial sampling.
+    /// The name and handle of each variable that represents a texture or a surface, and its initial sampling.
     pub(super) opaque: Vec<(String, u64, Opaque, Sampling)>,
 }
 

@@ -9,8 +9,8 @@ use super::warp::{SplitState, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::BARRIERS;
 
-/// The lanes that name the same barrier as the lowest one, among those that arrive at a barrier
-/// instruction.
+/// Of the lanes that arrive at a barrier instruction, the ones that name the same barrier as the
+/// lowest lane.
 pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32 {
     let named = |lane: usize| {
         let threads = barrier.threads.map(|slot| core.registers.get(slot, lane));

@@ -1,5 +1,5 @@
 //! Asynchronous copies, and the barrier objects that track them. A bulk copy, like `cp.async`, is
-//! performed at once, and so is its completion on the barrier object; racecheck finds threads that
+//! performed at once, and completes at once on the barrier object; racecheck finds threads that
 //! don't wait.
 
 #![allow(unsafe_code, reason = "bytes are copied between checked ranges of device memory")]
@@ -22,8 +22,8 @@ pub(super) enum AsynchronousStep {
     Copy(CopyAsync),
     /// Closes the open group of copies.
     Commit { bulk: bool },
-    /// Waits until at most `pending` groups are in flight; with `None`, for all groups, including
-    /// open ones.
+    /// Waits until at most `pending` groups are in flight; with `None`, waits for all groups,
+    /// including open groups.
     Wait { pending: Option<u32>, bulk: bool },
     /// `cp.async.bulk`
     Bulk(Bulk),
@@ -64,7 +64,8 @@ pub(super) enum ObjectOperation {
 }
 
 impl AsynchronousStep {
-    /// The accesses to memory, with their bytes per lane (those of lane `first`) and kind.
+    /// The accesses to memory, with the kind of access and the bytes per lane (the bytes of lane
+    /// `first`).
     pub(super) fn accesses(
         &self,
         core: &Core<'_>,

@@ -25,8 +25,8 @@ pub(super) struct AtomicAccess {
     pub(super) access: Access,
     pub(super) compare_with: Option<Slot>,
     pub(super) d: Option<Slot>,
-    /// Whether it acquires what other threads have released, and releases what its own thread has
-    /// done.
+    /// Whether the operation acquires the writes that other threads have released, and releases the
+    /// writes of its own thread.
     pub(super) acquires: bool,
     pub(super) releases: bool,
 }
@@ -117,7 +117,7 @@ pub(super) unsafe fn reduce(at: *mut u8, (op, ty): (Atomic, Type), b: u64) {
 
 /// Applies `change` atomically to 16 bytes. Hosts have no such atomics, so one of a set of locks
 /// protects each address. Narrower accesses to the same bytes are not atomic with respect to this
-/// one; PTX doesn't promise that.
+/// access; PTX doesn't guarantee that.
 ///
 /// # Safety
 /// `at` is readable and writable for 16 bytes, and its address is a multiple of 16.
@@ -191,7 +191,7 @@ macro_rules! common {
 
 /// Combines the operations of all active lanes on one word, as in sums: one atomic update instead
 /// of one per lane. The result is the same as if the lanes ran from lowest to highest without
-/// interruption. Returns false if that is not possible here.
+/// interruption. Returns false if the operations can't be combined.
 fn run_combined(
     core: &mut Core<'_>,
     atomic: &AtomicAccess,

@@ -71,7 +71,7 @@ pub(super) enum Pass {
 pub(super) struct Block {
     pub(super) warps: Vec<Warp>,
     shared: Bytes,
-    /// Vector clocks of its threads, for racecheck.
+    /// The vector clocks of the block's threads, for racecheck.
     threads: Option<Box<ThreadClocks>>,
     barriers: Barriers,
     index: u64,

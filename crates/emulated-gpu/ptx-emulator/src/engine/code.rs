@@ -36,7 +36,7 @@ pub(super) struct Operands {
 pub(super) struct Step {
     /// The predicate slot that guards the step.
     pub(super) guard: u32,
-    /// All ones for a negated guard (`@!p`), 0 otherwise.
+    /// A mask of all ones for a negated guard (`@!p`), otherwise 0.
     pub(super) negation_mask: u32,
     /// 1 for the first step of an instruction, 0 for the others.
     pub(super) weight: u32,

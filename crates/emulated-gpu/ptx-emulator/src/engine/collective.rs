@@ -57,8 +57,8 @@ struct Contribution {
 }
 
 impl Collective {
-    /// The members that the lowest active lane names, and the active lanes that name the same ones.
-    /// Lanes that arrive together may form several groups, such as two tiles of a warp.
+    /// The members that the lowest active lane names, and the active lanes that name the same
+    /// members. Lanes that arrive together may form several groups, such as two tiles of a warp.
     #[inline]
     pub(super) fn members_of(&self, registers: &Registers, mask: u32) -> (u32, u32) {
         let Some(slot) = self.members else { return (mask, mask) };

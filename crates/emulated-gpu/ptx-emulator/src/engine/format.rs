@@ -165,8 +165,7 @@ fn signed(spec: &Conversion, negative: bool, digits: String, zeros: bool) -> Vec
     pad_zeros(spec, sign, digits, zeros)
 }
 
-/// Pads with zeros between the prefix and the digits if the flag asks for it, and with blanks
-/// otherwise.
+/// Pads with zeros between the prefix and the digits if the flag is set, otherwise with blanks.
 fn pad_zeros(spec: &Conversion, prefix: &str, digits: String, zeros: bool) -> Vec<u8> {
     let missing = spec.width.saturating_sub(prefix.len() + digits.len());
     if spec.zero && zeros && !spec.left {

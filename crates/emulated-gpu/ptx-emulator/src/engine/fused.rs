@@ -31,7 +31,7 @@ const CHECKED_LANES: usize = 4 * GROUP;
 /// signed number.
 const UPPER_BITS: u32 = 3;
 const HALF_WAY: u32 = 1 << 31;
-/// Moves the two low lanes of a vector to the high ones, and zeroes the low ones.
+/// Moves the two low lanes of a vector to the high lanes, and zeroes the low lanes.
 static UP: [u8; 16] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Whether [`by_instruction`] has been replaced by a function that passed the test.
@@ -98,12 +98,11 @@ const TEST_CASES: [[f32; 3]; 8] = [
     [f32::INFINITY, 0.0, 1.0],
 ];
 
-/// Computes for the active lanes. Results are only written after all operands of a vector have been
-/// read, so `d` may be one of them.
+/// Computes for the active lanes. Results are only written after all operands of a vector have been read, so `d` may be
+/// one of the operands.
 fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
-    // The compiler must not know the constant: it would merge the shuffle with the preceding
-    // conversion into one that is computed lane by lane.
-    // SAFETY: sixteen bytes of a static.
+    // The compiler must not know the constant: it would merge the shuffle with the preceding conversion into a
+    // conversion that is computed lane by lane. SAFETY: `UP` is a static of sixteen bytes.
     let up = unsafe { (&raw const UP).cast::<v128>().read_volatile() };
     for first in (0..LANES).step_by(CHECKED_LANES) {
         let row = |index| half(u32::row(registers, index), first);
@@ -171,16 +170,15 @@ struct Checks {
     remainder: v128,
     /// The smallest of the magnitudes minus one (so that 0 counts as the largest).
     size: v128,
-    /// The sum of the results, which is NaN if one of them is.
+    /// The sum of the results, which is NaN if a result is NaN.
     total: v128,
 }
 
 impl Checks {
-    /// Four sums, rounded to `f64` and then to `f32`. This may differ from a single rounding in
-    /// three cases, for which the sums are recomputed: the `f64` is halfway between two `f32`, so
-    /// the bits that were rounded off before would decide; the result is subnormal and not 0; it is
-    /// NaN. A result of 0 is always right: a sum of an `f32` and a product of two that is so small
-    /// is exact as an `f64`.
+    /// Computes four sums, rounded to `f64` and then to `f32`. This may differ from a single rounding in three cases,
+    /// for which the sums are recomputed: the `f64` is halfway between two `f32`, so the bits that were rounded off
+    /// before would decide; the result is subnormal and not 0; it is NaN. A result of 0 is always right: a sum of an
+    /// `f32` and a product of two that is so small is exact as an `f64`.
     #[inline(always)]
     fn sum(&mut self, (a, b, c): (v128, v128, v128), up: v128) -> v128 {
         let sum = |a, b, c| {

@@ -23,7 +23,7 @@ use crate::statistics::Statistics;
 pub(crate) struct LaunchSettings<'launch> {
     pub(crate) memory: &'launch Memory,
     pub(crate) output: &'launch Output,
-    /// `None` to run everything on the calling thread.
+    /// The pool of host threads; `None` to run everything on the calling thread.
     pub(crate) pool: Option<&'launch rayon::ThreadPool>,
     pub(crate) deterministic: bool,
     pub(crate) seed: Option<u64>,
@@ -107,14 +107,14 @@ pub(crate) fn run(
     let workers = (threads as u64).min(blocks) as u32;
     let _lease = settings.memory.lease();
     if grid.cooperative {
-        // Separate threads, because those of the pool may be busy with another launch, and a grid
-        // barrier needs all of them.
+        // The blocks run on separate threads, because the pool's threads may be busy with another
+        // launch, and a grid barrier needs all of them.
         std::thread::scope(|scope| {
             let mut own = vec![0];
             for worker in 1..workers {
                 let shared = &shared;
                 let thread = std::thread::Builder::new().name(format!("emulated-gpu-{worker}"));
-                // If the system can't create more threads, this thread does their work too.
+                // If the system can't create more threads, this thread also does their work.
                 if thread
                     .spawn_scoped(scope, move || shared.run_resident(&[worker], workers))
                     .is_err()
@@ -210,7 +210,7 @@ impl LaunchState<'_> {
         let mut profile = self.profile();
         let mut block = match self.block() {
             Ok(block) => block,
-            // The remaining workers can run all blocks without this one.
+            // The remaining workers can run all blocks without this worker.
             Err(_) if processor > 0 => return,
             Err(error) => return self.stop_for_lack_of_memory(error, 1),
         };

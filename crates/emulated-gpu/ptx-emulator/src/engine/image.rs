@@ -102,7 +102,7 @@ pub(crate) struct Image {
     /// The variables in local memory, by offset.
     pub(super) local_variables: Vec<LocalVariable>,
     pub(super) constant_bytes: u32,
-    /// The registers that the body declares, without those that the engine adds.
+    /// The registers that the body declares, without the registers that the engine adds.
     pub(super) registers: u32,
     pub(super) parameters: Vec<ParameterLayout>,
     pub(super) parameter_bytes: u32,
@@ -146,7 +146,7 @@ impl Image {
     pub(super) fn overlapped_redzone(&self, offset: u64, bytes: u64) -> Option<&LocalVariable> {
         let variables = &self.local_variables;
         let end = offset.saturating_add(bytes);
-        // The last variable that starts before the end of the access, and the one after it.
+        // The last variable that starts before the end of the access, and the next variable.
         let next = variables.partition_point(|variable| variable.start < end);
         let past = next.checked_sub(1).and_then(|last| variables.get(last));
         let past = past.filter(|variable| offset < variable.after && end > variable.end);

@@ -36,8 +36,8 @@ impl Core<'_> {
         }
     }
 
-    /// The shadow of the bytes of an access, and their offset in it; `None` if all bytes are
-    /// initialised.
+    /// The shadow of the bytes of an access, and their offset in the shadow; `None` if all bytes
+    /// are initialised.
     fn shadow(&self, access: LaneAccess) -> Option<(&InitialisedBytes, usize)> {
         let LaneAccess { state_space, site, address, lane, .. } = access;
         let local = |offset: u64| {

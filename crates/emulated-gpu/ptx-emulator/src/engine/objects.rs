@@ -55,7 +55,7 @@ impl ObjectState {
 struct Object {
     status: ObjectState,
     /// For racecheck, the joined clocks of the threads that have arrived in this phase. The second
-    /// clock is that of completed phases, which waiting threads learn.
+    /// clock is the clock of completed phases, which waiting threads learn.
     arrived: Option<Arc<VectorClock>>,
     completed: Option<Arc<VectorClock>>,
     /// Copies that complete with the current phase, and copies that completed with earlier phases
@@ -207,7 +207,7 @@ impl Objects {
     /// learns.
     ///
     /// # Errors
-    /// If `phase` is invalid, or is neither the current phase nor the one before.
+    /// If `phase` is invalid, or is neither the current phase nor the previous phase.
     pub(super) fn test(
         &mut self,
         (at, stored): (u64, u64),
@@ -240,7 +240,7 @@ impl Objects {
         Ok(Some(object.completed.clone()))
     }
 
-    /// Describes what an object waits for.
+    /// Describes the arrivals and transactions for which an object waits.
     pub(super) fn waits_for(&self, at: u64) -> String {
         let Some(object) = self.by_address.get(&at) else { return "which no longer exists".into() };
         let ObjectState { expected, pending, transactions, .. } = object.status;

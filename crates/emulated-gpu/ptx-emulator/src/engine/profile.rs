@@ -103,7 +103,7 @@ impl Profile {
     }
 
     /// Returns the statistics of each instruction. All steps of an instruction are executed equally
-    /// often, so executions are those of its first step, and accesses are summed.
+    /// often, so executions are taken from its first step, and accesses are summed.
     pub(super) fn lines(&self, executable: &Executable) -> Vec<LineStatistics> {
         let mut by_place: BTreeMap<u32, LineStatistics> = BTreeMap::new();
         for (place, count) in executable.places.iter().zip(&self.steps) {
@@ -113,8 +113,8 @@ impl Profile {
                 }
                 Some(own) => {
                     let LineStatistics { executions, active_lanes, divergent, .. } = *own;
-                    // The first step may ignore the guard and so count too many lanes; then the
-                    // smaller count is right.
+                    // The first step may ignore the guard and so count too many lanes; in this case
+                    // the smaller count is right.
                     let alike = count.executions == executions;
                     let active_lanes =
                         if alike { active_lanes.min(count.active_lanes) } else { active_lanes };

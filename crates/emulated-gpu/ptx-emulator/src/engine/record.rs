@@ -1,5 +1,5 @@
 //! The recorder of one block's warps, for [`Record`]. It is called before each step; the results of
-//! a step are read at the warp's next one.
+//! a step are read at the warp's next step.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -263,7 +263,8 @@ impl Watch for Recorder {
     }
 }
 
-/// Whether an instruction and the one before it are parts of a single instruction in the text.
+/// Whether an instruction and the previous instruction are parts of a single instruction in the
+/// text.
 fn continues(core: &Core<'_>, before: (Origin, u32), now: (Origin, u32)) -> bool {
     let span = |origin: Origin| origin.instruction(core).map(|(_, found)| found.span);
     before.1 == now.1

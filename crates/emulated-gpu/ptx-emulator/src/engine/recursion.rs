@@ -1,5 +1,5 @@
-//! Frames: what a recursive function saves on the thread's stack during a call. Also the report of
-//! an invalid indirect call.
+//! Frames: the registers that a recursive function saves on the thread's stack during a call. Also
+//! the report of an invalid indirect call.
 
 use super::copy_async;
 use super::core::{Core, Outcome, Problem};

@@ -1,9 +1,9 @@
 //! The registers of a warp, as a struct of arrays: the values of 32 lanes are contiguous.
 //!
-//! A register of up to 32 bits is one row of 32 words (16- and 8-bit values are zero-extended); one
-//! of 64 bits is two rows that hold 32 words of 64 bits. A predicate is one word with one bit per
-//! lane. Constants and most special registers are rows too, initialised in advance, so that every
-//! operand can be fetched by reading a row.
+//! A register of up to 32 bits is one row of 32 words (16- and 8-bit values are zero-extended); a
+//! register of 64 bits is two rows with 32 words of 64 bits. A predicate is one word with one bit
+//! per lane. Constants and most special registers are rows too, initialised in advance, so that
+//! every operand can be fetched by reading a row.
 
 #![allow(unsafe_code, reason = "the innermost loop views two rows of words as one of 64-bit words")]
 

@@ -167,7 +167,7 @@ fn run<const PROFILE: bool>(
                             let kind = FaultKind::InvalidInstruction;
                             stopped(Problem::new(kind, message).lane(lane))
                         })?;
-                        // Lanes with the same target are merged when one of them is picked.
+                        // Lanes with the same target are merged when one of their splits is picked.
                         warp.splits.push(WarpSplit {
                             pc: target,
                             mask: 1 << lane,
@@ -374,7 +374,7 @@ fn run<const PROFILE: bool>(
     }
 }
 
-/// Removes lanes from a split; the remaining ones continue with the next step.
+/// Removes lanes from a split; the remaining lanes continue with the next step.
 fn remove_lanes(warp: &mut Warp, mut split: WarpSplit, active: u32) {
     split.mask &= !active;
     split.pc += 1;

@@ -1,5 +1,6 @@
-//! Vectorised operations for 32 lanes at once, for the most common instructions. All others use the
-//! general functions of [`crate::arithmetic`], lane by lane, which give the same bits.
+//! Vectorised operations for 32 lanes at once, for the most common instructions. All other
+//! instructions use the general functions of [`crate::arithmetic`], lane by lane, which give the
+//! same bits.
 
 #![cfg_attr(test, allow(unsafe_code, reason = "the tests call both versions of an operation"))]
 

@@ -1,5 +1,5 @@
 //! Texture and surface instructions: looking up handles, and accessing texels. Each access is
-//! checked like any other.
+//! checked like an access of any other instruction.
 //!
 //! initcheck and racecheck cover the texels that are read (only those with a nonzero weight) or
 //! written. One problem is not reported: a texture may be cached, so a kernel that reads a texel

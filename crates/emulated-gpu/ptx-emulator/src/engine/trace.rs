@@ -1,5 +1,5 @@
 //! The recorder of one thread, for [`Trace`]. It is called before each step; the results of a step
-//! are read at the thread's next one, because no other thread writes its registers.
+//! are read at the thread's next step, because no other thread writes its registers.
 
 pub(super) mod origin;
 mod places;

@@ -48,7 +48,7 @@ fn pass_count(parts: &[(u64, u64)]) -> u64 {
 }
 
 /// The aligned units of `unit` bytes that are touched, as ranges (first, last) that don't overlap.
-/// There are never more ranges than parts, however large these are.
+/// There are never more ranges than parts, however large the parts are.
 fn touched_units(parts: &[(u64, u64)], unit: u64) -> Vec<(u64, u64)> {
     let of_part = |&(at, bytes): &(u64, u64)| (at / unit, at.saturating_add(bytes - 1) / unit);
     let mut ranges: Vec<(u64, u64)> = parts.iter().map(of_part).collect();

@@ -1,5 +1,5 @@
-//! Operations on 32 lanes at once. Each is written once, for a single lane, and compiled twice: for
-//! AVX2 and FMA, and for the host's baseline. Both versions give the same bits.
+//! Operations on 32 lanes at once. Each operation is written once, for a single lane, and compiled
+//! twice: for AVX2 and FMA, and for the host's baseline. Both versions give the same bits.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -189,7 +189,7 @@ pub(super) fn compile_select<T: Stored>(fast: bool) -> Compute {
     selects_portable::<T>
 }
 
-/// The type of an operand or result: the type of the row, or another one with the same bits.
+/// The type of an operand or result: the type of the row, or another type with the same bits.
 pub(super) trait LaneValue {
     type Lane: Lane;
     fn from_lane(lane: Self::Lane) -> Self;

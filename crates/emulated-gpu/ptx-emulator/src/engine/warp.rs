@@ -1,9 +1,9 @@
 //! A warp and its splits. Lanes that diverge form splits ("warp-splits" in Meng, Tarjan and
 //! Skadron, "Dynamic Warp Subdivision for Integrated Branch and Memory Divergence Tolerance", ISCA
 //! 2010), each with a program counter, a mask and a call stack. The split with the deepest call
-//! stack runs first, and of several the one that is earliest in the program; splits at the same
-//! place merge. This reconverges lanes without a stack of masks (Collange, "Stack-less SIMT
-//! reconvergence at low cost", 2011).
+//! stack runs first, and if several have the deepest stack, the split that is earliest in the
+//! program; splits at the same place merge. This reconverges lanes without a stack of masks
+//! (Collange, "Stack-less SIMT reconvergence at low cost", 2011).
 
 use std::rc::Rc;
 
@@ -41,14 +41,14 @@ fn same_stack(a: &Frames, b: &Frames) -> bool {
     }
 }
 
-/// Whether a split can run, or what it waits for.
+/// Whether a split can run, or the event for which it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SplitState {
     /// It can run.
     Ready,
-    /// It waits at this barrier of the block.
+    /// The split waits at the barrier of the block with this number.
     AtBarrier(u8),
-    /// It waits for the other members of a collective.
+    /// The split waits for the other members of a collective operation.
     AtCollective,
 }
 

@@ -62,7 +62,7 @@ pub(super) fn trap(core: &Core<'_>) -> Box<Problem> {
 
 impl Drop for Workspace<'_> {
     fn drop(&mut self) {
-        // It was allocated by `new`, and is only freed here.
+        // The workspace was allocated by `new`, and is only freed here.
         let _ = self.memory.free(self.address);
     }
 }

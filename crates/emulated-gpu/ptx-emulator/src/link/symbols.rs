@@ -42,7 +42,7 @@ struct Symbol<'a> {
 enum Role {
     /// The symbol is private to its text.
     Private,
-    /// Only declared: the definition is in another text, or later in this one.
+    /// The symbol is only declared: its definition is in another text, or later in this text.
     Announced,
     Defined,
     Weak,
@@ -191,7 +191,7 @@ fn of_function(function: &Function) -> Role {
         (Linkage::Internal, _) if !function.entry => Role::Private,
         (_, None) => Role::Announced,
         (Linkage::Weak, _) => Role::Weak,
-        // An entry without a linkage directive can be launched, too.
+        // An entry without a linkage directive can also be launched.
         _ => Role::Defined,
     }
 }

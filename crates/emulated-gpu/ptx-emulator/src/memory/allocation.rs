@@ -26,7 +26,7 @@ pub enum AllocationKind {
 pub struct Allocation {
     /// Its first byte.
     pub address: u64,
-    /// Its size in bytes.
+    /// The size of the allocation in bytes.
     pub size: u64,
     /// Its purpose.
     pub kind: AllocationKind,

@@ -14,7 +14,7 @@ pub struct NotAllocated {
 pub struct AccessError {
     /// The first byte.
     pub address: u64,
-    /// Its length in bytes.
+    /// The length of the range in bytes.
     pub len: u64,
     /// A description of the nearest allocation.
     pub nearest: String,
@@ -30,7 +30,7 @@ pub enum RegisterError {
     Range {
         /// The first byte.
         address: u64,
-        /// Its length in bytes.
+        /// The length of the range in bytes.
         len: u64,
     },
     /// Part of the range can't be accessed.
@@ -41,9 +41,9 @@ pub enum RegisterError {
     NoAccess {
         /// The first byte.
         address: u64,
-        /// Its length in bytes.
+        /// The length of the range in bytes.
         len: u64,
-        /// Whether kernels may write to it.
+        /// Whether kernels may write to the range.
         writable: bool,
     },
 }

@@ -1,6 +1,6 @@
-//! The heap from which the kernels of one owner allocate with `malloc`: a range of fixed size. It
-//! stays where it is for as long as the owner lives, so that a kernel that uses memory after
-//! freeing it only touches the heap's memory.
+//! The heap from which the kernels of one owner allocate with `malloc`: a range of fixed size. The
+//! heap isn't moved or freed while its owner exists, so that a kernel that uses memory after
+//! freeing it only accesses the heap's memory.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -13,9 +13,10 @@ use super::space::Block;
 use super::{Home, Memory, OutOfMemory};
 
 impl Memory {
-    /// Shares the allocation of a device that holds an address with other processes, and returns
-    /// what they need to open it. The first time, this waits until no work runs, because concurrent
-    /// writes would be lost. Must not be called by such work.
+    /// Shares the device's allocation that contains an address with other processes, and returns
+    /// the data with which they can open it. When an allocation is first shared, the call waits
+    /// until no work runs, because concurrent writes would be lost. Running work must not call this
+    /// function.
     ///
     /// # Errors
     /// If there is no such allocation, or the system can't create in-memory files.

@@ -30,8 +30,8 @@ impl Memory {
         self.read_table().heap_allocations(owner)
     }
 
-    /// Destroys an owner's heap and frees everything in it. Its memory stays where it is until the
-    /// running work that may have found it has ended.
+    /// Destroys an owner's heap and frees everything in it. The heap's memory stays mapped until
+    /// the running work that may have pointers to it has ended.
     pub fn end_heap(&self, owner: u64) {
         let mut table = self.write_table();
         table.end_heap(owner, || self.leases.next());

@@ -67,8 +67,8 @@ impl Leases {
         state.active.first().copied().unwrap_or(state.next)
     }
 
-    /// Waits until all leases with a number below `number` have ended. It doesn't wait for later
-    /// ones, so it ends even if new work keeps starting.
+    /// Waits until all leases with a number below `number` have ended. The function doesn't wait
+    /// for later leases, so it returns even if new work keeps starting.
     pub(super) fn wait_for_those_before(&self, number: u64) {
         let mut state = self.state();
         while state.is_used_before(number) {

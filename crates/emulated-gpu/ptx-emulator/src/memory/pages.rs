@@ -158,8 +158,8 @@ impl Pages {
         self.file.as_ref().filter(|_| self.shared.outside(first, last).is_empty())
     }
 
-    /// Replaces shared pages in a range by private, zeroed ones. Returns whether all pages are
-    /// private now.
+    /// Replaces shared pages in a range by private, zeroed ones. Returns whether all pages are now
+    /// private.
     fn unshare(&mut self, first: u64, last: u64) -> bool {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;

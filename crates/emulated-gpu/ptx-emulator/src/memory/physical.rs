@@ -61,7 +61,7 @@ enum Bytes {
     Whole(File),
 }
 
-/// A piece of physical memory. It lives as long as a handle or a mapping refers to it.
+/// A piece of physical memory. It exists as long as a handle or a mapping refers to it.
 #[derive(Debug)]
 pub struct Physical {
     bytes: Bytes,
@@ -158,8 +158,8 @@ impl Physical {
     }
 
     /// A file descriptor with which other processes can map the same memory. `None` if it was not
-    /// created for export, or no more files can be opened. All of it counts as initialised from
-    /// then on, because writes of other processes are not recorded here.
+    /// created for export, or no more files can be opened. After the export, all of the memory
+    /// counts as initialised, because writes of other processes are not recorded.
     #[must_use]
     pub fn export(&self) -> Option<File> {
         let Bytes::Whole(file) = &self.bytes else { return None };

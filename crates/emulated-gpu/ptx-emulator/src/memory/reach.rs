@@ -34,8 +34,8 @@ impl Devices {
 pub struct Home {
     /// The device that the memory is on.
     pub device: u32,
-    /// Other devices that may access it regardless of their contexts: those of a pool
-    /// (`cuMemPoolSetAccess`), or all of them for host memory.
+    /// Other devices that may access the memory regardless of their contexts: the devices that have
+    /// access to a pool (`cuMemPoolSetAccess`), or all devices for host memory.
     pub shared_with: Devices,
     /// Whether a device whose context has enabled peer access to this device
     /// (`cuCtxEnablePeerAccess`) may access it. False for pools.

@@ -159,7 +159,8 @@ mod system {
             let (end, last) = (own + len, first + whole as u64);
             for (from, to) in [(first, own), (end, last)] {
                 if to > from {
-                    // SAFETY: a part of the new mapping; no pointers to it exist yet.
+                    // SAFETY: the range is a part of the new mapping, into which no pointers exist
+                    // yet.
                     unsafe { libc::munmap(from as *mut _, (to - from) as usize) };
                 }
             }

@@ -27,7 +27,7 @@ pub enum ShareError {
     /// The address is not in an allocation of a device.
     #[error("the address is not in memory that was allocated on a device")]
     NotDevice,
-    /// The system can't create an in-memory file for it.
+    /// The system can't create an in-memory file for the memory.
     #[error(
         "this process can't create in-memory files (memfd_create) or reserve addresses for the \
          device (ulimit -v, ulimit -f), or there is not enough memory"
@@ -129,8 +129,8 @@ impl SharedNumbers {
     pub fn get(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
         assert!(index < PAGE_BYTES as usize / 4);
         let address = self.addresses.start + 4 * index as u64;
-        // SAFETY: inside the page, which is mapped as long as `self` lives, and aligned; all
-        // accesses to it are atomic.
+        // SAFETY: the address is aligned, and inside the page, which is mapped as long as `self`
+        // exists; all accesses to it are atomic.
         unsafe { std::sync::atomic::AtomicU32::from_ptr(address as *mut u32) }
     }
 }

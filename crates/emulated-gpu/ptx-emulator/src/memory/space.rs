@@ -2,9 +2,9 @@
 //!
 //! CUDA functions accept device addresses and host addresses in the same parameters, and have to
 //! tell them apart. NVIDIA's driver reserves a range for all devices and all pinned memory (CUDA
-//! C++ Programming Guide, "Unified Virtual Address Space"), so an address in it is never the
-//! program's own. In a process that can't reserve that many addresses, allocations come from the
-//! heap; then an address far from all of them may also be the program's.
+//! C++ Programming Guide, "Unified Virtual Address Space"), so an address in this range is never in
+//! the program's own memory. In a process that can't reserve that many addresses, allocations come
+//! from the heap; then an address far from all of them may also be the program's.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

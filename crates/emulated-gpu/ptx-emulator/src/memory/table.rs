@@ -41,7 +41,7 @@ pub(crate) type Shadow = Option<Arc<InitialisedBytes>>;
 /// The result of looking up an access in the table.
 #[derive(Clone, Debug)]
 pub(crate) enum Lookup {
-    /// It is inside a live allocation.
+    /// The range is inside a live allocation.
     Live {
         base: u64,
         size: u64,
@@ -49,19 +49,19 @@ pub(crate) enum Lookup {
         /// Whether it is constant memory, which kernels can't write.
         constant: bool,
     },
-    /// It touches freed memory.
+    /// The range overlaps freed memory.
     Freed,
-    /// It writes to memory that was registered as read-only.
+    /// The access writes to memory that was registered as read-only.
     ReadOnly { base: u64, size: u64 },
-    /// It is inside registered memory, and the host has unmapped a part of that memory.
+    /// The range is inside registered memory, and the host has unmapped a part of that memory.
     Unmapped { base: u64, size: u64 },
-    /// It is on another device to which this one has no access.
+    /// The range is on another device, to whose memory the accessing device has no access.
     OtherDevice { home: Home, reach: Reach },
-    /// It is in mapped memory whose access rights don't allow this access.
+    /// The range is in mapped memory whose access rights don't allow the access.
     NoAccess { base: u64, size: u64, write: bool, from: Option<u32> },
-    /// It spans several adjacent mappings that all allow the access.
+    /// The range spans several adjacent mappings that all allow the access.
     SpansMappings,
-    /// It is not inside any memory.
+    /// The range is not inside any memory.
     Outside,
 }
 
@@ -72,7 +72,8 @@ pub(crate) type Neighbourhood = String;
 #[derive(Debug)]
 struct LiveAllocation {
     size: u64,
-    /// Its memory and the gap around it; `None` if the program or a heap owns the memory.
+    /// The memory of the allocation and the gap around it; `None` if the program or a heap owns the
+    /// memory.
     host: Option<Block>,
     /// The owner of the heap that it was allocated from, if any.
     heap: Option<u64>,
@@ -184,7 +185,7 @@ impl Table {
             return Err(OutOfMemory { size });
         }
         let align = align.max(ALIGN);
-        // The block is aligned, and so is the leading gap, so the allocation after it is aligned
+        // The block and the leading gap are aligned, so the allocation after the gap is aligned
         // too.
         let front = GUARD.max(align);
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
@@ -244,8 +245,8 @@ impl Table {
         true
     }
 
-    /// Counts an allocation as freed before it is: it will be freed when the work of its stream
-    /// gets there.
+    /// Counts an allocation as freed before it is freed, which happens when the work of its stream
+    /// reaches that point.
     pub(super) fn mark_freed(&mut self, address: u64) {
         if let Some(live) = self.live_allocations.get_mut(&address)
             && !std::mem::replace(&mut live.is_marked_freed, true)
@@ -344,8 +345,8 @@ impl Table {
         own.chain(self.heaps.values().flat_map(|heap| heap.freed().rev()))
     }
 
-    /// Like [`find`](Self::find), with a check of access rights. Every address that is turned into
-    /// a pointer passes through here. The host (`None`) can access every device.
+    /// Like [`find`](Self::find), with a check of access rights. Every address that is converted to
+    /// a pointer is checked by this function. The host (`None`) can access every device.
     pub(super) fn open(
         &self,
         address: u64,

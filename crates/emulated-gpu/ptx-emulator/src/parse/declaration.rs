@@ -96,8 +96,8 @@ impl<'a> Parser<'a, '_> {
                     align = Some((u64::from(self.number("an alignment")?), self.since(span)));
                 }
                 ".attribute" if space == Space::Global && ty.is_none() => self.attributes()?,
-                // `.ptr .global .align 16` tells the compiler what a parameter points to. Its alignment is that
-                // of the target, not of the parameter.
+                // `.ptr .global .align 16` describes the memory to which a parameter points. The alignment refers to
+                // this memory, not to the parameter.
                 ".ptr" if space == Space::Param && ty.is_some() => self.pointer()?,
                 ".v2" | ".v4" | ".v8" if lanes == 1 && ty.is_none() => {
                     lanes = u32::from(self.word().as_bytes()[2] - b'0');

@@ -234,8 +234,8 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// Parses the pragma `"used_bytes_mask 0xf"` (PTX ISA, "Pragma Strings"). All other strings are hints, possibly
-/// for other compilers, and so is this one without a number.
+/// Parses the pragma `"used_bytes_mask 0xf"` (PTX ISA, "Pragma Strings"). All other strings are hints, possibly for
+/// other compilers; without a number, this string is also a hint.
 fn used_bytes<'a>(text: &str) -> Option<Statement<'a>> {
     let number = text.trim().strip_prefix("used_bytes_mask")?.trim();
     let mask = match number.strip_prefix("0x") {

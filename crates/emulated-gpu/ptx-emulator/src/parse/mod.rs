@@ -266,8 +266,8 @@ pub fn parse(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
     checked(source, true)
 }
 
-/// Parses and checks a text that is [linked](crate::link) with others. The other texts may define functions that this
-/// one calls.
+/// Parses and checks a text that is [linked](crate::link) with other texts, which may define functions that this text
+/// calls.
 ///
 /// # Errors
 /// As for [`parse`].

@@ -1,16 +1,16 @@
 //! Fragments: the lane that holds each element of a matrix (PTX ISA, "Matrix Fragments for mma…").
 //!
-//! The lanes form eight *groups* of four (the ISA's `groupID` and `threadID_in_group`). A group holds a row of
-//! `a`, a column of `b` and a row of `c`. Within a group, each lane holds the elements that fill one register,
-//! then those that fill the next. If `a` has 16 rows, every second register is eight rows further down. The
-//! exception is `mma.m8n8k4` with half precision, which multiplies four pairs of matrices at once, each held by
-//! eight lanes: four in the lower half of the warp and four in the upper.
+//! The lanes form eight *groups* of four (the ISA's `groupID` and `threadID_in_group`). A group holds a row of `a`, a
+//! column of `b` and a row of `c`. Within a group, each lane has the elements that fill its first register, then the
+//! elements that fill the next register. If `a` has 16 rows, every second register is eight rows further down. The
+//! exception is `mma.m8n8k4` with half precision, which multiplies four pairs of matrices at once, each held by eight
+//! lanes: four in the lower half of the warp and four in the upper.
 //!
-//! For `wmma` the ISA only requires load, multiplication and store to agree. Here the elements are stored in
-//! order, row by row (column by column for `b`): first in register 0 of all lanes, then in register 1, and so
-//! on. If there are more registers than elements, the elements repeat. The fragments of `m16n16k8`, with TF32,
-//! have the layout that `ptxas` uses for compute capability 8.0, because it determines bank conflicts: that of
-//! `mma.m16n8k8`, first for the left eight columns of `b` and of the sums, then for the right ones.
+//! For `wmma` the ISA only requires load, multiplication and store to agree. Here the elements are stored in order, row
+//! by row (column by column for `b`): first in register 0 of all lanes, then in register 1, and so on. If there are
+//! more registers than elements, the elements repeat. The fragments of `m16n16k8`, with TF32, have the layout that
+//! `ptxas` uses for compute capability 8.0, because it determines bank conflicts: that of `mma.m16n8k8`, first for the
+//! left eight columns of `b` and of the sums, then for the right ones.
 
 use super::matrix::{Element, Fragment, FragmentLayout, MatrixShape, Role};
 

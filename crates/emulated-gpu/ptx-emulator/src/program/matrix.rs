@@ -24,7 +24,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Its width in bits.
+    /// The width of the element type in bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -99,7 +99,7 @@ pub enum FragmentLayout {
 /// A matrix, or the part of it that a warp holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// Its role in the product.
+    /// The role of the matrix in the product.
     pub role: Role,
     /// The shape of the product.
     pub shape: MatrixShape,
@@ -133,7 +133,7 @@ pub struct Multiply {
     /// The rounding in double precision.
     pub rounding: Rounding,
     pub fragments: [Fragment; 3],
-    /// The type of the result, which may differ from that of `c`.
+    /// The type of the result, which may differ from the type of `c`.
     pub result: Element,
     /// The metadata of `mma.sp`, whose fragment of `a` only has the stored elements.
     pub sparse: Option<Metadata>,

@@ -17,7 +17,8 @@ pub enum Rounding {
     NearestAway,
 }
 
-/// Comparison operators of `setp` and `set`. The unordered ones are true when an operand is NaN.
+/// Comparison operators of `setp` and `set`. The unordered operators are true when an operand is
+/// NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as in the ISA; lo ls hi hs are the unsigned Lt Le Gt Ge")]
 pub enum Comparison {
@@ -171,7 +172,7 @@ pub enum FloatProperty {
 /// Modifiers that floating-point arithmetic shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatMode {
-    /// The rounding; `NearestEven` if the instruction has none.
+    /// The rounding; `NearestEven` if the instruction has no rounding modifier.
     pub rounding: Rounding,
     /// `.ftz`: subnormal operands and results are zero.
     pub flush: bool,
@@ -268,7 +269,7 @@ pub enum BarrierAction {
     Arrive,
     /// `bar.red.popc`, `.and`, `.or`: waits, and reduces a predicate over all threads.
     Reduce {
-        /// The reduction; `Add` stands for `.popc`.
+        /// The reduction; `.popc` is represented by `Add`.
         operation: Atomic,
         /// The destination of the result: u32 for `.popc`, a predicate otherwise.
         destination: Destination,

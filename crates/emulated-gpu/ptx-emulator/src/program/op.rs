@@ -18,7 +18,7 @@ use super::video::Video;
 pub enum Op {
     /// `mov`, of any type; also of addresses and special registers.
     Mov { ty: Type, d: Destination, a: Operand },
-    /// `mov` of several registers into one, which is as wide as all of them together.
+    /// `mov` of several registers into one, which is as wide as all parts together.
     Pack { ty: Type, d: Destination, parts: Vec<Operand>, part: Type },
     /// `mov` of one register into several.
     Unpack { ty: Type, parts: Vec<Destination>, part: Type, a: Operand },

@@ -28,9 +28,9 @@ pub struct OperationCounts {
 const LANES: usize = 32;
 
 impl Op {
-    /// The number of its operations. Divisions, roots, exponentials, comparisons, conversions and integer
-    /// operations (except on the matrix units) are not counted, because a card has no single instruction for
-    /// some of these, and other units for the rest.
+    /// The number of operations in the instruction. Divisions, roots, exponentials, comparisons, conversions and
+    /// integer operations (except on the matrix units) are not counted, because a card has no single instruction for
+    /// some of these, and executes others on other units.
     #[must_use]
     pub fn operation_counts(&self) -> OperationCounts {
         match self {
@@ -78,7 +78,7 @@ const fn numbers(ty: Type) -> u32 {
 fn products(multiply: &Multiply) -> OperationCounts {
     // For `mma.sp`, the fragment of `a` only has the stored elements, so take the shape from `b`.
     let shape = multiply.fragments[1].shape;
-    // `m8n8k4` with half precision is four products, each by eight lanes (PTX ISA, "mma.m8n8k4 .f16").
+    // `m8n8k4` with half precision is four products, each computed by eight lanes (PTX ISA, "mma.m8n8k4 .f16").
     let times = match (shape.m, shape.n, shape.k, multiply.fragments[0].element) {
         (8, 8, 4, Element::F16) => 4,
         _ => 1,

@@ -2,8 +2,8 @@
 
 use super::types::Type;
 
-/// Special registers (PTX ISA, "Special Registers"). The components of the three-dimensional ones
-/// carry their axis: 0 for x, 1 for y, 2 for z.
+/// Special registers (PTX ISA, "Special Registers"). The components of three-dimensional registers contain their axis:
+/// 0 for x, 1 for y, 2 for z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is the PTX special register of the same name")]
 pub enum Special {
@@ -43,7 +43,7 @@ pub enum Special {
     },
     /// `%reserved_smem_offset_…`: an offset into the shared memory that is reserved for the system.
     ReservedShared(u32),
-    /// `%reserved_smem_offset_cap`: the size of that memory.
+    /// `%reserved_smem_offset_cap`: the size of the reserved shared memory.
     ReservedSharedSize,
 }
 
@@ -110,7 +110,7 @@ impl Special {
         )
     }
 
-    /// Its name, including the component.
+    /// The name of the register, including the component.
     pub(crate) fn name(self) -> String {
         let of_axis = |axis: usize| {
             let position = POSITIONS.iter().find(|(_, of, _)| of(axis as u8) == self);

@@ -30,7 +30,7 @@ impl Geometry {
 pub enum OutOfBounds {
     /// A fault.
     Trap,
-    /// Moved to the nearest position inside.
+    /// The coordinate is moved to the nearest position inside the surface.
     Clamp,
     /// A read returns 0, and a write is ignored.
     Zero,
@@ -57,7 +57,7 @@ pub enum Query {
 /// A surface and the coordinates of an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SurfaceAddress {
-    /// A register with a handle, or a variable that stands for a surface.
+    /// A register with a handle, or a variable that represents a surface.
     pub surface: Operand,
     /// Its geometry.
     pub geometry: Geometry,

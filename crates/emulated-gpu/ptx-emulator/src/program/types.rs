@@ -19,7 +19,8 @@ pub enum Space {
     Generic,
 }
 
-/// Fundamental types (PTX ISA, "Fundamental Types"), and the packed and alternate floating ones.
+/// Fundamental types (PTX ISA, "Fundamental Types"), and the packed and alternate floating-point
+/// types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "each is the PTX type of the same name")]
 pub enum Type {
@@ -80,7 +81,7 @@ pub(crate) const TYPES: [(&str, Type, u32); 25] = [
 ];
 
 impl Type {
-    /// Its name in PTX, without the dot.
+    /// The name of the type in PTX, without the dot.
     #[must_use]
     pub const fn name(self) -> &'static str {
         TYPES[self as usize].0
@@ -92,7 +93,7 @@ impl Type {
         TYPES[self as usize].2
     }
 
-    /// Its width in bytes, in memory.
+    /// The width of the type in bytes, in memory.
     #[must_use]
     pub fn bytes(self) -> u64 {
         u64::from(self.bits()).div_ceil(8)

@@ -38,9 +38,9 @@ pub enum VideoSecond {
 /// A part of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VideoPart {
-    /// Its width in bits: 8, 16 or 32.
+    /// The width of the part in bits: 8, 16 or 32.
     pub bits: u32,
-    /// Its index among the parts of that width, from the low end.
+    /// The index of the part among the parts of that width, counted from the low end.
     pub index: u32,
 }
 
@@ -86,7 +86,7 @@ pub struct SimdVideo {
     pub saturate: bool,
     /// The width of an element in bits: 16 or 8.
     pub bits: u32,
-    /// For each element, from the low end, the index of its source among the elements of a followed by those of
+    /// For each element, from the low end, the index of its source among the elements of a, followed by the elements of
     /// b.
     pub a: [u8; 4],
     pub b: [u8; 4],

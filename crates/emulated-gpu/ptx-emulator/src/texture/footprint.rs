@@ -1,8 +1,8 @@
 //! Footprints: the texels that coordinates select (CUDA C++ Programming Guide, "Texture Fetching").
 //!
 //! The weights of linear filtering are fixed-point numbers with 8 fraction bits, as in the guide; a
-//! coordinate's fraction is rounded to them (halves up). The guide doesn't define how its sum of
-//! products is rounded: here the products are exact, and the sum is rounded once to single
+//! coordinate's fraction is rounded to them (halves up). The guide doesn't define the rounding of
+//! its sum of products: here the products are exact, and the sum is rounded once to single
 //! precision. A texel with weight 0 is not read, so that an infinity next to the selected texel has
 //! no effect. A NaN coordinate counts as 0.
 
@@ -17,7 +17,7 @@ pub(crate) const ONE: u32 = 1 << 8;
 pub(crate) struct AxisTexels {
     pub(crate) first: Option<u64>,
     pub(crate) second: Option<u64>,
-    /// The weight of `second`, out of [`ONE`]; `first` has the rest.
+    /// The weight of `second`, out of [`ONE`]; `first` has the remaining weight.
     pub(crate) weight: u32,
 }
 
@@ -41,12 +41,12 @@ fn to_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
     let x = f64::from(x);
     let x = match mode {
         _ if !normalised => x,
-        // Both results are exact after multiplication by the length.
+        // Both wrapped and mirrored coordinates are exact after multiplication by the length.
         AddressMode::Wrap => x - x.floor(),
         AddressMode::Mirror => x - 2.0 * (x / 2.0).floor(),
         AddressMode::Clamp | AddressMode::Border => x,
     };
-    // The fraction of an infinity is NaN, and counts as 0 too.
+    // The fraction of an infinity is NaN, and also counts as 0.
     let x = if x.is_nan() { 0.0 } else { x };
     if normalised { x * length.max(1) as f64 } else { x }
 }

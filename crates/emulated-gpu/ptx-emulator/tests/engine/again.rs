@@ -29,7 +29,7 @@ const CHANGES: [(&str, Displacement); 16] = [
       add.u32 %w, %w, 1; setp.lt.u32 %q, %w, 3; @%q bra ON;",
         |_| 3,
     ),
-    // A loop repeats its first access with another address. The final value of %a shows what it read.
+    // A loop repeats its first access with another address. The final value of %a shows which address the loop read.
     (
         "mov.u32 %w, 0; ON: ld.global.u32 %lo, [%a]; add.u64 %a, %a, 64; add.u32 %w, %w, 1; \
          setp.lt.u32 %q, %w, 2; @%q bra ON; mad.wide.u32 %b, %t, 4, %p0; ld.global.u32 %hi, [%b+64]; \

@@ -78,7 +78,7 @@ fn ranges_are_inside_or_outside_of_allocations(place: RunOptions) {
     assert_eq!(memory.range_of(at), Some((at, 16)));
     assert_eq!(memory.range_of(at + 15), Some((at, 16)));
     assert_eq!((memory.range_of(at - 1), memory.range_of(at + 16)), (None, None));
-    // A pattern whose length overflows is outside, too.
+    // A pattern whose length overflows is also outside.
     memory.fill(at, &[1, 2, 3, 4], u64::MAX / 2).unwrap_err();
 }
 
@@ -266,7 +266,7 @@ fn a_limited_amount_of_freed_memory_is_quarantined(place: RunOptions) {
     assert!(freed(first));
     free_one(1);
     assert!(!freed(first));
-    // Freed memory stays where it is while work runs that may have found it.
+    // Freed memory stays mapped while work runs that may have a pointer to it.
     let kept = memory.with_lease(|| {
         let at = free_one(65 * MIB);
         assert!(freed(at));

@@ -64,7 +64,7 @@ fn old_architectures_flush() {
         read(&emulator, to, 6)
     };
     let (three, four) = (3f32.to_bits(), 4f32.to_bits());
-    // As on an H100.
+    // The expected values are the results of an H100.
     assert_eq!(run("sm_13"), [four, 0, 0, three, 0, 0]);
     assert_eq!(run("sm_20"), [four, 2 * tiny, 2 * tiny, one, tiny, tiny]);
 }

@@ -244,7 +244,7 @@ fn vectors_are_passed_in_registers() {
 
 #[test]
 fn functions_share_registers_and_locals_of_module_scope() {
-    // PTX before 3.0 has no ABI; the results are those of the code that ptxas assembles for it.
+    // PTX before 3.0 has no ABI; the expected results are those of ptxas's code.
     let text = ".version 2.3\n.target sm_20\n.address_size 64\n.reg .u32 %g;\n.reg .u32 %h<3>;\n\
                 .local .u32 own;\n.func add_one()\n{\n.reg .u32 %x;\nadd.u32 %g, %g, 1;\n\
                 ld.local.u32 %x, [own];\nadd.u32 %h2, %x, 5;\nret;\n}\n\

@@ -95,7 +95,7 @@ fn producers_arrive_and_consumers_wait() {
 
 #[test]
 fn lanes_of_a_warp_can_use_different_barriers() {
-    // Odd lanes of both warps wait at barrier 3, even ones at 2, with 32 threads each.
+    // Odd lanes of both warps wait at barrier 3, even lanes at barrier 2, with 32 threads each.
     let out = crate::ptx::each_thread(
         64,
         ".shared .align 4 .b32 n[2];\n.reg .b32 %t, %a, %b, %odd;\n.reg .pred %q;",

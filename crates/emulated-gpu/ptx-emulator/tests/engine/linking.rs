@@ -5,9 +5,9 @@ use ptx_emulator::{Diagnostic, Launch, link, parse};
 
 use crate::ptx::{emulator, load, read, words};
 
-/// Each thread writes to `out`: the result of another text's `twice` and the text's own `helper`, the weak
-/// `scale()` of the first text, `table[1]` of another text, the `.common` word that the other text has set, its
-/// own constant, and a word of dynamic shared memory.
+/// Each thread writes to `out`: the result of another text's `twice` and the text's own `helper`, the weak `scale()` of
+/// the first text, `table[1]` of another text, the `.common` word that the other text has set, the text's own constant,
+/// and a word of dynamic shared memory.
 const MAIN: &str = include_str!("../ptx/linked/main.ptx");
 
 const OTHERS: &str = include_str!("../ptx/linked/others.ptx");

@@ -73,7 +73,8 @@ fn a_thread_may_give_up_waiting() {
 
 #[test]
 fn polling_a_flag_between_tests_is_not_a_deadlock() {
-    // One warp keeps testing until another warp sets a flag, after that one has waited long enough.
+    // One warp keeps testing until another warp sets a flag, after the second warp has waited long
+    // enough.
     let body = format!(
         "{} setp.ge.u32 %u, %t, 32; @%u bra SET;
          WAIT: mbarrier.test_wait.parity.shared.b64 %q, [%a], 0; ld.volatile.shared.u32 %v, [s];

@@ -61,7 +61,7 @@ fn device(checks: Checks, portable: bool) -> Emulator {
     Emulator::new(RunOptions { checks, portable, threads: 1, ..RunOptions::default() })
 }
 
-/// A kernel in which each active lane copies an element, as a load or a store: between its offset in `%p1`, which it
+/// A kernel in which each active lane copies an element by a load or a store, between its offset in `%p1`, which it
 /// reads from `%p0`, and its own position in `%p2`. `%p3` has the active lanes. In shared memory, addresses are 32 bits
 /// wide, and generic addresses 64.
 fn text((ty, count, words): (&str, usize, usize), named: AddressSpace, stores: bool) -> String {

@@ -36,8 +36,8 @@ fn checked() -> Emulator {
 fn allocations_of_kernels_are_limited_by_the_heap() {
     for emulator in [emulator(), checked()] {
         let out = words(&emulator, &[0]);
-        // Seven blocks of 1 MiB fit, because each has some overhead; none fits that is larger than
-        // the heap.
+        // Seven blocks of 1 MiB fit, because each block has some overhead; a block that is larger than the heap doesn't
+        // fit.
         for (bytes, given) in [(1 << 20, 7), (9 << 20, 0), (1 << 46, 0), (u64::MAX, 0)] {
             emulator.memory().end_heap(0);
             launch(&emulator, &allocating(bytes, 300, false), ([1; 3], [1; 3]), &[out]).unwrap();

@@ -25,8 +25,8 @@ fn launch_counts((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str)
     sum
 }
 
-/// Counts of a body without memory accesses, executed by one warp: multiply-adds of FMA units and of tensor cores,
-/// those of other types, and single operations.
+/// The counts of a body without memory accesses that one warp executes: multiply-adds of FMA units and of tensor cores,
+/// multiply-adds of other types, and single operations.
 fn arithmetic_counts(body: &str) -> [u64; 4] {
     let registers = ".reg .f32 %f<8>; .reg .f64 %d<4>; .reg .b32 %r<16>; .reg .b16 %h<4>;
          .reg .pred %q; .reg .b32 %t; mov.u32 %t, %tid.x; setp.lt.u32 %q, %t, 10;\n";
@@ -109,7 +109,7 @@ fn types_are_counted_by_unit() {
     }
 }
 
-/// m·n·k for each product, including the sparse ones.
+/// m·n·k for each product, including the sparse products.
 #[test]
 fn matrix_units_count_by_their_shape() {
     let list = |prefix: &str, from: usize, count: usize| {

@@ -44,8 +44,8 @@ fn renumber(text: &str, random: &mut Random) -> String {
     out
 }
 
-/// Instructions between those of the tables. The outcome must not depend on where the host has allocated a
-/// buffer, so %g is always inside the scratch buffer or just outside of it.
+/// Instructions that the generator adds between the instructions of the tables. The outcome must not depend on where
+/// the host has allocated a buffer, so %g is always inside the scratch buffer or just outside of it.
 const BETWEEN: [&str; 12] = [
     "ld.param.u64 %g, [scratch]; add.u64 %g, %g, 4092",
     "ld.param.u64 %g, [scratch]; add.u64 %g, %g, 4100",

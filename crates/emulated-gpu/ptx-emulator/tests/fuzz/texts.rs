@@ -1,5 +1,5 @@
-//! Mutated files: every PTX text of this crate, with pieces of it and of other texts removed, duplicated,
-//! swapped and replaced.
+//! Tests mutated files: every PTX text of this crate, with pieces of it and of other texts removed, duplicated, swapped
+//! and replaced.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -238,7 +238,7 @@ fn with_other_types(form: &InstructionForm) -> Vec<InstructionForm> {
     found
 }
 
-/// A form with an additional modifier, and with each of its modifiers replaced by that one.
+/// A form with an additional modifier, and with each of its modifiers replaced by the additional modifier.
 fn with_modifier(form: &InstructionForm, word: &str) -> Vec<InstructionForm> {
     let mut with = form.clone();
     with.modifiers.insert(0, word.to_owned());
@@ -259,7 +259,7 @@ fn vocabulary(all: &BTreeMap<String, Vec<InstructionForm>>) -> BTreeSet<String> 
     words.filter(|word| bits(word).is_none()).cloned().collect()
 }
 
-/// Forms that differ from those of the rows in one type, or in one modifier that is added, replaced or removed.
+/// Forms that differ from the forms of the rows in one type, or in one modifier that is added, replaced or removed.
 pub(crate) fn neighbours() -> BTreeSet<String> {
     let all = by_opcode();
     let mut found = BTreeSet::new();

@@ -42,7 +42,7 @@ const { readFileSync } = require("node:fs");
 })();
 "#;
 
-/// Older versions of Node.js need this option for relaxed SIMD, newer ones don't.
+/// Older versions of Node.js need this option for relaxed SIMD, newer versions don't.
 const RELAXED: &str = "--experimental-wasm-relaxed-simd";
 
 /// The request to the module for a case, equivalent to `run` in the emulator.

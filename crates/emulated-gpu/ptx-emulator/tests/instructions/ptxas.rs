@@ -114,7 +114,7 @@ fn verdicts_on(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
     verdicts_in_kernel(ptxas, &coverage::kernel(), statements)
 }
 
-/// Asks ptxas about each instruction, as [`verdicts_on`] does, in another kernel.
+/// Returns the verdicts of ptxas on each instruction, as [`verdicts_on`] does, but in another kernel.
 pub(super) fn verdicts_in_kernel(
     ptxas: &Path,
     kernel: &(String, usize),

@@ -1,5 +1,5 @@
-//! The first version and target of every row: `ptxas` must accept the row under the first version and target
-//! that the checker accepts, and neither may accept it under earlier ones.
+//! The first version and target of every row: `ptxas` must accept the row under the first version and target that the
+//! checker accepts, and neither ptxas nor the checker may accept it under earlier ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -128,8 +128,8 @@ fn assert_agreement(
     assert!(found.is_empty(), "{} of {}:\n{}", found.len(), texts.len(), shown.join("\n"));
 }
 
-/// The statements to test: those of the tables, and further ones with special registers and newer kinds of
-/// operands.
+/// The statements to test: the statements of the tables, and further statements with special registers and newer kinds
+/// of operands.
 fn statements() -> Vec<String> {
     let mut found: Vec<String> = coverage::forms().iter().map(InstructionForm::text).collect();
     // Reading it is only valid after a call.

@@ -30,7 +30,7 @@ pub(crate) enum Expected {
     Bits(u128),
     /// Any NaN.
     Nan,
-    /// The expected value, and how many units in the last place the result may differ from it.
+    /// The expected value, and the number of units in the last place by which the result may differ from it.
     Near(u128, u64),
     /// The expected f32, and the maximum absolute error.
     Within(u128, f64),

@@ -56,7 +56,7 @@ impl Image {
         sum as f32
     }
 
-    /// The texel at coordinates, or the nearest one.
+    /// The texel at the coordinates, or the nearest texel.
     fn nearest(&self, at: &[f32], channel: usize) -> f32 {
         let mut index = [0; 3];
         for (axis, &x) in at.iter().enumerate() {
@@ -203,7 +203,7 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
             inside + 1000.0 * written(left.max(0), t / 8),
         ];
         for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
-            // The fraction of 255 is rounded for each texel, and so is the sum.
+            // The fraction of 255 is rounded for each texel, and then the sum is rounded.
             let near = if (6..10).contains(&index) { 1.2e-7 } else { 0.0 };
             let close = (found - expected).abs() <= near;
             assert!(close, "{name}: thread {t}, number {index}: {found}, expected {expected}");

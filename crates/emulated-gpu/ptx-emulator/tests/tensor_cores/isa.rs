@@ -101,7 +101,7 @@ pub(crate) fn position_in_c(product: &Product, ty: &str, lane: usize, i: usize) 
     }
 }
 
-/// The index of the matrix that a lane holds a part of, for `mma.m8n8k4` with half precision; 0 for all other products.
+/// The index of the matrix of which a lane has a part, for `mma.m8n8k4` with half precision; 0 for all other products.
 pub(crate) fn matrix(product: &Product, lane: usize) -> usize {
     let fourfold = product.shape == (8, 8, 4) && product.a == "f16";
     if fourfold { lane % 16 / 4 } else { 0 }

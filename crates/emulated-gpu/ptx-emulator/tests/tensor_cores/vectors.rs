@@ -112,7 +112,7 @@ fn folder() -> Option<PathBuf> {
     found
 }
 
-/// The number of vectors in a file, and those with another result.
+/// The number of vectors in a file, and the vectors whose result differs.
 fn compare(path: &Path) -> (usize, Vec<String>) {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let (card, ty) = name.trim_end_matches(".txt.gz").split_once('-').unwrap();

@@ -8,7 +8,7 @@ pub(crate) type Row = [u64; 32];
 
 /// An instruction whose vectors each have registers of one width; the written vector comes first.
 pub(crate) struct Warps {
-    /// The instruction, such as `mma.sync… {%d}, {%a}, {%b}, {%c}`, where `%d` stands for the registers of that
+    /// The instruction, such as `mma.sync… {%d}, {%a}, {%b}, {%c}`, where `%d` is replaced by the registers of that
     /// vector.
     pub(crate) text: String,
     /// The width in bits and the number of registers of the written vector and of each vector that is read.

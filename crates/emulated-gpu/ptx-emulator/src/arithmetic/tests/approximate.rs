@@ -173,7 +173,7 @@ fn approximations_have_the_recorded_values() {
     }
 }
 
-/// Compares the small functions with the general ones.
+/// Compares the small functions with the general functions.
 #[test]
 fn small_functions_equal_the_general_ones() {
     let operations = [

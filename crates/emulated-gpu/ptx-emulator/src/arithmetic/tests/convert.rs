@@ -177,7 +177,7 @@ fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
     assert_eq!(convert_to_integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()), expected);
     assert_eq!(convert_to_integer(Type::F16, Type::F16, UP, 0x3c01), 0x4000);
     assert_eq!(convert_to_integer(Type::Bf16, Type::Bf16, NEAREST, 0x4020), 0x4000);
-    // Both modifiers: 1.7 rounds to 2, which is clamped.
+    // With both modifiers, 1.7 is first rounded to 2, which is then clamped.
     let saturated = convert(Type::F32, Type::F32, NEAREST, true, SATURATE, bits(1.7), None);
     assert_eq!(saturated, bits(1.0));
 }

@@ -179,10 +179,9 @@ fn flush_to_zero_affects_operands_and_results_and_keeps_the_sign() {
     assert!(flush_f32(f32::NAN).is_nan());
 }
 
-/// 2^−126 − 2^−150 is a tie between the largest subnormal number and the smallest normal one, and
-/// rounds to the latter. With 24 digits and an unlimited exponent it is smaller, so it is flushed;
-/// ptxas folds the constants of `mul.ftz.f32` and `cvt.rn.ftz.f32.f64` in this way. 2^−126 − 2^−173
-/// is not flushed.
+/// 2^−126 − 2^−150 is a tie between the largest subnormal number and the smallest normal number, and rounds to the
+/// normal number. With 24 digits and an unlimited exponent it is smaller, so it is flushed; ptxas folds the constants
+/// of `mul.ftz.f32` and `cvt.rn.ftz.f32.f64` in this way. 2^−126 − 2^−173 is not flushed.
 #[test]
 fn tiny_results_that_round_to_normal_are_flushed() {
     let min_normal = bits(f32::MIN_POSITIVE);
@@ -273,8 +272,8 @@ fn small_functions_equal_the_general_ones() {
     }
 }
 
-/// The small functions are inlined into a loop that the compiler vectorises, as in the engine. The
-/// vectorised loop must not replace one NaN by another.
+/// The small functions are inlined into a loop that the compiler vectorises, as in the engine. The vectorised loop must
+/// not replace a NaN by another NaN.
 #[test]
 fn loops_over_lanes_give_the_same_bits() {
     type Lanes = [u32; 32];

@@ -24,7 +24,7 @@ fn f16_arithmetic_has_the_right_bits() {
     assert_eq!(f16(FloatBinary::Add, ONE, TWO), THREE);
     assert_eq!(f16(FloatBinary::Sub, ONE, THREE), TWO | SIGN);
     assert_eq!(f16(FloatBinary::Mul, THREE, HALF), 0x3e00);
-    // 2048 + 1 is a tie that rounds down to even, 2048 + 3 one that rounds up.
+    // 2048 + 1 is a tie that rounds down to even; 2048 + 3 is a tie that rounds up.
     assert_eq!(f16(FloatBinary::Add, 0x6800, ONE), 0x6800);
     assert_eq!(f16(FloatBinary::Add, 0x6800, THREE), 0x6802);
     assert_eq!(f16(FloatBinary::Add, GREATEST, GREATEST), INF);

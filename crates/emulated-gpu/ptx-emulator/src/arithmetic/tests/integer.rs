@@ -168,7 +168,7 @@ fn bits_are_counted_found_and_reversed() {
     assert_eq!(int_unary(BFIND, Type::U32, 0), NONE);
     assert_eq!(int_unary(BFIND, Type::U32, 0x0001_0000), 16);
     assert_eq!(int_unary(BFIND, Type::U64, 1 << 63), 63);
-    // For a negative number the most significant 0; −1 has none.
+    // For a negative number, the result is the position of the most significant 0; −1 has no 0.
     assert_eq!(int_unary(BFIND, Type::S32, 0xffff_fff0), 3);
     assert_eq!(int_unary(BFIND, Type::S32, 0xffff_ffff), NONE);
     assert_eq!(int_unary(BFIND, Type::S64, u64::MAX), NONE);
@@ -223,7 +223,7 @@ fn subtraction_sets_the_flag_unless_it_borrows() {
     assert_eq!(sub(Type::U32, 5, 4, Some(true)), (1, true));
     assert_eq!(sub(Type::U64, 0, u64::MAX, Some(false)), (0, false));
     assert_eq!(sub(Type::U64, u64::MAX, 0, None), (u64::MAX, true));
-    // 2^64 - 1 in two words: the low one borrows from the high one.
+    // 2^64 - 1 in two words: the low word borrows from the high word.
     let (low, flag) = sub(Type::U32, 0, 1, None);
     assert_eq!((low, sub(Type::U32, 1, 0, Some(flag))), (0xffff_ffff, (0, true)));
 }

@@ -71,7 +71,7 @@ fn two_floats_are_packed_with_the_first_in_the_upper_half() {
     assert_eq!(run(Type::F16x2, NEAREST, PLAIN, 70000.0, f32::NAN), 0x7c00_7fff);
 }
 
-/// `.satfinite` for the types that have no `.sat`.
+/// Tests `.satfinite` for the types that have no `.sat`.
 #[test]
 fn satfinite_clamps_to_finite_numbers() {
     let run =
@@ -116,7 +116,7 @@ fn eight_bit_floats_round_and_saturate() {
     // and 20.
     assert_eq!(run(Type::E4m3x2, PLAIN, 464.0, 17.0), 0x7e58);
     assert_eq!(run(Type::E4m3x2, PLAIN, 19.0, -0.0), 0x5a80);
-    // The smallest subnormal, 2^−9, and half of it, which is a tie with 0.
+    // The inputs are the smallest subnormal number, 2^−9, and half of it, which is a tie with 0.
     assert_eq!(run(Type::E4m3x2, PLAIN, 2.0_f32.powi(-9), 2.0_f32.powi(-10)), 0x0100);
     assert_eq!(run(Type::E4m3x2, RELU, -3.0, 0.5), 0x0030);
     assert_eq!(run(Type::E5m2x2, PLAIN, 1.0, -1.5), 0x3cbe);

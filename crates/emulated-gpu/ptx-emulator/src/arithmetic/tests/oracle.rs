@@ -136,7 +136,7 @@ impl Exact {
         }
     }
 
-    /// How `digits · 2^exponent` compares with this magnitude.
+    /// Compares `digits · 2^exponent` with this magnitude.
     fn compare(&self, digits: &BigUint, exponent: i64) -> Ordering {
         let (digits, exponent) =
             if self.root { (digits * digits, 2 * exponent) } else { (digits.clone(), exponent) };

@@ -158,7 +158,7 @@ proptest! {
                     "{:?} from {:?}", to, from
                 );
             }
-            // A zero's sign is the top one of the 32 bits.
+            // The sign of a zero is the top bit of the 32 bits.
             prop_assert_eq!(
                 convert(Type::Tf32, from, Some(r), false, mode(Rounding::NearestEven), a, None),
                 expected(TF32, r, &exact, sign & TF32.sign()) << 13
@@ -210,7 +210,7 @@ proptest! {
         }
     }
 
-    /// At most one unit from the nearest number.
+    /// The result is at most one unit from the nearest number.
     #[test]
     fn reciprocal_root_of_doubles_is_within_one_unit(a in bits(F64)) {
         let a = a & !F64.sign();

@@ -28,7 +28,7 @@ impl<'a> Body<'a> {
         Register(self.function.registers.len() as u32 - 1)
     }
 
-    /// A register, or one for each element of a vector.
+    /// Creates a register, or one for each element of a vector.
     pub(in crate::check) fn registers(
         &mut self,
         name: &str,

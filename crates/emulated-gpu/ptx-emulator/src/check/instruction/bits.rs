@@ -63,7 +63,7 @@ pub(super) fn lop3(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Lop3 { table, d, a, b, c, predicate })
 }
 
-/// `dp4a` and `dp2a`. The sum is signed if one of the factors is.
+/// `dp4a` and `dp2a`. The sum is signed if a factor is signed.
 pub(super) fn dot(check: &mut Check<'_, '_>) -> Result<Op> {
     let two = check.opcode() == "dp2a";
     let types = ".u32|s32; .u32|s32";

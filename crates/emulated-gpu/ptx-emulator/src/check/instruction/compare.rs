@@ -7,8 +7,8 @@ use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::check::types::{self, Class};
 
-/// The comparison operators: first those of signed integers, then those of unsigned integers only, then those
-/// of floating-point numbers only.
+/// The comparison operators: first the operators of signed integers, then the ones that only unsigned integers have,
+/// then the ones that only floating-point numbers have.
 pub(super) const COMPARISONS: [(&str, Comparison); 18] = [
     ("eq", Comparison::Eq),
     ("ne", Comparison::Ne),

@@ -115,7 +115,7 @@ fn can_saturate(to: Type, from: Type) -> bool {
     }
 }
 
-/// Takes a mandatory rounding. `other` are the roundings of the other kind of conversion, for the help text.
+/// Takes a mandatory rounding. `other` are the roundings that the other kinds of conversion have, for the help text.
 fn rounding(
     check: &mut Check<'_, '_>,
     to: Type,
@@ -177,7 +177,7 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     if to == Type::Tf32 && saturate && !away {
         check.require(100, (8, 6))?;
     }
-    // These conversions came with sm_90, and a later version of PTX added them to sm_89.
+    // sm_90 introduced these conversions, and a later version of PTX added them to sm_89.
     if (eight || wide) && check.context.module.target == 89 {
         check.require(89, (8, 1))?;
     }

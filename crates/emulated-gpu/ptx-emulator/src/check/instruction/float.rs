@@ -19,8 +19,8 @@ pub(super) fn fused(check: &mut Check<'_, '_>) -> Result<Op> {
         let help = "remove it, or write .target sm_20 or a later one at the top";
         return Err(check.error("`mad.f32` takes no rounding below sm_20", help));
     }
-    // Below sm_20 `mad.f32` had no rounding, and before PTX 3.2 it was optional. Without one it is fused and
-    // rounded to nearest, as ptxas assembles it for all current cards (PTX ISA, "mad").
+    // Below sm_20 `mad.f32` had no rounding, and before PTX 3.2 it was optional. Without a rounding, the operation is
+    // fused and rounded to nearest, as ptxas assembles it for all current cards (PTX ISA, "mad").
     let may_lack = mad && (target < 20 || version < (3, 2));
     if !given && !may_lack {
         check.take_more(&mut form, "rn @half = a rounding; rn|rz|rm|rp @f32|f64")?;

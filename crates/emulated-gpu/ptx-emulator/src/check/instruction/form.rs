@@ -39,7 +39,7 @@ const DECISIONS: [(&str, &str); 10] = [
 /// The modifiers of an instruction, and its operands once they have been read.
 pub(super) struct Form {
     words: Vec<&'static str>,
-    /// The type and the second type; `.b32` if the instruction has none.
+    /// The type; `.b32` if the instruction has no type.
     pub(super) ty: Type,
     pub(super) second_type: Type,
     types: usize,

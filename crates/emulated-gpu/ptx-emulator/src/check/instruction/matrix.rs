@@ -253,7 +253,7 @@ fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
     check.take("sync; aligned")?;
     let newer = ["m8n16", "m16n16", "m16n8", "b8", "b8x16.b6x16_p32", "b8x16"];
     if newer.iter().any(|word| check.modifiers.has(word)) {
-        // These forms came with sm_100a.
+        // These forms exist from sm_100a on.
         return Err(super::not_emulated(check));
     }
     let form = check.take("m8n8; x1|x2|x4 = a number; {trans}; {shared|shared::cta}; .b16")?;

@@ -222,7 +222,7 @@ fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
     for (index, &d) in d.iter().enumerate() {
         let first = index as u64 * bytes;
         let used = mask.checked_shr(first as u32).unwrap_or(0) & all(bytes);
-        // If only the lower bytes of an element are used, only those are loaded.
+        // If only the lower bytes of an element are used, only these bytes are loaded.
         let ty = match (ty, used) {
             (_, 0) => continue,
             (Type::B16 | Type::B32 | Type::B64, 0x1) => Type::B8,

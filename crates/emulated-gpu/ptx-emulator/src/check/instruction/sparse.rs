@@ -14,9 +14,9 @@ use crate::check::operands::Check;
 
 const SHAPES: &str = "m16n8k8|m16n8k16|m16n8k32|m16n8k64|m16n8k128";
 
-/// The number of valid selectors for a factor type with `k` columns: how many sets of metadata fit into four
-/// lanes. For `m16n8k32` with 16-bit factors the ISA has two, each naming a pair of lanes. `ptxas` also accepts
-/// 2 and 3 for `f16`, but these name no lanes and their effect on a card is undocumented.
+/// The number of valid selectors for a factor type with `k` columns: the number of sets of metadata that fit into four
+/// lanes. For `m16n8k32` with 16-bit factors the ISA has two, each naming a pair of lanes. `ptxas` also accepts 2 and 3
+/// for `f16`, but these name no lanes and their effect on a card is undocumented.
 fn selectors(a: Element, k: usize) -> Option<u64> {
     Some(match (a, k) {
         (Element::F16 | Element::Bf16, 16) | (Element::Tf32, 8) => 4,

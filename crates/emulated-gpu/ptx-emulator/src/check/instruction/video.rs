@@ -88,7 +88,7 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
 }
 
 fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
-    // The type of the result follows from the types of the factors, so the one in the text is ignored.
+    // The type of the result follows from the types of the factors, so the result type in the text is ignored.
     signed(check)?;
     let signed = [signed(check)?, signed(check)?];
     let plus_one = check.modifiers.flag("po");

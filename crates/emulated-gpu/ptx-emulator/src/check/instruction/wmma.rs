@@ -51,7 +51,7 @@ pub(super) fn wmma(check: &mut Check<'_, '_>) -> Result<Op> {
 /// Takes `.sync.aligned`.
 fn aligned(check: &mut Check<'_, '_>) -> Result<()> {
     check.take("sync")?;
-    // `.aligned` came with PTX 6.3, and is mandatory since then from sm_70 on.
+    // PTX 6.3 introduced `.aligned`, which has been mandatory since then from sm_70 on.
     if !check.modifiers.flag("aligned") && check.context.module.version >= (6, 3) {
         check.take("aligned")?;
     }

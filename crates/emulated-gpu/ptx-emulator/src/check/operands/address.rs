@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::syntax::{Binary, Expression, Name, Node, OperandKind};
 
 impl<'a> Check<'_, 'a> {
-    /// The address that a name stands for, and its state space: a variable, or a function.
+    /// The address of the variable or function with a name, and its state space.
     pub(in crate::check) fn symbol(&mut self, name: &str) -> Option<(Operand, Space)> {
         let module = &self.context.module;
         match self.body.find(name) {
@@ -85,7 +85,7 @@ impl<'a> Check<'_, 'a> {
         Ok((node, offset))
     }
 
-    /// Whether the leftmost operand of an expression is a name other than that of a constant.
+    /// Whether the leftmost operand of an expression is a name, but not the name of a constant.
     fn has_name(&self, node: &Node<'a>) -> bool {
         match &node.expression {
             Expression::Name(name) => *name != "WARP_SZ",

@@ -17,7 +17,7 @@ pub(in crate::check) fn opaque_name(kind: Opaque) -> &'static str {
 }
 
 impl<'c, 'a> Check<'c, 'a> {
-    /// The kind of object that a symbol stands for, if it is a texture or a surface.
+    /// The kind of object that a symbol represents, if it is a texture or a surface.
     pub(in crate::check) fn opaque(&self, symbol: Operand) -> Option<Opaque> {
         let variable = match symbol {
             Operand::Address(Symbol::Module(id), _) => {
@@ -46,8 +46,8 @@ impl<'c, 'a> Check<'c, 'a> {
         Operand::Register(register)
     }
 
-    /// The operand `[a, …]`: the handle, or the variable that stands for one, and the remaining operands
-    /// between the brackets.
+    /// The operand `[a, …]`: the handle, or the variable that represents one, and the remaining operands between the
+    /// brackets.
     pub(in crate::check) fn reference(
         &mut self,
         index: usize,

@@ -72,8 +72,8 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
         let read = access.lane_access(access.lane_address(core, lane), access.total_bytes(), lane);
         core.resolve(read, false)?;
         if access.passes_on && read.is_local() {
-            // The value counts as initialised as soon as any part of it is, because it may pack
-            // several registers.
+            // The value counts as initialised as soon as any part of it is initialised, because it
+            // may pack several registers.
             let known = if core.is_uninitialised(read) { 0 } else { u32::MAX };
             for &to in &access.values {
                 core.registers.define(to, 1 << lane, known);

@@ -26,7 +26,7 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) fence: bool,
     /// Whether each lane is served separately, as for volatile and atomic accesses.
     pub(in crate::engine) strong: bool,
-    /// Its ordering and scope in the memory model.
+    /// The ordering and scope of the access in the memory model.
     pub(in crate::engine) semantics: Semantics,
     /// Whether it is a weak load whose value is later checked by a compare-and-swap at the same
     /// address.

@@ -71,7 +71,7 @@ macro_rules! addresses {
 addresses!(u32, u64);
 
 /// Returns its argument in a way that the optimiser can't see through. Otherwise the compiler would
-/// turn the loops below into 16 separate comparisons, which takes longer than all the rest.
+/// turn the loops below into 16 separate comparisons, which takes longer than everything else here.
 #[inline(always)]
 fn opaque(word: u64) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -216,7 +216,8 @@ pub(super) fn stretches<const FULL: bool>(
     bytes: u64,
 ) -> Option<[Stretch; 2]> {
     let mut found = match (access.pattern, core.last_pattern) {
-        // All lanes were active there too, because there is no branch in between.
+        // All lanes were also active at the site, because there is no branch between it and this
+        // access.
         (PatternReuse::ReusedFrom(site), Some((of, found))) if site == of => found,
         _ => {
             let found = find_stretches::<FULL>(core, access, mask, bytes);

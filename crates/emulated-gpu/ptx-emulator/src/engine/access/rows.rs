@@ -109,7 +109,7 @@ unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
 }
 
 /// Stores to both [`Stretch`]es of a warp. Returns false if the access has to be done lane by lane.
-/// If several lanes write to the same place, the last lane wins, as it does lane by lane.
+/// If several lanes write to the same place, the last lane wins, as in an access lane by lane.
 #[inline(always)]
 fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
@@ -120,7 +120,7 @@ fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, cons
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region_to_write(core, found[0].start);
     let Some(hosts) = host_addresses_inside(region, &found, bytes) else { return Ok(false) };
-    // Inactive lanes write nothing, so only the active ones are marked.
+    // Inactive lanes write nothing, so only the bytes of active lanes are marked.
     if W::INIT && !FULL {
         mark_all_written(core, access, mask)?;
     }

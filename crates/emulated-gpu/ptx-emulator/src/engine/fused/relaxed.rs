@@ -1,7 +1,7 @@
 //! Generator of a WebAssembly module with one function: `fma.rn.f32` for 32 lanes with
 //! `f32x4.relaxed_madd`. A browser rejects a whole module if it contains an unknown instruction. So
-//! this function has a separate module, created when a page asks for it; if it is rejected, the
-//! emulator does without.
+//! this function has a separate module, created when a page requests it; if the browser rejects the
+//! module, the emulator doesn't use it.
 //!
 //! Whether `relaxed_madd` rounds once or twice depends on the machine ([relaxed
 //! SIMD](https://github.com/WebAssembly/relaxed-simd)), so [`super::use_slot`] tests it.

@@ -1,6 +1,6 @@
 //! Values that may be uninitialised and are only passed on: compilers copy the padding of
 //! structures, and set bit fields in uninitialised words. initcheck allows such a value to go where
-//! only its own thread can read it; the memory that it is stored to is then uninitialised too.
+//! only its own thread can read it; memory to which it is stored becomes uninitialised.
 
 use std::collections::HashSet;
 
@@ -117,7 +117,7 @@ fn carried_loads(body: &[Instruction]) -> HashSet<usize> {
         body.iter().flat_map(|instruction| instruction.op.writes()).map(|(d, _)| d).collect();
     loop {
         let before = only.len();
-        // In reverse order, so that the state of a copy is known before that of its source.
+        // In reverse order, so that the state of a copy is known before the state of its source.
         for instruction in body.iter().rev() {
             if let Some(guard) = instruction.guard {
                 only.remove(&guard.register);

@@ -8,7 +8,7 @@ use crate::engine::simd;
 use crate::program::{Combine, IntBinary, Op, Type};
 
 impl Lowering<'_> {
-    /// `setp`, `set`, `selp` and `slct`.
+    /// Lowers `setp`, `set`, `selp` and `slct`.
     pub(super) fn comparison(&mut self, op: &Op) {
         match op {
             Op::SetPredicate { comparison, combine, ty, flush, p, q, a, b } => {

@@ -95,8 +95,8 @@ fn may_poll(instruction: &Instruction) -> bool {
     is_volatile_load(instruction) || matches!(instruction.op, Op::Call { .. })
 }
 
-/// The values that decide whether a loop is entered at all: those of a branch before the loop to an
-/// exit of the loop. Compilers move the first test of a flag there.
+/// The values that decide whether a loop is entered: the values on which a branch depends that is before the loop and
+/// jumps to an exit of the loop. Compilers move the first test of a flag to this branch.
 fn entry_condition_values(
     body: &[Instruction],
     (left, inside): (&HashSet<usize>, &HashSet<usize>),
@@ -144,7 +144,7 @@ impl Slice {
             || instruction.op.writes().iter().any(|(register, _)| self.registers.contains(register))
     }
 
-    /// Adds all values from which those in the slice are computed.
+    /// Adds all values from which the values in the slice are computed.
     fn extend<'b>(
         &mut self,
         instructions: impl Iterator<Item = &'b Instruction>,

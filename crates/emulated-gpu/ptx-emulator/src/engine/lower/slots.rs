@@ -143,7 +143,8 @@ impl Lowering<'_> {
             }
             VariablePlace::Local(at) => {
                 let at = at.wrapping_add_signed(offset);
-                // `ld.param` distinguishes a function's parameters from a kernel's by the window.
+                // `ld.param` distinguishes a function's parameters from a kernel's parameters by
+                // the window.
                 let window =
                     if self.variable_space(symbol) == Space::Param { LOCAL_WINDOW } else { 0 };
                 self.constant(at.wrapping_add(window), width)
@@ -172,7 +173,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Copies a register to another one of the same width.
+    /// Copies a register to another register of the same width.
     pub(super) fn copy(&mut self, d: Slot, a: Slot) {
         let operands = Operands { d: d.index, a: a.index, b: NEVER, c: 0 };
         match (d.width, a.width) {

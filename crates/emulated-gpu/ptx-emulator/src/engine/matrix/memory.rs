@@ -56,7 +56,8 @@ impl Transpose {
 }
 
 /// The operands of `ldmatrix` and `stmatrix`: the first eight lanes have the addresses of the rows
-/// of the first matrix, the next eight those of the second, and so on.
+/// of the first matrix, the next eight lanes have the addresses of the second matrix's rows, and so
+/// on.
 pub(in crate::engine) struct RowTransfer {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) store: bool,
@@ -184,7 +185,7 @@ impl TileTransfer {
         (together, u64::from(element.bits()) * together as u64 / 8)
     }
 
-    /// The row (or column, if stored by columns) of an element, and its index in it.
+    /// The row (or column, if stored by columns) of an element, and its index in the row or column.
     fn position(&self, lane: usize, index: usize, part: usize) -> (usize, usize) {
         let (_, row, column) = self.fragment.place(lane, index, part);
         if self.fragment.by_rows { (row, column) } else { (column, row) }

@@ -70,7 +70,7 @@ fn places(fragment: Fragment) -> Vec<u16> {
 }
 
 impl Product {
-    /// `registers` are those of a, b, c and d; `fast` if the host has AVX2 and FMA.
+    /// `registers` are the registers of a, b, c and d. `fast` means that the host has AVX2 and FMA.
     pub(in crate::engine) fn new(
         multiply: &Multiply,
         registers: [Vec<Slot>; 4],
@@ -83,7 +83,7 @@ impl Product {
         // The rules depend on the type of `a`. Sums are only rounded to halves if d is half
         // precision, too.
         let mut rules = Rules::new(capability, format(a.element));
-        // `wmma` has 16 columns. On 9.0, it has the groups of 8.0.
+        // `wmma` has 16 columns. On 9.0, it sums in the same groups as on 8.0.
         if a.element == Element::Tf32 && b.shape.n == 16 && capability < 100 {
             rules.group = 4;
         }

@@ -1,7 +1,7 @@
 //! `mma.sp`: `a` only stores some elements of each chunk of a row, and metadata give their
 //! positions (PTX ISA, "Sparse matrix storage").
 //!
-//! In each group of four lanes, one, two or all of them hold the metadata of rows `g` and `g + 8`,
+//! In each group of four lanes, one, two or all lanes contain the metadata of rows `g` and `g + 8`,
 //! one 32-bit word each. Each chunk of a row takes four bits: two positions in the chunk, with the
 //! first one in the low bits. With elements of 16 bits or more, a word has row `g` in its lower
 //! half and `g + 8` in its upper half, and the next lane continues with further columns. With

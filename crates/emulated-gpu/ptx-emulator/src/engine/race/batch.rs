@@ -81,8 +81,8 @@ impl Batch<'_> {
                     let knows = |new, old| uniform.happens_before(new, old);
                     return self.record_each(threads, moment, (left, mask), knows);
                 };
-                // Another read is recorded too, so the word may become one that needs no more
-                // checks (see `Shadow`).
+                // Another read is also recorded, so the word may now need no more checks (see
+                // `Shadow`).
                 let alone = !kept.is_some() || kept.same_warp(event);
                 page.set_stamp(at, if alone { 0 } else { threads.stamp(cell) });
                 left &= left - 1;

@@ -1,10 +1,10 @@
 //! The shadow cell of a word of memory, which records its last accesses.
 //!
-//! Two writes and two reads are recorded. The second of each is needed because accesses that don't
-//! race with each other (two reads, two atomics) may both race with a third one. Of the unordered
-//! accesses, the last one is kept, and the one that is furthest from it: preferably in another
-//! block, then in another warp, then in another lane. So a third access by any thread finds one
-//! that is not its own. Discarded accesses can hide a race, but never cause a false positive.
+//! Two writes and two reads are recorded. Two of each are needed because accesses that don't race
+//! with each other (two reads, two atomics) may both race with a third access. Of the unordered
+//! accesses, the last access is kept, and the access that is furthest from it: preferably in
+//! another block, then in another warp, then in another lane. So a third access by any thread finds
+//! one that is not its own. Discarded accesses can hide a race, but never cause a false positive.
 //!
 //! Strong accesses also record whether they observed another one: an atomic operation observes the
 //! write before it and, transitively, the writes that this one observed; a strong read observes the
@@ -19,8 +19,9 @@ use super::event::Event;
 pub(crate) struct Cell {
     writes: [Event; 2],
     reads: [Event; 2],
-    /// The step of each write, then of each read. The highest bit of the first is set if the last
-    /// write observed the other one; that of a read if it observed the last write.
+    /// The step of each write, then of each read. The highest bit of the first step is set if the
+    /// last write observed the other write; the highest bit of a read, if the read observed the
+    /// last write.
     steps: [u32; 4],
 }
 
@@ -96,7 +97,7 @@ impl Cell {
         if one == new {
             return Some(other);
         }
-        // Keep the read whose thread is further from this one's, as `event_to_keep` does.
+        // Keep the read whose thread is further from this read's thread, as `event_to_keep` does.
         let (kept, kept_step) = match (first, second) {
             (true, true) => (Event::NONE, 0),
             (false, true) => (one, self.steps[2]),
@@ -289,7 +290,7 @@ mod tests {
         for thread in [5, 6, 7, 70, 1] {
             assert_eq!(add(&mut cell, weak(0, thread), thread, false), None);
         }
-        // The last reader is thread 1 itself. Of the other readers, the one in another warp was
+        // The last reader is thread 1 itself. Of the other readers, the reader in another warp was
         // kept.
         assert_eq!(add(&mut cell, weak(0, 1), 9, true), Some((70, 70)));
     }
@@ -335,7 +336,7 @@ mod tests {
             assert_eq!(add(&mut cell, atomic(block, 0), block, true), None);
         }
         assert_eq!(add(&mut cell, weak(3, 0), 9, true), None);
-        // Any other block is not ordered after the later ones.
+        // All other blocks are not ordered after the later accesses.
         let mut cell = Cell::default();
         for block in 0..4 {
             add(&mut cell, atomic(block, 0), block, true);

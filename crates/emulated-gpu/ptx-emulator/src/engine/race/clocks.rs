@@ -1,6 +1,6 @@
 //! Vector clocks: for each thread of each block, the clock up to which its accesses are known.
-//! Known accesses happen before whatever comes next. Most components of a block are equal, so only
-//! their minimum and the larger ones are stored.
+//! Known accesses happen before all later accesses of the thread that knows them. Most components
+//! of a block are equal, so only their minimum and the larger components are stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -19,7 +19,7 @@ const ADVICE_WITHIN_WARP: &str =
 const ADVICE_WITHIN_BLOCK: &str = "put a barrier (bar.sync, __syncthreads) between the two";
 
 impl Stopped {
-    /// Whether it is a race within a warp, as far as is known.
+    /// Whether the race is within a warp, as far as is known.
     pub(in crate::engine) fn is_race_within_warp(&self) -> bool {
         self.problem.notes.iter().any(|note| note == ADVICE_WITHIN_WARP)
     }
@@ -365,7 +365,7 @@ fn redundant_lanes(addresses: &[u64; LANES], mask: u32) -> u32 {
     for lane in 1..LANES {
         same |= u32::from(addresses[lane] == addresses[lane - 1]) << lane;
     }
-    // Lanes with the same address as the one before and the one after, if all three are active.
+    // Lanes with the same address as the previous and the next lane, if all three are active.
     same & same >> 1 & mask << 1 & mask >> 1
 }
 

@@ -10,7 +10,7 @@ const LANE_BITS: u32 = 5;
 
 /// The maximum clock. A block that reaches it is no longer checked.
 pub(crate) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
-/// The block number that stands for the host.
+/// The block number of the host.
 pub(crate) const HOST: u32 = (1 << BLOCK_BITS) - 1;
 
 /// How an access takes part in the memory model.
@@ -26,13 +26,14 @@ pub(crate) struct Semantics {
     pub(crate) asynchronous: bool,
 }
 
-/// A recorded access. See the module's comment. Zero means none: clocks start at 1.
+/// A recorded access. See the module's comment. Zero means that there is no access, because clocks
+/// start at 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
 const STRONG: u64 = 1 << 4;
 const WIDE: u64 = 1 << 5;
-/// Asynchronous, for a weak access; volatile, for a strong one.
+/// The flag of an asynchronous access (if it is weak) or a volatile access (if it is strong).
 const SPECIAL: u64 = 1 << 6;
 const CLOCK_AT: u32 = 7;
 const THREAD_AT: u32 = CLOCK_AT + CLOCK_BITS;

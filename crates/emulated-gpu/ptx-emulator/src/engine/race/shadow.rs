@@ -1,7 +1,7 @@
 //! Shadow memory: one cell per word, in pages that are allocated when they are first touched.
 //!
-//! Most memory is only read, by many threads. A stamp marks a word whose cell already holds two
-//! readers, so that any later writer will conflict with one of them. If the stamp is valid for a
+//! Most memory is only read, by many threads. A stamp marks a word whose cell already contains two
+//! readers, such that every later writer conflicts with one of them. If the stamp is valid for a
 //! reader, its read need not be recorded.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

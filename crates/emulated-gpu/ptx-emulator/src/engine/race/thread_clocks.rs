@@ -29,11 +29,11 @@ use crate::room::OutOfMemory;
 const NARROW: usize = 0;
 const WIDE: usize = 1;
 
-/// The accesses that one thread knows in addition to its block and its warp.
+/// The accesses that a thread knows in addition to the ones that its block and its warp know.
 #[derive(Clone, Debug, Default)]
 struct ThreadExtra {
     known: Option<Arc<VectorClock>>,
-    /// The clock that a strong write publishes, by scope: that of the last fence.
+    /// The clock that a strong write publishes, by scope: the clock at the last fence.
     released: [Option<Arc<VectorClock>>; 2],
     /// Clocks that strong reads have found, by scope; a fence makes them known.
     pending: [Option<Arc<VectorClock>>; 2],
@@ -182,7 +182,7 @@ impl ThreadClocks {
         shared || self.base.knows(event.block(), of, clock) || extra()
     }
 
-    /// The [`UniformClock`] of a warp, if that describes what its lanes know.
+    /// The [`UniformClock`] of a warp, if such a clock describes the accesses that its lanes know.
     #[inline]
     pub(crate) fn uniform_clock(&self, warp: u32, shared: bool) -> Option<UniformClock> {
         let warp_least = self.warp_least.get(warp as usize).copied().unwrap_or(0);
@@ -226,7 +226,7 @@ impl ThreadClocks {
         extra
     }
 
-    /// The accesses that a thread knows now, including its own ones.
+    /// The accesses that a thread currently knows, including its own accesses.
     fn snapshot(&mut self, thread: u32) -> VectorClock {
         let upto = self.current_clock();
         let mut clocks = VectorClock::clone(&self.base);

@@ -1,6 +1,6 @@
 //! Release clocks that strong writes have published, by address. A later strong read at that
-//! address finds what the writer had done before its fence or release. These are for all blocks;
-//! clocks that are only visible in a block are stored with its threads.
+//! address finds the accesses of the writer before its fence or release. These clocks are for all
+//! blocks; clocks that are only visible in a block are stored with the block's threads.
 //!
 //! A writer publishes before it writes, and a reader looks after it has read, so no ordering is
 //! missed. Published clocks are kept even if the address is overwritten later.

@@ -1,4 +1,4 @@
-//! Formatted values of registers and addresses, as one lane sees them.
+//! Formatted values of registers and addresses, in one lane.
 
 use super::origin::slot_of;
 use super::values::{decode, shown_type};

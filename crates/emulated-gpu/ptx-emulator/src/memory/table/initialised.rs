@@ -51,7 +51,8 @@ impl Table {
         })
     }
 
-    /// Copying uninitialised bytes is not an error; their copies are uninitialised too.
+    /// Copies the state of bytes. Copying uninitialised bytes is not an error; the copies are
+    /// uninitialised too.
     pub(in crate::memory) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
         if !self.tracks_initialisation {
             return;

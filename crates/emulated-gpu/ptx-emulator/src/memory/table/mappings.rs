@@ -75,7 +75,7 @@ pub(in crate::memory) struct Rights {
 pub struct Mapping {
     /// Its first address.
     pub base: u64,
-    /// Its size in bytes.
+    /// The size of the mapping in bytes.
     pub size: u64,
     /// The physical memory that is mapped there.
     pub physical: Arc<Physical>,
@@ -222,12 +222,12 @@ impl Table {
         Ok(gone.iter().filter_map(|(base, live)| live.mapping(*base)).collect())
     }
 
-    /// Unmaps what [`unmap`](Self::unmap) removed, once no pointers into it remain.
+    /// Unmaps the mappings that [`unmap`](Self::unmap) removed, once no pointers into it remain.
     pub(in crate::memory) fn finish_unmap(&mut self, mappings: &[Mapping]) {
         for &Mapping { base, size, .. } in mappings {
             if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
                 own.unmapping.remove(&base);
-                // If the system refuses this (too many mappings), the pages stay until something
+                // If the system refuses to unmap (because there are too many mappings), the pages stay until something
                 // else is mapped there, or the addresses are released.
                 let _ = own.addresses.unmap_file(base, size);
             }

@@ -56,7 +56,8 @@ impl Table {
         if self.is_reserved(address, end) {
             return true;
         }
-        // Blocks don't overlap, so of those that start before the end, the last one ends last.
+        // Blocks don't overlap, so of the blocks that start before the end, the last block also
+        // ends last.
         let is_block = |(_, live): &(&u64, &LiveAllocation)| live.host.is_some();
         let below = self.live_allocations.range(..end).rev().find(is_block);
         let above = self.live_allocations.range(end..).find(is_block);

@@ -29,7 +29,7 @@ fn assert_only_faulty_reported(threads: u32, faulty: &str, clean: &str) {
 
 #[test]
 fn reads_of_uninitialised_memory_are_reported() {
-    // The instructions that write (only in the clean version), and those that read.
+    // The instructions that write (only in the clean version), and the instructions that read.
     let cases = [
         ("st.global.u16 [%p0+4], 1; st.global.u16 [%p0+6], 1;", "ld.global.u32 %v, [%p0+4];"),
         ("st.global.u32 [%p0], 1;", "red.global.add.u32 [%p0], 1;"),
@@ -72,7 +72,7 @@ fn writes_by_the_host_count_as_initialisation() {
     };
     reads(a).unwrap();
     assert_eq!(reads(b).unwrap_err().kind, FaultKind::Uninitialised);
-    // A host library can query whether memory is initialised, too.
+    // A host library can also query whether memory is initialised.
     let memory = emulator.memory();
     assert_eq!(memory.check_read(b, 4, Reach::default()), Ok(Some(b)));
     memory.copy(b, a, 4).unwrap();

@@ -63,7 +63,7 @@ fn leaks_are_listed() {
     assert!(emulator.memory().leaks().is_empty());
     let (kept, freed) = (words(&emulator, &[1; 8]), words(&emulator, &[1; 2]));
     emulator.memory().free(freed).unwrap();
-    // The variables of a module belong to it, and are freed with it.
+    // The variables of a module belong to the module, and are freed with it.
     let text = ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n\
         .visible .entry k() { ret; }";
     let loaded = crate::ptx::load(&emulator, text);

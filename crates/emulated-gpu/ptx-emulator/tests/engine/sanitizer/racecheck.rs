@@ -250,7 +250,7 @@ fn atomics_race_with_plain_accesses_without_a_barrier() {
 #[test]
 fn blocks_race_on_words_that_they_share() {
     let own = "mad.lo.u32 %w, %b, 32, %t; mul.wide.u32 %x, %w, 4; add.u64 %x, %x, %p0;";
-    // Each block writes its own words (clean), or the same words as the others (faulty).
+    // Each block writes its own words (clean), or the same words as the other blocks (faulty).
     let faulty = "mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %p0; st.global.u32 [%x], %b;";
     assert_only_faulty_races((2, 32), faulty, &format!("{own} st.global.u32 [%x], %b;"));
     // A block reads the words of another block.
@@ -293,7 +293,7 @@ fn a_copy_that_has_not_been_waited_for_races() {
         &body("", "bar.sync 0;"),
         &body("cp.async.wait_all;", "bar.sync 0;"),
     );
-    // A thread's own copy needs the wait too, but no barrier.
+    // A thread's own copy also needs the wait, but no barrier.
     let own = |wait: &str| body(wait, "").replace("[%a]", "[%i]");
     assert_only_faulty_races((1, 64), &own(""), &own("cp.async.wait_all;"));
 }

@@ -5,7 +5,7 @@ use ptx_emulator::FaultKind;
 
 use super::racecheck::{assert_only_faulty_races, device, run};
 
-/// Each thread stores its word and loads that of the mirrored thread.
+/// Each thread stores its word and loads the word of the mirrored thread.
 fn mirrored(space: &str, between: &str) -> String {
     let address = match space {
         "shared" => "mov.u32 %a, s; cvt.u64.u32 %x, %a;",

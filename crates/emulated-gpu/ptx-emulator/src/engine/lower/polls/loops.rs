@@ -12,7 +12,7 @@ const MAX_HOPS: u32 = 64;
 
 /// A loop in a function's body.
 pub(super) struct Loop {
-    /// The indices of its instructions, including those of nested loops, in order.
+    /// The indices of the loop's instructions, including instructions of nested loops, in order.
     pub(super) instructions: Vec<usize>,
     /// The instructions that are not in a nested loop.
     pub(super) own_instructions: Vec<usize>,
@@ -28,7 +28,8 @@ impl Loop {
     }
 }
 
-/// The possible successors of an instruction; the number of instructions stands for the end.
+/// The possible successors of an instruction; the end of the body is represented by the number of
+/// instructions.
 pub(super) fn successors(body: &[Instruction], index: usize) -> Vec<usize> {
     let Instruction { guard, op, .. } = &body[index];
     let mut list: Vec<usize> = match op {
@@ -43,8 +44,8 @@ pub(super) fn successors(body: &[Instruction], index: usize) -> Vec<usize> {
     list
 }
 
-/// The loops of a body: the strongly connected components of its control flow and, recursively,
-/// those of each component without its entry instructions (Steensgaard, "Sequentializing Program
+/// The loops of a body: the strongly connected components of its control flow and, recursively, the
+/// loops of each component without its entry instructions (Steensgaard, "Sequentializing Program
 /// Dependence Graphs for Irreducible Programs", 1993).
 pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
     let inside = |index| {

@@ -44,7 +44,7 @@ impl ThreadClocks {
         }
     }
 
-    /// `cp.async.wait_group` and `wait_all`: completes all copies except those of the last
+    /// `cp.async.wait_group` and `wait_all`: completes all copies except the copies of the last
     /// `pending` groups.
     pub(crate) fn wait_for_groups(
         &mut self,
