@@ -19,7 +19,8 @@ impl Array {
         Self { rows, columns, data }
     }
 
-    /// The element in this row and column. An axis of length 1 is broadcast: its only index serves for all.
+    /// The element in this row and column. An axis of length 1 is broadcast: its only index serves
+    /// for all.
     fn at(&self, row: usize, column: usize) -> f32 {
         let row = if self.rows == 1 { 0 } else { row };
         let column = if self.columns == 1 { 0 } else { column };
@@ -66,7 +67,8 @@ impl Array {
         Ok(Self::from_fn(self.rows, other.columns, sum))
     }
 
-    /// Applies `f` to each column (axis 0; the result has one row) or to each row (axis 1; the result has one column).
+    /// Applies `f` to each column (axis 0; the result has one row) or to each row (axis 1; the
+    /// result has one column).
     pub(crate) fn reduce(&self, axis: usize, f: impl Fn(Vec<f32>) -> f32) -> Self {
         if axis == 0 {
             let column = |j| (0..self.rows).map(|i| self.at(i, j)).collect();

@@ -119,7 +119,8 @@ fn first_faulty(found: &RunComparison) -> Option<(usize, &Step)> {
     found.steps.iter().enumerate().find(|(_, step)| step.first_fault().is_some())
 }
 
-/// The indices of the elements with the largest errors, in ascending order. An error of NaN is the largest.
+/// The indices of the elements with the largest errors, in ascending order. An error of NaN is the
+/// largest.
 fn farthest(right: &DumpedTensor, wrong: &DumpedTensor) -> Vec<usize> {
     let error = |&index: &usize| (right.data[index] - wrong.data[index]).abs();
     let mut all: Vec<usize> = (0..right.data.len()).collect();
@@ -187,7 +188,8 @@ fn agrees(one: &[Dump], other: &[Dump]) -> Result<bool, String> {
             (*a, *b) = (0.0, 0.0);
         }
     }
-    // Only differences between the two runs count, not whether each is right: both may have the same bug.
+    // Only differences between the two runs count, not whether each is right: both may have the
+    // same bug.
     let compared = compare_runs(&one, &other, 1.0)?;
     let mut rows = compared.steps.iter().filter_map(|step| step.comparison.as_ref());
     Ok(rows.all(|found| found.rows.iter().all(|row| !row.verdict.is_mismatch())))

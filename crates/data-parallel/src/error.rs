@@ -7,7 +7,8 @@ use thiserror::Error;
 /// The result of functions of this crate that call no level.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason why ranks can't continue. The message names the failure, where it happened, and a remedy.
+/// The reason why ranks can't continue. The message names the failure, where it happened, and a
+/// remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The GPU or its driver failed, or NCCL is missing.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// The reason why images can't be loaded. The message names the failure, where it happened, and a remedy.
+/// The reason why images can't be loaded. The message names the failure, where it happened, and a
+/// remedy.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// A file can't be opened, read or decompressed.

@@ -32,7 +32,8 @@ pub enum GpuError {
         /// The loader's error.
         reason: String,
     },
-    /// The process already uses one of the two drivers (real or emulated), and the other was requested.
+    /// The process already uses one of the two drivers (real or emulated), and the other was
+    /// requested.
     #[error("this process already computes on {0}, and can't load a second driver")]
     AlreadyChosen(String),
     /// The driver has fewer devices than were requested.

@@ -1,6 +1,7 @@
 //! The phases of a training step, for levels that run several of them in one launch.
 
-/// Phases of a training step, as a bit mask. It is an argument of kernels that can run several phases.
+/// Phases of a training step, as a bit mask. It is an argument of kernels that can run several
+/// phases.
 pub type Phases = u32;
 
 /// Computes `z1 a1 … zL p`.

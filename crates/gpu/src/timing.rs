@@ -6,7 +6,8 @@ use cudarc::driver::{CudaEvent, CudaStream, sys::CUevent_flags};
 
 use crate::Result;
 
-/// A stretch of work in a stream between two events. The host doesn't wait before [`elapsed`](Self::elapsed) is called.
+/// A stretch of work in a stream between two events. The host doesn't wait before
+/// [`elapsed`](Self::elapsed) is called.
 #[derive(Debug)]
 pub struct Stretch {
     start: CudaEvent,
@@ -14,7 +15,8 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Records an event, calls `work`, which enqueues work in the stream, and records a second event.
+    /// Records an event, calls `work`, which enqueues work in the stream, and records a second
+    /// event.
     ///
     /// # Errors
     /// The error of `work`; the driver's error.

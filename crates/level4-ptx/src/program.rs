@@ -10,7 +10,8 @@ use training::{Level, Multi, Preset, Result, Runner};
 
 use crate::{Level4, Rung, auto};
 
-/// A rung, or `None` for `auto`. The alias keeps clap from treating `Option` as an optional argument.
+/// A rung, or `None` for `auto`. The alias keeps clap from treating `Option` as an optional
+/// argument.
 type RungOrAuto = Option<Rung>;
 
 /// The options that only this level has.

@@ -13,8 +13,8 @@ const WARP: u32 = 32;
 pub(crate) struct Occupancy {
     /// The number of warp slots of a multiprocessor.
     warp_slots: u32,
-    /// The occupancy of each launch shape. A shape is an operation, the threads per block, and the bytes of dynamic
-    /// shared memory.
+    /// The occupancy of each launch shape. A shape is an operation, the threads per block, and the
+    /// bytes of dynamic shared memory.
     launched: Vec<((&'static str, u32, u32), f64)>,
 }
 

@@ -55,7 +55,8 @@ pub struct Source {
     pub solution: &'static str,
 }
 
-/// A limit on a kernel's cost, which a solution has to respect in addition to computing right numbers.
+/// A limit on a kernel's cost, which a solution has to respect in addition to computing right
+/// numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// The count that is limited.
@@ -102,7 +103,8 @@ pub struct Puzzle {
 }
 
 impl Puzzle {
-    /// Default values: no picture, no limits on the cost. The macro `list!` adds the names and the texts.
+    /// Default values: no picture, no limits on the cost. The macro `list!` adds the names and the
+    /// texts.
     pub(crate) const BLANK: Self = Self {
         name: "",
         idea: "",

@@ -12,7 +12,8 @@ use crate::printed::Printed;
 pub(crate) struct Device {
     emulator: Emulator,
     loaded: Loaded,
-    /// Address of each buffer, in the order of the arguments; `None` for an argument that is a number.
+    /// Address of each buffer, in the order of the arguments; `None` for an argument that is a
+    /// number.
     pub(crate) addresses: Vec<Option<u64>>,
 }
 

@@ -1,6 +1,7 @@
-//! The types that all other crates share: a [`Tensor`]; its [`TensorName`], which is the same in PyTorch, NumPy, Rust,
-//! CUDA, PTX and the book; the [`Network`], which defines the tensors of a training step and their order of
-//! computation; and the [`Dump`], which passes a step's tensors from one program to another as JSON.
+//! The types that all other crates share: a [`Tensor`]; its [`TensorName`], which is the same in
+//! PyTorch, NumPy, Rust, CUDA, PTX and the book; the [`Network`], which defines the tensors of a
+//! training step and their order of computation; and the [`Dump`], which passes a step's tensors
+//! from one program to another as JSON.
 //!
 //! This crate computes nothing and has few dependencies, because all others depend on it.
 

@@ -11,7 +11,8 @@ use thiserror::Error;
 /// The result of the functions in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The reason why a command ended early. The message names the failure, where it happened, and a remedy.
+/// The reason why a command ended early. The message names the failure, where it happened, and a
+/// remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The command line, or a file that it names, requests something impossible.

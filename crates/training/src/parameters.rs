@@ -139,8 +139,8 @@ mod tests {
         assert!((0.97e-4..1.03e-4).contains(&variance), "{variance}");
     }
 
-    /// The digest has to depend on every bit, because ranks compare it to check that they start from the same
-    /// parameters.
+    /// The digest has to depend on every bit, because ranks compare it to check that they start
+    /// from the same parameters.
     #[test]
     fn each_bit_and_its_place_changes_the_digest() {
         let network = Network { sizes: vec![3, 2, 2], loss: Loss::Bce };

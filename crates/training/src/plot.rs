@@ -94,8 +94,8 @@ fn draw_curve(svg: &mut String, report: &Report) -> Result<(), Box<dyn std::erro
     Ok(())
 }
 
-/// Draws the first images of a set, each with its prediction, and with the true digit if that differs. For a sheet of
-/// training images, pass the labels as predictions.
+/// Draws the first images of a set, each with its prediction, and with the true digit if that
+/// differs. For a sheet of training images, pass the labels as predictions.
 ///
 /// # Errors
 /// If the file can't be written.

@@ -30,7 +30,8 @@ fn every_puzzle_has_a_complete_page() {
                 problems.push(format!("the page of {name} does not show {part}"));
             }
         }
-        // The entry in `SUMMARY.md` has the puzzle's title, and follows the previous puzzle's entry.
+        // The entry in `SUMMARY.md` has the puzzle's title, and follows the previous puzzle's
+        // entry.
         let entry = format!("- [{}](puzzles/{name}.md)", puzzle.title());
         match summary.find(&entry) {
             Some(at) if at > before => before = at,
@@ -62,7 +63,8 @@ fn the_overview_states_the_right_counts() {
     }
 }
 
-/// The paragraph "Work" of a chapter lists its exercises. Each puzzle is named in one of these paragraphs.
+/// The paragraph "Work" of a chapter lists its exercises. Each puzzle is named in one of these
+/// paragraphs.
 #[test]
 fn every_puzzle_is_an_exercise_of_a_chapter() {
     let folder = repository().join("book/src");

@@ -9,7 +9,8 @@ use test_support::open_in_browser;
 use training::report::{Report, write_json};
 use training::{Console, Parameters, Preset, Single, report_page, train};
 
-/// The name of a level, which contains HTML, JavaScript and template code that must not be executed.
+/// The name of a level, which contains HTML, JavaScript and template code that must not be
+/// executed.
 const HOSTILE: &str = "</script><svg onload=alert(1)>\"'{{ 7*7 }}";
 
 #[test]
@@ -29,7 +30,8 @@ fn a_run_has_a_page_and_shares_one_with_other_runs() {
     let runner = &mut Single(&mut level);
     let run = train::train(runner, &preset, &training, &testing, &start, &mut console).unwrap();
 
-    // Every tested image is counted in the confusion matrix, and the recognised ones on its diagonal.
+    // Every tested image is counted in the confusion matrix, and the recognised ones on its
+    // diagonal.
     let confusion = &run.examination.confusion;
     assert_eq!(confusion.iter().flatten().sum::<usize>(), 150);
     let right: usize = (0..10).map(|digit| confusion[digit][digit]).sum();

@@ -38,10 +38,11 @@ impl Access {
         Self { alignment: u32::try_from(bytes).unwrap_or(u32::MAX), ..self }
     }
 
-    /// The ranges of a batch of matrices. The arguments are the address of the first column and the size of a column in
-    /// bytes; the number of columns and their distance in bytes; the number of matrices and their distance in bytes.
-    /// There is one range per matrix or, if there are fewer columns than matrices, one per column index, covering that
-    /// column of all matrices. So the number of ranges is at most the square root of the number of all columns.
+    /// The ranges of a batch of matrices. The arguments are the address of the first column and the
+    /// size of a column in bytes; the number of columns and their distance in bytes; the number of
+    /// matrices and their distance in bytes. There is one range per matrix or, if there are fewer
+    /// columns than matrices, one per column index, covering that column of all matrices. So the
+    /// number of ranges is at most the square root of the number of all columns.
     pub fn batch_ranges(
         access: fn(u64, u64, u64, u64) -> Self,
         (first, bytes): (u64, u64),

@@ -39,7 +39,8 @@ impl Matrix {
     /// Checks that the whole matrix is inside a single allocation.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the matrix isn't; the message has the positions of the matrix and of the allocation.
+    /// `INVALID_VALUE` if the matrix isn't; the message has the positions of the matrix and of the
+    /// allocation.
     pub fn check_bounds(&self, driver: &Driver) -> Result {
         let (name, ld_name, ld) = (self.name, self.ld_name, self.ld);
         let (rows, columns) = (self.rows, self.columns);
@@ -59,7 +60,8 @@ impl Matrix {
     }
 }
 
-/// Checks that `len` bytes from `address` are inside a single allocation. `name` is used in the message.
+/// Checks that `len` bytes from `address` are inside a single allocation. `name` is used in the
+/// message.
 ///
 /// # Errors
 /// `INVALID_VALUE` if the bytes are not inside one.
@@ -67,7 +69,8 @@ pub fn check_range(driver: &Driver, name: &str, address: u64, len: u64) -> Resul
     check(driver, name, || name.to_owned(), address, address, len)
 }
 
-/// Checks a range. `address` is the caller's argument, and `first` the lowest address that is accessed.
+/// Checks a range. `address` is the caller's argument, and `first` the lowest address that is
+/// accessed.
 fn check(
     driver: &Driver,
     name: &str,

@@ -41,8 +41,8 @@ macro_rules! complex {
                 let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
                 let (alpha, beta) = ([alpha.re, alpha.im], [beta.re, beta.im]);
                 let (a, b, c) = (a.cast(), b.cast(), c.cast());
-                // SAFETY: the pointers are valid, as the caller promises; a complex number consists of its two adjacent
-                // parts.
+                // SAFETY: the pointers are valid, as the caller promises; a complex number consists
+                // of its two adjacent parts.
                 unsafe {
                     matrixmultiply::$multiply(
                         Standard, Standard, m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc,

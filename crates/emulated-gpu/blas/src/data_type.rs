@@ -98,8 +98,9 @@ pub enum InputRounding {
 /// The precision in which products are formed and summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// Half precision: tensor cores keep their sums in half precision. Without tensor cores, the emulated library sums
-    /// in single precision and rounds the result once, which is at least as accurate as any GPU.
+    /// Half precision: tensor cores keep their sums in half precision. Without tensor cores, the
+    /// emulated library sums in single precision and rounds the result once, which is at least as
+    /// accurate as any GPU.
     F16,
     /// Single precision.
     F32(InputRounding),
@@ -144,9 +145,10 @@ impl Compute {
         }
     }
 
-    /// Whether the compute type supports products of matrices A and B with elements of type `ab`, added to a matrix C
-    /// with elements of type `c`. This follows the tables of `cublasGemmEx` and `cublasLtMatmul` in NVIDIA's cuBLAS
-    /// documentation, restricted to the types that this library supports.
+    /// Whether the compute type supports products of matrices A and B with elements of type `ab`,
+    /// added to a matrix C with elements of type `c`. This follows the tables of `cublasGemmEx` and
+    /// `cublasLtMatmul` in NVIDIA's cuBLAS documentation, restricted to the types that this library
+    /// supports.
     #[must_use]
     pub fn supports(self, ab: DataType, c: DataType) -> bool {
         use DataType::{Bf16, C32, C64, F16, F32, F64};

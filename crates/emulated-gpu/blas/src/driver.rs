@@ -187,7 +187,8 @@ impl Driver {
             return false;
         }
         let mut managed: c_uint = 0;
-        // SAFETY: the value of this attribute is an unsigned int. A driver without managed memory leaves the value 0.
+        // SAFETY: the value of this attribute is an unsigned int. A driver without managed memory
+        // leaves the value 0.
         let _ = unsafe { cuPointerGetAttribute((&raw mut managed).cast(), IS_MANAGED, address) };
         managed == 0
     }
@@ -208,7 +209,8 @@ impl Driver {
     /// Whether the stream handle is valid.
     #[must_use]
     pub fn is_valid_stream(&self, stream: StreamHandle) -> bool {
-        // Other errors, such as that of another capture in progress, are only returned for valid streams.
+        // Other errors, such as that of another capture in progress, are only returned for valid
+        // streams.
         cuStreamIsCapturing(stream, &mut 0) != Err(DriverError::Code(INVALID_HANDLE))
     }
 
@@ -267,8 +269,8 @@ impl Driver {
         release: ReleaseFunction,
     ) -> Result {
         let operation = CString::new(operation).unwrap_or_default();
-        // SAFETY: the functions and `data` are valid, as the caller promises; the driver copies the text during the
-        // call.
+        // SAFETY: the functions and `data` are valid, as the caller promises; the driver copies the
+        // text during the call.
         unsafe { emulatedGpuLaunchWork(stream, operation.as_ptr(), work, data, release) }
             .map_err(driver_error)
     }

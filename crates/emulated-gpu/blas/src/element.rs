@@ -15,7 +15,8 @@ use crate::{DataType, Number};
 #[must_use]
 pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
     let size = ty.size() as isize;
-    // SAFETY: the element is readable, as the caller promises; `offset` stays inside the readable memory.
+    // SAFETY: the element is readable, as the caller promises; `offset` stays inside the readable
+    // memory.
     unsafe {
         let at = (address as *const u8).offset(index * size);
         let half = size as usize / 2;
@@ -38,7 +39,8 @@ pub unsafe fn load<T: Number>(address: u64, ty: DataType, index: isize) -> T {
 pub unsafe fn store<T: Number>(address: u64, ty: DataType, index: isize, value: T) {
     let (real, imaginary) = value.parts();
     let size = ty.size() as isize;
-    // SAFETY: the element is writable, as the caller promises; `offset` stays inside the writable memory.
+    // SAFETY: the element is writable, as the caller promises; `offset` stays inside the writable
+    // memory.
     unsafe {
         let at = (address as *mut u8).offset(index * size);
         let half = size as usize / 2;

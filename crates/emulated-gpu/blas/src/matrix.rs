@@ -1,4 +1,5 @@
-//! The descriptions of matrices that callers pass: rows, columns, leading dimension, order and batch.
+//! The descriptions of matrices that callers pass: rows, columns, leading dimension, order and
+//! batch.
 
 use c_abi::c_enum;
 
@@ -98,7 +99,8 @@ impl Matrix {
         }
     }
 
-    /// Whether the leading dimension is 0, so that all columns (or rows, if row-major) share the same memory.
+    /// Whether the leading dimension is 0, so that all columns (or rows, if row-major) share the
+    /// same memory.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         self.ld == 0
@@ -126,8 +128,8 @@ impl Matrix {
         )))
     }
 
-    /// The number of elements in memory from the first to the last element of a matrix, inclusive; 0 if it is empty.
-    /// `None` if it overflows.
+    /// The number of elements in memory from the first to the last element of a matrix, inclusive;
+    /// 0 if it is empty. `None` if it overflows.
     fn length(&self) -> Option<u64> {
         let (beside, apart) = self.column_order();
         if beside == 0 || apart == 0 {
@@ -136,8 +138,8 @@ impl Matrix {
         u64::try_from(self.ld).ok()?.checked_mul(apart - 1)?.checked_add(beside)
     }
 
-    /// The address of the first byte of the whole batch, and its length in bytes, including gaps. `None` if they
-    /// overflow.
+    /// The address of the first byte of the whole batch, and its length in bytes, including gaps.
+    /// `None` if they overflow.
     pub(crate) fn byte_range(&self) -> Option<(u64, u64)> {
         let steps = self.batch.saturating_sub(1);
         let length = self.length()?;
@@ -151,7 +153,8 @@ impl Matrix {
         Some((first, reach.checked_add(length)?.checked_mul(size)?))
     }
 
-    /// The ranges of memory that the batch occupies; `access` is [`Access::read`] or [`Access::write`].
+    /// The ranges of memory that the batch occupies; `access` is [`Access::read`] or
+    /// [`Access::write`].
     pub fn accesses(
         &self,
         access: fn(u64, u64, u64, u64) -> Access,

@@ -12,8 +12,8 @@ use crate::{Result, Status};
 /// A callback that receives the name of a function and a message.
 pub type Callback = Arc<dyn Fn(&CStr, &CStr) + Send + Sync>;
 
-/// The maximum number of different messages on standard error. A program that continues after every error can produce
-/// endlessly many, because they contain addresses.
+/// The maximum number of different messages on standard error. A program that continues after every
+/// error can produce endlessly many, because they contain addresses.
 const MAX_SHOWN: usize = 100;
 
 /// The destinations of one library's messages.
@@ -24,7 +24,8 @@ pub struct MessageLog {
 
 #[derive(Default)]
 struct LogState {
-    /// The messages printed so far, so that a training loop that ignores errors prints each message only once.
+    /// The messages printed so far, so that a training loop that ignores errors prints each message
+    /// only once.
     printed: HashSet<String>,
     callback: Option<Callback>,
     file: Option<File>,

@@ -75,7 +75,8 @@ impl Product {
         Self { m: self.n, n: self.m, a, b, c, d, ..self }
     }
 
-    /// Checks that the host has enough memory for intermediate results, so that the call can fail instead of its work.
+    /// Checks that the host has enough memory for intermediate results, so that the call can fail
+    /// instead of its work.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host hasn't enough memory.
@@ -86,7 +87,8 @@ impl Product {
             Some(_) => TensorCores::elements([m, columns, k]),
             None => self.tile_elements().max(self.direct_elements()),
         };
-        // Split sums need two more panels: one for the sum of the parts so far, and one for the next part.
+        // Split sums need two more panels: one for the sum of the parts so far, and one for the
+        // next part.
         let panels = if self.split.parts > 1 { 3 } else { 1 };
         let elements = copies.saturating_add(m.saturating_mul(columns).saturating_mul(panels));
         // This only asks the allocator: the memory is freed at once, without being used.
@@ -214,7 +216,8 @@ impl Product {
         if beta != zero {
             let (c, length) = self.c.without_gaps(self.m);
             for_each_line(result, length, true, |column, values| {
-                // SAFETY: the whole column is inside `c`, which is readable, as the caller promises.
+                // SAFETY: the whole column is inside `c`, which is readable, as the caller
+                // promises.
                 unsafe { c.read_column(column, values) };
             });
         }

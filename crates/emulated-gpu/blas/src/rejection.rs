@@ -61,8 +61,8 @@ impl Rejection {
     }
 }
 
-/// Returns a [`Rejection`] from a function if a condition holds. `$kind` is a constructor of [`Rejection`], such as
-/// `invalid`; the other arguments are those of `format!`.
+/// Returns a [`Rejection`] from a function if a condition holds. `$kind` is a constructor of
+/// [`Rejection`], such as `invalid`; the other arguments are those of `format!`.
 #[macro_export]
 macro_rules! reject_if {
     ($condition:expr, $kind:ident, $($why:tt)+) => {

@@ -32,10 +32,12 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Reads `alpha` or `beta` in host mode, or records its address in device mode. `name` is used in messages.
+    /// Reads `alpha` or `beta` in host mode, or records its address in device mode. `name` is used
+    /// in messages.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the pointer is null, doesn't match the pointer mode, or is a misaligned device address.
+    /// `INVALID_VALUE` if the pointer is null, doesn't match the pointer mode, or is a misaligned
+    /// device address.
     ///
     /// # Safety
     /// In host mode, a non-null pointer must be readable.
@@ -51,8 +53,8 @@ impl Scalar {
             return Ok(Self::Device(pointer as u64, ty));
         }
         let mut bytes = [0u8; 2 * size_of::<u64>()];
-        // SAFETY: the pointer is readable, as the caller promises; the largest number has 16 bytes. The source may be
-        // unaligned, or managed memory that a kernel is writing.
+        // SAFETY: the pointer is readable, as the caller promises; the largest number has 16 bytes.
+        // The source may be unaligned, or managed memory that a kernel is writing.
         unsafe { read(pointer.cast(), &mut bytes[..ty.size() as usize]) };
         let number = u128::from_ne_bytes(bytes);
         // SAFETY: `number` is the aligned copy.
@@ -97,7 +99,8 @@ impl Scalar {
         match self {
             Self::Value(value) => T::from_f64(value),
             Self::Complex(real, imaginary) => T::from_parts(real, imaginary),
-            // SAFETY: the address is readable, as the caller promises; `from_pointer` has checked its alignment.
+            // SAFETY: the address is readable, as the caller promises; `from_pointer` has checked
+            // its alignment.
             Self::Device(address, ty) => unsafe { load(address, ty, 0) },
         }
     }
@@ -109,11 +112,12 @@ impl Scalar {
     }
 }
 
-/// Checks that a pointer to a number fits the pointer mode. In host memory a number may be unaligned, as in NVIDIA's
-/// library.
+/// Checks that a pointer to a number fits the pointer mode. In host memory a number may be
+/// unaligned, as in NVIDIA's library.
 ///
 /// # Errors
-/// `INVALID_VALUE` if the pointer is null, doesn't match the mode, or is a misaligned device address.
+/// `INVALID_VALUE` if the pointer is null, doesn't match the mode, or is a misaligned device
+/// address.
 pub fn check_pointer(
     driver: &Driver,
     address: u64,

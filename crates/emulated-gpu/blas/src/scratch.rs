@@ -1,4 +1,5 @@
-//! Reusable memory for intermediate results: new memory from the system would cost more time than copying the data.
+//! Reusable memory for intermediate results: new memory from the system would cost more time than
+//! copying the data.
 
 #![allow(unsafe_code, reason = "one buffer holds numbers of any type")]
 
@@ -11,8 +12,8 @@ use crate::{Number, Result, filled};
 /// The maximum number of bytes of idle buffers: enough for several products at the same time.
 const MAX_IDLE_BYTES: usize = 64 << 20;
 
-/// The number of words that a buffer holds inline, so that in a batch of millions of small products most buffers need
-/// no lock.
+/// The number of words that a buffer holds inline, so that in a batch of millions of small products
+/// most buffers need no lock.
 const INLINE_WORDS: usize = 4;
 
 /// Idle buffers, kept for reuse.

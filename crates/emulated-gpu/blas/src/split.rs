@@ -7,8 +7,8 @@ use crate::scratch::Scratch;
 use crate::tensor_cores::TensorCores;
 use crate::{DataType, Number, Result};
 
-/// The splitting of sums (split-K): each part is summed separately, and the partial sums are added up. A card keeps the
-/// partial sums in a workspace; here they are in host memory.
+/// The splitting of sums (split-K): each part is summed separately, and the partial sums are added
+/// up. A card keeps the partial sums in a workspace; here they are in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
     /// The number of parts.
@@ -19,8 +19,8 @@ impl Split {
     /// The value for sums that are not split.
     pub const NONE: Self = Self { parts: 1 };
 
-    /// The size in bytes of the workspace for the partial sums: `elements` is the number of elements of the result, and
-    /// `ty` the type of the sums.
+    /// The size in bytes of the workspace for the partial sums: `elements` is the number of
+    /// elements of the result, and `ty` the type of the sums.
     #[must_use]
     pub fn workspace(parts: u64, elements: u64, ty: DataType) -> u64 {
         if parts > 1 { parts.saturating_mul(elements).saturating_mul(ty.size()) } else { 0 }

@@ -87,7 +87,8 @@ impl Triangle {
             (0..self.order).flat_map(|column| (0..self.order).map(move |row| (column, row)))
         {
             let is_stored = self.stored_rows(column).contains(&row);
-            // SAFETY: of two mirrored elements, only the stored one is read, which is readable, as the caller promises.
+            // SAFETY: of two mirrored elements, only the stored one is read, which is readable, as
+            // the caller promises.
             let get = |row, column| unsafe { self.view.get::<T>(row, column) };
             let value = match self.structure {
                 Structure::Triangular { has_unit_diagonal: true } if row == column => {
@@ -124,8 +125,8 @@ impl Dense {
         let dense = Self::new(source.ty, rows, columns)?;
         for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row)))
         {
-            // SAFETY: the elements are readable, as the caller promises. A `c64` can represent elements of every type
-            // exactly.
+            // SAFETY: the elements are readable, as the caller promises. A `c64` can represent
+            // elements of every type exactly.
             unsafe { dense.view().set(row, column, source.get::<c64>(row, column)) };
         }
         Ok(dense)

@@ -1,6 +1,6 @@
-//! Thin products, computed without copying the larger matrix: its elements are used so rarely that a copy would take
-//! longer than the product. This module decides which products are computed in this way, and divides them into parts
-//! for the processor's [`Kernels`].
+//! Thin products, computed without copying the larger matrix: its elements are used so rarely that
+//! a copy would take longer than the product. This module decides which products are computed in
+//! this way, and divides them into parts for the processor's [`Kernels`].
 
 #![allow(unsafe_code, reason = "operands are raw device memory")]
 
@@ -30,8 +30,8 @@ const PIECE: usize = 1 << 16;
 const MAX_DEPTH: usize = 1 << 13;
 /// The maximum number of elements of `b` that are copied at a time.
 const MAX_FACTORS: usize = 1 << 18;
-/// The number of rows in a piece is a multiple of this number, so that it consists of whole tiles of the widest
-/// vectors.
+/// The number of rows in a piece is a multiple of this number, so that it consists of whole tiles
+/// of the widest vectors.
 const ROWS: usize = 64;
 
 impl Product {
@@ -136,7 +136,8 @@ impl Product {
             for row in rows {
                 let values = a.from(row, 0).address as *const T;
                 for (j, column) in columns.chunks_exact(k).enumerate() {
-                    // SAFETY: the row is inside `a` and the target, which are valid, as the caller promises.
+                    // SAFETY: the row is inside `a` and the target, which are valid, as the caller
+                    // promises.
                     unsafe {
                         let old =
                             if beta == T::default() { beta } else { beta * target.get(row, j) };
@@ -185,7 +186,8 @@ impl Product {
                 let mut part = Target { first: part, step: target.column, columns, alpha, beta };
                 for (index, factors) in factors.chunks(depth).enumerate() {
                     let a = a.from(rows.start, index * depth);
-                    // SAFETY: the rows are inside `a` and the target, which are valid, as the caller promises.
+                    // SAFETY: the rows are inside `a` and the target, which are valid, as the
+                    // caller promises.
                     unsafe {
                         (kernels.multiply)(
                             (a.address as *const T, a.column),

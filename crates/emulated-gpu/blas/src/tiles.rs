@@ -48,7 +48,8 @@ impl Product {
         (panel / self.m.max(1)).clamp(least, MAX_COLUMNS).min(self.n)
     }
 
-    /// The number of rows and columns in a tile of `a`; a tile of `b` has as many rows as a tile of `a` has columns.
+    /// The number of rows and columns in a tile of `a`; a tile of `b` has as many rows as a tile of
+    /// `a` has columns.
     fn tile(&self) -> (usize, usize) {
         let depth =
             if self.k <= MAX_DEPTH { self.k } else { self.k.div_ceil(self.k.div_ceil(DEPTH)) };
@@ -62,7 +63,8 @@ impl Product {
         tiles.saturating_add(depth.saturating_mul(self.panel_columns()))
     }
 
-    /// Computes `result = alpha · a · b + beta · result`, where `result` is stored column by column without gaps.
+    /// Computes `result = alpha · a · b + beta · result`, where `result` is stored column by column
+    /// without gaps.
     ///
     /// # Errors
     /// `ALLOC_FAILED` if the host is out of memory.
@@ -94,8 +96,8 @@ impl Product {
                 let first = index * rows;
                 let rows = rows.min(m - first);
                 let target = target.from(first, 0).address as *mut T;
-                // SAFETY: the rows are inside `a` and inside the result, which are valid, as the caller promises; every
-                // block has its own rows of the result.
+                // SAFETY: the rows are inside `a` and inside the result, which are valid, as the
+                // caller promises; every block has its own rows of the result.
                 unsafe {
                     let copy_shared = matches!(inner, Parallelism::Rayon(_));
                     let a = Tile::new(self.a.from(first, from), (rows, depth), copy_shared)?;

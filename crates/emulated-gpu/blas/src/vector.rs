@@ -72,8 +72,8 @@ macro_rules! kernels {
 
                     /// The number of elements in a vector.
                     const LANES: usize = size_of::<$vector>() / size_of::<$ty>();
-                    /// The number of independent sums of a row, and of vectors in a column tile. There are several
-                    /// because an addition takes four cycles.
+                    /// The number of independent sums of a row, and of vectors in a column tile.
+                    /// There are several because an addition takes four cycles.
                     const UNROLL: usize = 4;
 
                     /// # Safety
@@ -82,8 +82,8 @@ macro_rules! kernels {
                     #[inline]
                     unsafe fn load_vector(at: *const $ty) -> $vector {
                         let vector;
-                        // SAFETY: the vector is readable, as the caller promises; the instruction accesses no other
-                        // memory.
+                        // SAFETY: the vector is readable, as the caller promises; the instruction
+                        // accesses no other memory.
                         unsafe {
                             asm!(
                                 concat!("vmovups {vector}, ", $size, "word ptr [{at}]"),
@@ -140,7 +140,8 @@ macro_rules! kernels {
                         target: Target<$ty>,
                     ) {
                         let mut row = 0;
-                        // SAFETY: the rows are inside both matrices, which are valid, as the caller promises.
+                        // SAFETY: the rows are inside both matrices, which are valid, as the caller
+                        // promises.
                         unsafe {
                             while row < rows {
                                 let (a, target) = ((a.add(row), step), target.after_rows(row));
@@ -156,8 +157,9 @@ macro_rules! kernels {
                         }
                     }
 
-                    /// Computes as many rows as `V` vectors have lanes; their sums stay in registers. If `V` is 1, only
-                    /// computes the first `lanes` rows. Returns the number of rows.
+                    /// Computes as many rows as `V` vectors have lanes; their sums stay in
+                    /// registers. If `V` is 1, only computes the first `lanes` rows. Returns the
+                    /// number of rows.
                     ///
                     /// # Safety
                     /// See `multiply`.
@@ -235,8 +237,8 @@ macro_rules! kernels {
                     $(#[target_feature(enable = $has)])+
                     #[inline]
                     unsafe fn store_vector(at: *mut $ty, vector: $vector) {
-                        // SAFETY: the vector is writable, as the caller promises; the instruction accesses no other
-                        // memory.
+                        // SAFETY: the vector is writable, as the caller promises; the instruction
+                        // accesses no other memory.
                         unsafe {
                             asm!(
                                 concat!("vmovups ", $size, "word ptr [{at}], {vector}"),

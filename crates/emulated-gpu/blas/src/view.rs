@@ -56,7 +56,8 @@ impl View {
 
     /// The view of the part of the matrix from this row and column on.
     pub(crate) fn from(self, row: usize, column: usize) -> Self {
-        // The multiplication wraps, because bounds aren't checked for an operand that is never read.
+        // The multiplication wraps, because bounds aren't checked for an operand that is never
+        // read.
         let rows = (row as i64).wrapping_mul(self.row as i64);
         let columns = (column as i64).wrapping_mul(self.column as i64);
         let bytes = rows.wrapping_add(columns).wrapping_mul(self.ty.size() as i64);
@@ -67,13 +68,15 @@ impl View {
     pub(crate) fn suits_tensor_cores(self) -> bool {
         const WIDTH: u64 = 16;
         let step = self.row.unsigned_abs().max(self.column.unsigned_abs()) as u64;
-        // The multiplication wraps, because bounds aren't checked for an operand that is never read. If the product
-        // overflows, its lower 64 bits are a multiple of 16 exactly if the whole product is.
+        // The multiplication wraps, because bounds aren't checked for an operand that is never
+        // read. If the product overflows, its lower 64 bits are a multiple of 16 exactly if the
+        // whole product is.
         let step = step.wrapping_mul(self.ty.size());
         self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
     }
 
-    /// The order in memory: whether the elements of a column, or those of a row, are closer together.
+    /// The order in memory: whether the elements of a column, or those of a row, are closer
+    /// together.
     pub(crate) fn order(self) -> Order {
         if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }
     }
@@ -90,9 +93,9 @@ impl View {
         if self.is_conjugated { element.conjugate() } else { element }
     }
 
-    /// If the view's columns, of `rows` elements each, follow each other without gaps, divides the elements into
-    /// columns of [`CHUNK`] elements instead. Returns the new view (unchanged if there are gaps) and the length of its
-    /// columns.
+    /// If the view's columns, of `rows` elements each, follow each other without gaps, divides the
+    /// elements into columns of [`CHUNK`] elements instead. Returns the new view (unchanged if
+    /// there are gaps) and the length of its columns.
     pub(crate) fn without_gaps(self, rows: usize) -> (Self, usize) {
         if self.row == 1 && self.column == rows as isize {
             return (Self { column: CHUNK as isize, ..self }, CHUNK);

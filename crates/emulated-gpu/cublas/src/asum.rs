@@ -11,8 +11,8 @@ use emulated_blas::{
 use crate::handle::{Handle, open};
 use crate::vector::Vector;
 
-/// The number of elements that are added one after the other. The sums of such pieces are added in pairs, so that the
-/// rounding error grows with the logarithm of the length.
+/// The number of elements that are added one after the other. The sums of such pieces are added in
+/// pairs, so that the rounding error grows with the logarithm of the length.
 const PIECE: usize = 128;
 
 /// # Safety
@@ -28,7 +28,8 @@ unsafe fn submit<T: Real>(
     let (settings, driver) = open(handle)?;
     let (mode, ty) = (settings.pointer_mode, T::TYPE);
     check_pointer(driver, result, mode, ty, "result")?;
-    // As in the real library, the sum for an empty vector, or for a non-positive increment, is 0, not an error.
+    // As in the real library, the sum for an empty vector, or for a non-positive increment, is 0,
+    // not an error.
     let empty = len <= 0 || inc <= 0;
     let vector = Vector { name: "x", inc_name: "incx", address: x, ty, len, inc };
     let mut accesses = Vec::new();

@@ -39,8 +39,8 @@ impl<I: Copy + Into<i64>> GemmCall<c_int, I> {
         self.addresses.map(BatchLocation::Array)
     }
 
-    /// Checks the arguments and enqueues the product. The parameters are the arguments that differ between the
-    /// functions.
+    /// Checks the arguments and enqueues the product. The parameters are the arguments that differ
+    /// between the functions.
     ///
     /// # Safety
     /// In host pointer mode, non-null `alpha` and `beta` must be readable.
@@ -70,8 +70,9 @@ impl<I: Copy + Into<i64>> GemmCall<c_int, I> {
     }
 }
 
-/// Declares exported functions of the `gemm` family. The [`GemmCall`] in a function's body has the common arguments. A
-/// declaration lists the other arguments: the types of `A`, `B` and `C`, the strides, and the last arguments.
+/// Declares exported functions of the `gemm` family. The [`GemmCall`] in a function's body has the
+/// common arguments. A declaration lists the other arguments: the types of `A`, `B` and `C`, the
+/// strides, and the last arguments.
 macro_rules! export_gemm {
     ($(
         $(#[$meta:meta])*

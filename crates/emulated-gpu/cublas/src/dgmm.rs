@@ -1,4 +1,5 @@
-//! `cublas<T>dgmm`: the product of a matrix and a diagonal matrix, whose diagonal is passed as a vector.
+//! `cublas<T>dgmm`: the product of a matrix and a diagonal matrix, whose diagonal is passed as a
+//! vector.
 
 use std::ffi::{c_int, c_void};
 

@@ -106,8 +106,8 @@ impl Gemv {
     }
 }
 
-/// Declares exported `gemv` functions. A declaration lists the strides and the batch count, if the function has them,
-/// and the corresponding fields of [`Gemv`].
+/// Declares exported `gemv` functions. A declaration lists the strides and the batch count, if the
+/// function has them, and the corresponding fields of [`Gemv`].
 macro_rules! export_gemv {
     ($(
         $(#[$meta:meta])*

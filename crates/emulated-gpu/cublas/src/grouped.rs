@@ -15,7 +15,8 @@ use crate::level3::{Gemm, check_sizes, launch};
 use crate::operand::{BatchLocation, operands};
 use crate::typed::types;
 
-/// The arguments of a call. Operations, sizes and leading dimensions are arrays with one value per group.
+/// The arguments of a call. Operations, sizes and leading dimensions are arrays with one value per
+/// group.
 struct GroupedGemm<Integer> {
     call: GemmCall<*const c_int, *const Integer>,
     types: [DataType; 3],
@@ -80,8 +81,8 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
         let mut prepared = Vec::new();
         let mut first = 0u64;
         for group in 0..groups {
-            // The address of this group's part of an array of pointers, which follows the parts of earlier groups.
-            // Groups may be empty.
+            // The address of this group's part of an array of pointers, which follows the parts of
+            // earlier groups. Groups may be empty.
             let at = |array: u64| {
                 let behind = first.checked_mul(8).and_then(|bytes| array.checked_add(bytes));
                 let behind = behind.ok_or_else(|| {

@@ -10,8 +10,8 @@ use emulated_blas::{
 
 use crate::ffi::Out;
 
-/// The handle `cublasHandle_t`, which is a number here, not an address, so that an invalid handle is detected and never
-/// dereferenced.
+/// The handle `cublasHandle_t`, which is a number here, not an address, so that an invalid handle
+/// is detected and never dereferenced.
 pub(crate) type Handle = usize;
 
 /// The settings of a handle.

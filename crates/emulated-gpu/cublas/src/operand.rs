@@ -1,4 +1,5 @@
-//! Matrix operands, as described by a call's arguments: a single matrix, a strided batch, or an array of pointers.
+//! Matrix operands, as described by a call's arguments: a single matrix, a strided batch, or an
+//! array of pointers.
 
 use std::array::from_fn;
 use std::borrow::Cow;
@@ -18,8 +19,8 @@ pub(crate) enum BatchLocation {
     Strided(u64, i64),
     /// The address of an array in device memory that has the matrices' addresses.
     Array(u64),
-    /// The address of an array in device or host memory that has the matrices' addresses; cudarc passes host arrays for
-    /// grouped products.
+    /// The address of an array in device or host memory that has the matrices' addresses; cudarc
+    /// passes host arrays for grouped products.
     ArrayAnywhere(u64),
 }
 
@@ -139,8 +140,8 @@ impl Operand {
 }
 
 impl CheckedOperand {
-    /// The view of matrix `index` with an operation applied; `None` if the matrix's address is only known when the work
-    /// runs.
+    /// The view of matrix `index` with an operation applied; `None` if the matrix's address is only
+    /// known when the work runs.
     pub(crate) fn view(&self, operation: MatrixOperation, index: u64) -> Option<View> {
         match &self.addresses {
             Addresses::Strided => Some(View::of_matrix(&self.matrix, operation, index)),
@@ -171,8 +172,8 @@ impl CheckedOperand {
         }
     }
 
-    /// Returns the operand with all addresses known. It is called while the work runs: it reads addresses that were
-    /// unknown until then, and requests access to their matrices.
+    /// Returns the operand with all addresses known. It is called while the work runs: it reads
+    /// addresses that were unknown until then, and requests access to their matrices.
     ///
     /// # Errors
     /// If access to the array, or to a matrix that it points to, is refused.

@@ -1,5 +1,5 @@
-//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: the product of two matrices, of one of which only a triangle
-//! is stored.
+//! `cublas<T>symm`, `cublas<T>hemm` and `cublas<T>trmm`: the product of two matrices, of one of
+//! which only a triangle is stored.
 
 use std::ffi::{c_int, c_void};
 
@@ -156,8 +156,9 @@ impl StructuredProduct {
     }
 }
 
-/// Declares exported functions with a matrix of which only one triangle is stored. A declaration lists the arguments
-/// that not all of these functions have, and the fields of [`StructuredProduct`] that depend on them.
+/// Declares exported functions with a matrix of which only one triangle is stored. A declaration
+/// lists the arguments that not all of these functions have, and the fields of
+/// [`StructuredProduct`] that depend on them.
 macro_rules! export_structured {
     ($(
         $(#[$meta:meta])*
@@ -199,7 +200,8 @@ macro_rules! export_structured {
 macro_rules! mirrored {
     ($($name:ident, $structure:ident, $typed:ident, $int:ty;)*) => {$(
         export_structured! {
-            /// Computes `C = alpha · A · B + beta · C`, or the same with `B · A`, for a symmetric or Hermitian `A`.
+            /// Computes `C = alpha · A · B + beta · C`, or the same with `B · A`, for a symmetric
+            /// or Hermitian `A`.
             fn $name($typed, $int; beta) {
                 structure: Structure::$structure, operation: 0, beta: beta
             }
@@ -225,7 +227,8 @@ mirrored! {
 macro_rules! trmm {
     ($($name:ident, $typed:ident, $int:ty;)*) => {$(
         export_structured! {
-            /// Computes `C = alpha · op(A) · B`, or the same with `B · op(A)`, for a triangular `A`; `C` may be `B`.
+            /// Computes `C = alpha · op(A) · B`, or the same with `B · op(A)`, for a triangular
+            /// `A`; `C` may be `B`.
             fn $name($typed, $int, trans, diag) {
                 structure: triangular(diag)?, operation: trans, beta: std::ptr::null()
             }

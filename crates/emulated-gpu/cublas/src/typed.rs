@@ -25,7 +25,8 @@ unsafe fn submit<I: Copy + Into<i64>>(
     places: [BatchLocation; 3],
     batch: impl Into<i64>,
 ) -> Result {
-    // The valid algorithms are CUBLAS_GEMM_DEFAULT, ALGO0 to ALGO23, their tensor-core counterparts, and AUTOTUNE.
+    // The valid algorithms are CUBLAS_GEMM_DEFAULT, ALGO0 to ALGO23, their tensor-core
+    // counterparts, and AUTOTUNE.
     reject_if!(
         !matches!(algo, -1..=23 | 99..=115 | 999),
         invalid,

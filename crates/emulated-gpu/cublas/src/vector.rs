@@ -1,4 +1,5 @@
-//! Vectors in memory. A vector consists of every `inc`-th element, starting from the end if `inc` is negative.
+//! Vectors in memory. A vector consists of every `inc`-th element, starting from the end if `inc`
+//! is negative.
 
 use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, Result, View, reject_if};
 
@@ -48,7 +49,8 @@ impl Vector {
         Ok(all)
     }
 
-    /// A view of the elements as a column. The arithmetic wraps, because a vector that is never read is not checked.
+    /// A view of the elements as a column. The arithmetic wraps, because a vector that is never
+    /// read is not checked.
     pub(crate) fn view(&self) -> View {
         let before =
             if self.inc < 0 { self.len.saturating_sub(1).max(0).unsigned_abs() } else { 0 };

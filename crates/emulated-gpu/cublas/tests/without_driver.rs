@@ -1,5 +1,5 @@
-//! Tests that every call fails without the emulated driver. They are a separate program, because no other test may have
-//! loaded the driver before.
+//! Tests that every call fails without the emulated driver. They are a separate program, because no
+//! other test may have loaded the driver before.
 
 #![allow(unsafe_code, reason = "the functions are C")]
 

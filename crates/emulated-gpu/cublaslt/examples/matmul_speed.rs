@@ -28,8 +28,8 @@ struct PreparedProduct {
 }
 
 impl PreparedProduct {
-    /// Prepares the product `[m, k] · [k, n]`. `transposed` states, for `A` and `B`, whether the matrix is stored
-    /// transposed.
+    /// Prepares the product `[m, k] · [k, n]`. `transposed` states, for `A` and `B`, whether the
+    /// matrix is stored transposed.
     fn new(
         stream: &Arc<CudaStream>,
         (m, n, k): (usize, usize, usize),

@@ -1,7 +1,8 @@
-//! `cublasLtMatmulAlgo_t`: an algorithm's tile, its split of sums (split-K), and the alignments that it requires.
+//! `cublasLtMatmulAlgo_t`: an algorithm's tile, its split of sums (split-K), and the alignments
+//! that it requires.
 //!
-//! The CPU doesn't use an algorithm's tile; it only determines the number of blocks that a card would use. The split of
-//! sums changes the result, so it is carried out.
+//! The CPU doesn't use an algorithm's tile; it only determines the number of blocks that a card
+//! would use. The split of sums changes the result, so it is carried out.
 
 use std::ffi::{c_int, c_void};
 
@@ -38,8 +39,8 @@ opaque! {
     tile: i32 = 0, 1;
     split_k: i32 = 1, 2;
     reduction_scheme: i32 = 0, 3;
-    /// This field and the following ones up to `cluster_shape` (`CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`) are stored, but
-    /// have no effect.
+    /// This field and the following ones up to `cluster_shape` (`CTA_SWIZZLING` to
+    /// `CLUSTER_SHAPE_ID`) are stored, but have no effect.
     swizzling: i32 = 0, 4;
     custom_option: i32 = 0, 5;
     stages: i32 = 0, 6;
@@ -74,9 +75,9 @@ impl Algorithm {
         tiles.saturating_mul(self.parts()).saturating_mul(problem.d.batch)
     }
 
-    /// The algorithms for a problem: first the algorithms without split sums, then those with split sums, both in order
-    /// of decreasing tiles. Their required alignments are the largest that the preferences, the leading dimensions and
-    /// the addresses in the descriptor allow.
+    /// The algorithms for a problem: first the algorithms without split sums, then those with split
+    /// sums, both in order of decreasing tiles. Their required alignments are the largest that the
+    /// preferences, the leading dimensions and the addresses in the descriptor allow.
     ///
     /// # Errors
     /// `NOT_SUPPORTED` if the preferences only promise an alignment smaller than an element.

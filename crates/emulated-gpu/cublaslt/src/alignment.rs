@@ -1,4 +1,5 @@
-//! Alignments of operands. An algorithm is chosen for a minimum alignment, and only works for operands that have it.
+//! Alignments of operands. An algorithm is chosen for a minimum alignment, and only works for
+//! operands that have it.
 
 /// The size in bytes of the widest load on a GPU; no algorithm needs a larger alignment.
 const WIDEST: u64 = 16;

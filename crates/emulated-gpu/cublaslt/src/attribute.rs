@@ -8,8 +8,9 @@ use emulated_blas::{Rejection, Result, reject_if};
 
 use crate::ffi::Out;
 
-/// A structure that programs only access through a pointer. It may be in the program's memory (`cublasLt…Init`), so it
-/// must not contain pointers to this library's memory, and fits into the size that NVIDIA reserves.
+/// A structure that programs only access through a pointer. It may be in the program's memory
+/// (`cublasLt…Init`), so it must not contain pointers to this library's memory, and fits into the
+/// size that NVIDIA reserves.
 ///
 /// # Safety
 /// The first four bytes of the structure must be its magic number, and all its bytes plain numbers.
@@ -32,10 +33,11 @@ pub(crate) fn field_pointer<T>(field: &mut T) -> Option<(*mut u8, usize)> {
     Some(((&raw mut *field).cast(), size_of::<T>()))
 }
 
-/// Declares an [`Opaque`] structure, with its description in messages, the prefix of its attributes' names, its magic
-/// number, and the number of bytes that NVIDIA's headers reserve for it. Each field is a number or an array of numbers.
-/// A field has an initial value, which may depend on the arguments of `new`, and the numbers of the attributes that it
-/// or its elements store. `others` finds further attributes.
+/// Declares an [`Opaque`] structure, with its description in messages, the prefix of its
+/// attributes' names, its magic number, and the number of bytes that NVIDIA's headers reserve for
+/// it. Each field is a number or an array of numbers. A field has an initial value, which may
+/// depend on the arguments of `new`, and the numbers of the attributes that it or its elements
+/// store. `others` finds further attributes.
 macro_rules! opaque {
     (
         $(#[$meta:meta])*
@@ -162,7 +164,8 @@ pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result {
             "{name} is in the program's memory and must not be destroyed"
         )));
     }
-    // SAFETY: the structure has the magic number of its type, `create` allocated it, and it has not been freed.
+    // SAFETY: the structure has the magic number of its type, `create` allocated it, and it has not
+    // been freed.
     unsafe {
         pointer.cast::<u32>().write(0);
         drop(Box::from_raw(pointer));
@@ -185,7 +188,8 @@ pub(crate) unsafe fn set<T: Opaque>(
     let mut copy = unsafe { read(pointer, name)? };
     let (field, field_size) = attribute_field(&mut copy, attribute)?;
     check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
-    // SAFETY: the field and the buffer have `size` bytes, and the buffer is readable, as the caller promises.
+    // SAFETY: the field and the buffer have `size` bytes, and the buffer is readable, as the caller
+    // promises.
     unsafe {
         field.copy_from(buffer.cast::<u8>(), size);
         pointer.write_unaligned(copy);
@@ -212,7 +216,8 @@ pub(crate) unsafe fn get<T: Opaque>(
         return written.set_as(field_size, "sizeWritten");
     }
     check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
-    // SAFETY: the field and the buffer have `size` bytes, and the buffer is writable, as the caller promises.
+    // SAFETY: the field and the buffer have `size` bytes, and the buffer is writable, as the caller
+    // promises.
     unsafe { buffer.cast::<u8>().copy_from(field, size) };
     written.set_if_wanted(field_size);
     Ok(())
@@ -243,8 +248,9 @@ fn attribute_field<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u
     })
 }
 
-/// Declares the exported functions of a structure: two to create it with the arguments of `new`, one to free it, one to
-/// set an attribute, and one to return an attribute. `$name` is the structure's name in messages.
+/// Declares the exported functions of a structure: two to create it with the arguments of `new`,
+/// one to free it, one to set an attribute, and one to return an attribute. `$name` is the
+/// structure's name in messages.
 macro_rules! export_structure {
     (
         $structure:ident, $name:literal, new($($argument:ident: $type:ty),*);

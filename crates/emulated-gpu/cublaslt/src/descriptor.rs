@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use crate::attribute::{export_structure, field_pointer, opaque};
 
 opaque! {
-    /// The structure of a descriptor. The defaults are those of `cublasLtMatmulDescAttributes_t` in NVIDIA's header;
-    /// addresses are stored as 64-bit integers.
+    /// The structure of a descriptor. The defaults are those of `cublasLtMatmulDescAttributes_t` in
+    /// NVIDIA's header; addresses are stored as 64-bit integers.
     Descriptor: "matmul descriptor", "CUBLASLT_MATMUL_DESC_…", b"LtDe", 184;
     /// A descriptor without transposition and epilogue.
     new(compute_type: c_int, scale_type: c_int);
@@ -33,8 +33,8 @@ opaque! {
     pub(crate) aux_ld: i64 = 0, 12;
     pub(crate) aux_batch_stride: i64 = 0, 13;
     pub(crate) alpha_batch_stride: i64 = 0, 14;
-    /// `A_SCALE_POINTER` to `D_SCALE_POINTER`, `AMAX_D_POINTER`, and the corresponding attributes of the auxiliary
-    /// matrix. They are for 8-bit types, which are not supported.
+    /// `A_SCALE_POINTER` to `D_SCALE_POINTER`, `AMAX_D_POINTER`, and the corresponding attributes
+    /// of the auxiliary matrix. They are for 8-bit types, which are not supported.
     pub(crate) scales: [i64; 7] = [0; 7];
     /// This attribute has no effect on the supported types.
     pub(crate) fast_accumulation: i8 = 0, 25;

@@ -141,7 +141,8 @@ impl Epilogue {
         self.has_aux() && matches!(self.activation, Activation::Relu | Activation::ReluGradient)
     }
 
-    /// Whether the result must be column-major, because the bias and the auxiliary matrix follow its columns.
+    /// Whether the result must be column-major, because the bias and the auxiliary matrix follow
+    /// its columns.
     pub(crate) fn needs_column_order(self) -> bool {
         self.has_aux() || matches!(self.bias, Bias::Added | Bias::GradientOfResult)
     }

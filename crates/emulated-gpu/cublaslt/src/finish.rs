@@ -198,7 +198,8 @@ mod tests {
 
     #[test]
     fn gelu_matches_known_values() {
-        // The expected values are computed by hand from 0.5 x (1 + tanh(...)): for ±1, tanh(0.833…) = 0.6823…
+        // The expected values are computed by hand from 0.5 x (1 + tanh(...)): for ±1, tanh(0.833…)
+        // = 0.6823…
         for (x, expected) in [(0.0, 0.0), (1.0, 0.841_192), (-1.0, -0.158_808), (3.0, 2.996_363)] {
             assert!((gelu(x) - expected).abs() < 1e-6, "{x}: {}", gelu(x));
         }

@@ -7,8 +7,8 @@ use emulated_blas::{Driver, Rejection, Result, Status, driver};
 
 use crate::ffi::Out;
 
-/// The handle `cublasLtHandle_t`, which is a number here, not an address, so that an invalid handle is detected and
-/// never dereferenced.
+/// The handle `cublasLtHandle_t`, which is a number here, not an address, so that an invalid handle
+/// is detected and never dereferenced.
 pub(crate) type Handle = usize;
 
 /// The emulated release: cuBLASLt 12.9.1.
@@ -89,7 +89,8 @@ pub(crate) extern "C" fn cublasLtGetStatusString(status: c_int) -> *const c_char
     Status::description_of(status).as_ptr()
 }
 
-/// Sets the mask of CPU instructions, which has no effect. Returns the previous mask, which is always 0.
+/// Sets the mask of CPU instructions, which has no effect. Returns the previous mask, which is
+/// always 0.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cublasLtDisableCpuInstructionsSetMask(_mask: u32) -> u32 {
     0

@@ -107,8 +107,9 @@ unsafe fn check_algorithm(
     }
 }
 
-/// Declares exported functions that take a problem. A declaration lists their other arguments, and the function that
-/// implements them. Each is also exported under a second name with an additional stream argument.
+/// Declares exported functions that take a problem. A declaration lists their other arguments, and
+/// the function that implements them. Each is also exported under a second name with an additional
+/// stream argument.
 macro_rules! export_problem_functions {
     ($(
         $(#[$meta:meta])*

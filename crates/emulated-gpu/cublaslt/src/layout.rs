@@ -7,7 +7,8 @@ use emulated_blas::{DataType, Matrix, Order, Rejection, Result};
 use crate::attribute::{export_structure, opaque};
 
 opaque! {
-    /// The structure of a layout. The defaults are those of `cublasLtMatrixLayoutAttribute_t` in NVIDIA's header.
+    /// The structure of a layout. The defaults are those of `cublasLtMatrixLayoutAttribute_t` in
+    /// NVIDIA's header.
     Layout: "matrix layout", "CUBLASLT_MATRIX_LAYOUT_…", b"LtLa", 64;
     /// The layout of a single column-major matrix.
     new(ty: i32, rows: u64, columns: u64, ld: i64);
@@ -23,8 +24,8 @@ opaque! {
 }
 
 impl Layout {
-    /// Describes the matrix that has this layout at an address. `names` are the names of the matrix and of its leading
-    /// dimension in messages.
+    /// Describes the matrix that has this layout at an address. `names` are the names of the matrix
+    /// and of its leading dimension in messages.
     pub(crate) fn matrix(
         &self,
         address: u64,

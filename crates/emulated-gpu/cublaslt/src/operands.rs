@@ -28,7 +28,8 @@ pub(crate) struct Operands {
 }
 
 impl Operands {
-    /// Sets the addresses of a problem and checks them. If `algorithm` is `None`, any alignment is accepted.
+    /// Sets the addresses of a problem and checks them. If `algorithm` is `None`, any alignment is
+    /// accepted.
     pub(crate) fn check(
         driver: &Driver,
         mut problem: Problem,
@@ -265,8 +266,9 @@ fn check_aliases(problem: &Problem, reads_c: bool) -> Result {
     Ok(())
 }
 
-/// The accesses of a batch of matrices. The arguments are, for each matrix, the bytes in a column, and the number of
-/// columns and their distance in bytes; then the number of matrices and their distance in bytes.
+/// The accesses of a batch of matrices. The arguments are, for each matrix, the bytes in a column,
+/// and the number of columns and their distance in bytes; then the number of matrices and their
+/// distance in bytes.
 ///
 /// # Errors
 /// `INVALID_VALUE` if the batch is not inside a single allocation.

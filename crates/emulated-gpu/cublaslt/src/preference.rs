@@ -3,8 +3,8 @@
 use crate::attribute::{export_structure, opaque};
 
 opaque! {
-    /// The structure of preferences. The defaults are those of `cublasLtMatmulPreferenceAttributes_t` in NVIDIA's
-    /// header.
+    /// The structure of preferences. The defaults are those of
+    /// `cublasLtMatmulPreferenceAttributes_t` in NVIDIA's header.
     Preference: "matmul preference", "CUBLASLT_MATMUL_PREF_…", b"LtPr", 64;
     /// The defaults: no workspace, and operands that are aligned to 256 bytes.
     new();

@@ -64,7 +64,8 @@ impl Problem {
     }
 
     fn check_leading_dimensions(&self) -> Result {
-        // C is left out if its leading dimension is 0: because C is only read, that may repeat one column (or row).
+        // C is left out if its leading dimension is 0: because C is only read, that may repeat one
+        // column (or row).
         let c = Some(&self.c).filter(|c| !c.is_repeated());
         [&self.a, &self.b]
             .into_iter()
@@ -198,7 +199,8 @@ impl Problem {
         if epilogue.reads_aux() && k == 1 {
             return refuse("does not support sums of one product, and K is 1");
         }
-        // The sums run along K; cuBLASLt requires that elements with the same index along K are contiguous.
+        // The sums run along K; cuBLASLt requires that elements with the same index along K are
+        // contiguous.
         let beside = |matrix: &Matrix, operation| {
             (matrix.order == Order::Column) == (operation == MatrixOperation::None)
         };

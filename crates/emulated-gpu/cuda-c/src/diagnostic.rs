@@ -6,7 +6,8 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 use crate::source::{Sources, Span};
 
-/// The maximum number of diagnostics of a source. Later diagnostics are likely to be consequences of earlier ones.
+/// The maximum number of diagnostics of a source. Later diagnostics are likely to be consequences
+/// of earlier ones.
 const MAX_SHOWN: usize = 50;
 
 /// A diagnostic doesn't show a source line that is longer than this.
@@ -21,7 +22,8 @@ pub enum Severity {
     Warning,
 }
 
-/// An error or a warning. It contains the source line to which it refers, so that it can be shown without the source.
+/// An error or a warning. It contains the source line to which it refers, so that it can be shown
+/// without the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Error or warning.
@@ -144,7 +146,8 @@ impl Problems {
         self.0.len() > 4 * MAX_SHOWN
     }
 
-    /// Sorts the diagnostics, errors first and then by position, and keeps one diagnostic for each place.
+    /// Sorts the diagnostics, errors first and then by position, and keeps one diagnostic for each
+    /// place.
     pub(crate) fn into_diagnostics(mut self, sources: &Sources) -> Vec<Diagnostic> {
         self.0.sort_by_key(|problem| (problem.severity, problem.span));
         self.0.dedup_by(|b, a| a.span == b.span && a.severity == b.severity);

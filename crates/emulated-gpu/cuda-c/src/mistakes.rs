@@ -23,7 +23,8 @@ struct Checker<'a> {
     /// The number of enclosing conditions that depend on the thread index.
     branches: usize,
     shared_arrays: HashSet<Rc<str>>,
-    /// The shared arrays that were written since the last barrier, each with the index that was written.
+    /// The shared arrays that were written since the last barrier, each with the index that was
+    /// written.
     written_arrays: HashMap<Rc<str>, String>,
     warned: bool,
 }

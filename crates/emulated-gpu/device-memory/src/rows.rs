@@ -33,8 +33,8 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     const BLOCK: usize = 4 * VECTOR;
     let blocks = bytes - bytes % BLOCK;
     for at in (0..blocks).step_by(BLOCK) {
-        // SAFETY: the vectors are inside both ranges, which are valid as the caller promises; a vector needs no
-        // alignment.
+        // SAFETY: the vectors are inside both ranges, which are valid as the caller promises; a
+        // vector needs no alignment.
         unsafe {
             let (to, from) = (to.add(at), from.add(at));
             let vectors = [0, 1, 2, 3].map(|index| v128_load(from.add(index * VECTOR).cast()));

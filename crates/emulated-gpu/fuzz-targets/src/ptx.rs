@@ -11,7 +11,8 @@ use ptx_emulator::{Checks, Emulator, Launch, Output, RunOptions};
 const BUFFER: u64 = 4096;
 /// The instruction limit of a warp.
 const INSTRUCTIONS: u64 = 2000;
-/// The maximum size of all variables in bytes. A module with larger variables is only checked, not run.
+/// The maximum size of all variables in bytes. A module with larger variables is only checked, not
+/// run.
 const VARIABLES: u64 = 1 << 20;
 
 /// Parses a text and, if it is valid, runs all of its kernels.

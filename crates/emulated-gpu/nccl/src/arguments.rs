@@ -29,7 +29,8 @@ pub(crate) fn check_config(config: In<'_, Config>) -> Result {
     if magic != MAGIC {
         return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
     }
-    // `c_int::MIN` is NCCL_CONFIG_UNDEF_INT. The calls block here even for the value 0, which NCCL allows.
+    // `c_int::MIN` is NCCL_CONFIG_UNDEF_INT. The calls block here even for the value 0, which NCCL
+    // allows.
     if !matches!(blocking, 0 | 1 | c_int::MIN) {
         return Err(Error::argument(format!("config's blocking is {blocking}: it must be 0 or 1")));
     }

@@ -153,8 +153,8 @@ impl Communicator {
         self.membership.aborted.load(Relaxed)
     }
 
-    /// Refuses further calls. The rank leaves when its work in streams has finished: until then, other ranks may wait
-    /// for it.
+    /// Refuses further calls. The rank leaves when its work in streams has finished: until then,
+    /// other ranks may wait for it.
     pub(crate) fn finalize(&self) {
         self.finalized.store(true, SeqCst);
         if self.pieces.load(SeqCst) == 0 {

@@ -1,4 +1,5 @@
-//! The driver calls that only NCCL needs (contexts, memory, events); `emulated_blas` has all other driver calls.
+//! The driver calls that only NCCL needs (contexts, memory, events); `emulated_blas` has all other
+//! driver calls.
 
 use std::ffi::{c_int, c_void};
 

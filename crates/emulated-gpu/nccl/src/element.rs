@@ -99,7 +99,8 @@ macro_rules! float {
                 $from(match how {
                     Combine::Sum => x + y,
                     Combine::Product => x * y,
-                    // If one operand is NaN, the result is the other, as with `max.f32` and `min.f32`.
+                    // If one operand is NaN, the result is the other, as with `max.f32` and
+                    // `min.f32`.
                     Combine::Max => x.max(y),
                     Combine::Min => x.min(y),
                 })

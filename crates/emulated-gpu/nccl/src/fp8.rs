@@ -39,8 +39,8 @@ impl Fp8Format {
         sign * (hidden + fraction) * unit
     }
 
-    /// Rounds to the nearest representable number, ties to even, and returns its bit pattern. Values that are too large
-    /// become the largest finite number, as with `cvt.rn.satfinite`.
+    /// Rounds to the nearest representable number, ties to even, and returns its bit pattern.
+    /// Values that are too large become the largest finite number, as with `cvt.rn.satfinite`.
     pub(crate) fn encode(self, value: f32) -> u8 {
         let sign = if value.is_sign_negative() { 0x80 } else { 0 };
         if value.is_nan() {

@@ -45,7 +45,8 @@ pub(crate) enum Creation {
 }
 
 impl Creation {
-    /// Creates the communicator and returns its handle, or 0 if this rank belongs to no part of the split.
+    /// Creates the communicator and returns its handle, or 0 if this rank belongs to no part of the
+    /// split.
     fn run(&self) -> Result<Handle> {
         Ok(match self {
             Self::Join { id, ranks, place } => Communicator::join(id, *ranks, *place)?.handle,
@@ -79,11 +80,12 @@ pub(crate) fn start() {
     GROUP.with_borrow_mut(|group| group.depth += 1);
 }
 
-/// Ends a group (`ncclGroupEnd`). If it is the outermost group, starts all work that was called in it.
+/// Ends a group (`ncclGroupEnd`). If it is the outermost group, starts all work that was called in
+/// it.
 ///
 /// # Errors
-/// `ncclInvalidUsage` if no group was begun. Otherwise the first error of a call in the group, or an error of starting
-/// the work.
+/// `ncclInvalidUsage` if no group was begun. Otherwise the first error of a call in the group, or
+/// an error of starting the work.
 pub(crate) fn end() -> Result {
     let group = GROUP.with_borrow_mut(|group| {
         let left = group.depth.checked_sub(1);
@@ -100,7 +102,8 @@ pub(crate) fn end() -> Result {
 /// Adds a call to the current group; outside a group, starts the call at once.
 ///
 /// # Errors
-/// The error of the call itself, which the end of the group returns again, and the errors of [`end`].
+/// The error of the call itself, which the end of the group returns again, and the errors of
+/// [`end`].
 fn add_to_group(part: impl FnOnce(&mut Group) -> Result) -> Result {
     start();
     let added = GROUP.with_borrow_mut(|group| {
@@ -180,8 +183,8 @@ impl GroupWork {
         self.list.push(call);
     }
 
-    /// Enqueues the work on the first stream. As in NCCL, it waits for earlier work in the other streams, and later
-    /// work in those streams waits for it.
+    /// Enqueues the work on the first stream. As in NCCL, it waits for earlier work in the other
+    /// streams, and later work in those streams waits for it.
     fn launch(self) -> Result {
         let Self { comm, streams, list } = self;
         let Some((&first, others)) = streams.split_first() else { return Ok(()) };
@@ -225,8 +228,8 @@ fn create_communicators(communicators: &[NewCommunicator]) -> Result {
     first
 }
 
-/// Checks that each message that a rank sends to itself is received in the same group, because otherwise it would never
-/// be received.
+/// Checks that each message that a rank sends to itself is received in the same group, because
+/// otherwise it would never be received.
 fn check_self_transfers(comm: &Communicator, list: &[GroupCall]) -> Result {
     let count = |sends: bool| {
         let is_self_transfer = |call: &&GroupCall| matches!(call, GroupCall::Transfer(one) if one.peer == comm.rank() && one.sends == sends);
@@ -263,9 +266,9 @@ fn launch(comm: &Arc<Communicator>, stream: usize, list: Vec<GroupCall>) -> Resu
     Ok(unsafe { work.launch(driver, StreamHandle(stream)) }?)
 }
 
-/// Runs the calls of a group: as in NCCL (`ncclLaunchPrepare`: "Drain coll tasks first"), first the collectives in the
-/// order of the calls, then all sends and receives together. So in a group, ranks may call collectives and sends in
-/// different orders.
+/// Runs the calls of a group: as in NCCL (`ncclLaunchPrepare`: "Drain coll tasks first"), first the
+/// collectives in the order of the calls, then all sends and receives together. So in a group,
+/// ranks may call collectives and sends in different orders.
 fn work(
     list: &[GroupCall],
     comm: &Communicator,
@@ -284,8 +287,8 @@ fn work(
     point::run(&transfers, comm, requester)
 }
 
-/// A piece of work's position in the queue of its communicator. Dropping it releases the position, also if the stream
-/// never runs the work.
+/// A piece of work's position in the queue of its communicator. Dropping it releases the position,
+/// also if the stream never runs the work.
 struct Turn {
     comm: Arc<Communicator>,
     ticket: Option<u64>,

@@ -1,7 +1,8 @@
 //! The id by which ranks find each other: `ncclUniqueId`.
 //!
-//! An id has 128 random bits, which no other process can guess. They are the name of a file that only processes of the
-//! same user can open (`shared_file`), so other users who see the name can't use it.
+//! An id has 128 random bits, which no other process can guess. They are the name of a file that
+//! only processes of the same user can open (`shared_file`), so other users who see the name can't
+//! use it.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -24,8 +25,8 @@ pub(crate) struct UniqueId(pub(crate) [u8; BYTES]);
 fn boot_id() -> [u8; 36] {
     let mut text = [0; 36];
     if let Ok(mut file) = File::open("/proc/sys/kernel/random/boot_id") {
-        // If the file is missing, the text stays empty, and ids of different machines can't be distinguished. Ranks on
-        // another machine then time out.
+        // If the file is missing, the text stays empty, and ids of different machines can't be
+        // distinguished. Ranks on another machine then time out.
         let _ = file.read(&mut text);
     }
     text

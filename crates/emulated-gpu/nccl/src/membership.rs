@@ -30,7 +30,8 @@ pub(crate) struct Membership {
     process: u32,
 }
 
-/// The failure that has ended a communicator, packed into one number, so that the first report of a failure is kept.
+/// The failure that has ended a communicator, packed into one number, so that the first report of a
+/// failure is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Failure {
     code: Code,
@@ -44,7 +45,8 @@ impl Failure {
         (self.code as u64) << 32 | (self.culprit as u64) << 16 | self.finder as u64
     }
 
-    /// Unpacks a failure; `None` for 0. Every other number gives valid ranks, even if another process has damaged it.
+    /// Unpacks a failure; `None` for 0. Every other number gives valid ranks, even if another
+    /// process has damaged it.
     fn unpack(packed: u64) -> Option<Self> {
         let rank = |shift: u32| (packed >> shift) as usize % MAX_RANKS;
         let code = match Code::from_code((packed >> 32) as i32).unwrap_or(Code::Internal) {
@@ -55,7 +57,8 @@ impl Failure {
     }
 }
 
-/// The kind of a barrier: for work on streams, or for calls. Each rank counts the two kinds separately.
+/// The kind of a barrier: for work on streams, or for calls. Each rank counts the two kinds
+/// separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BarrierKind {
     Work = 0,
@@ -195,7 +198,8 @@ impl Membership {
                     if let Some(how) = self.departure(rank)
                         && missing().contains(&rank)
                     {
-                        // A rank may have left because of a failure, which explains the error better.
+                        // A rank may have left because of a failure, which explains the error
+                        // better.
                         let failure = self.failure_while_waiting();
                         return Err(failure.unwrap_or_else(|| self.departed_error(rank, how)));
                     }
@@ -271,7 +275,8 @@ impl Membership {
         let mut rounds = 0;
         while absent().next().is_some() {
             if begun.elapsed() > most {
-                // The file is removed, because a rank that comes later and finds it would wait forever.
+                // The file is removed, because a rank that comes later and finds it would wait
+                // forever.
                 region.unlink();
                 let list: Vec<String> = absent().map(|rank| rank.to_string()).collect();
                 let seconds = most.as_secs();
@@ -309,8 +314,9 @@ impl Drop for Membership {
     }
 }
 
-/// Waits for a moment, which grows with each call, so that on a machine with few cores the awaited rank can run on this
-/// core. It sleeps instead of yielding, because on a busy machine every yield costs a time slice.
+/// Waits for a moment, which grows with each call, so that on a machine with few cores the awaited
+/// rank can run on this core. It sleeps instead of yielding, because on a busy machine every yield
+/// costs a time slice.
 pub(crate) fn back_off(rounds: &mut u32) {
     *rounds = rounds.saturating_add(1);
     match *rounds {

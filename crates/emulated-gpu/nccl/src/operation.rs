@@ -11,8 +11,8 @@ use crate::region::Call;
 pub(crate) const SEND: u32 = 6;
 pub(crate) const RECEIVE: u32 = 7;
 
-/// Describes a call that a rank has published, such as "calls ncclSend of 4 ncclFloat32 to rank 2". `None` if the rank
-/// has not published a call.
+/// Describes a call that a rank has published, such as "calls ncclSend of 4 ncclFloat32 to rank 2".
+/// `None` if the rank has not published a call.
 pub(crate) fn describe(call: &Call) -> Option<String> {
     let data_type = DataType::from_code(call.data_type.load(Relaxed) as i32);
     let data_type = data_type.map_or("elements of another type", DataType::name);

@@ -95,12 +95,12 @@ impl Reduction {
         }
     }
 
-    /// Reduces elements `from..from + count` of all ranks, in the order of a ring that begins after `rank` and ends
-    /// with `rank`.
+    /// Reduces elements `from..from + count` of all ranks, in the order of a ring that begins after
+    /// `rank` and ends with `rank`.
     ///
     /// # Safety
-    /// Each pointer of `published` must be readable for these elements of the type, and `to` writable for `count`
-    /// elements.
+    /// Each pointer of `published` must be readable for these elements of the type, and `to`
+    /// writable for `count` elements.
     pub(crate) unsafe fn reduce_ring(
         self,
         data_type: DataType,
@@ -210,8 +210,8 @@ mod tests {
         let ranks = [f32_bytes(&[1e8]), f32_bytes(&[1.0]), f32_bytes(&[-1e8])];
         let sum = Reduction::Plain(Combine::Sum);
         let along = |rank| reduce_on_rank(sum, DataType::Float32, &ranks, rank);
-        // Rank 0's ring is 1, 2, 0, so its sum is (1 - 1e8) + 1e8. The ring of rank 1 is 2, 0, 1, and that of rank 2 is
-        // 0, 1, 2.
+        // Rank 0's ring is 1, 2, 0, so its sum is (1 - 1e8) + 1e8. The ring of rank 1 is 2, 0, 1,
+        // and that of rank 2 is 0, 1, 2.
         assert_eq!(along(0), f32_bytes(&[(1.0 - 1e8) + 1e8]));
         assert_eq!(along(1), f32_bytes(&[1.0]));
         assert_eq!(along(2), f32_bytes(&[(1e8 + 1.0) - 1e8]));

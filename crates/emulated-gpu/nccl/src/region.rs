@@ -1,7 +1,8 @@
 //! The memory that the ranks of a communicator share, and its layout.
 //!
-//! Initially, all of it is zero, which means that no rank has joined. The part that every rank reads, less than 1 MiB,
-//! is allocated at the start. The large parts are allocated when a rank first uses them.
+//! Initially, all of it is zero, which means that no rank has joined. The part that every rank
+//! reads, less than 1 MiB, is allocated at the start. The large parts are allocated when a rank
+//! first uses them.
 
 use std::collections::HashSet;
 use std::mem::ManuallyDrop;
@@ -148,8 +149,8 @@ impl Region {
     fn at<T: Shared>(&self, offset: usize) -> &T {
         let at = self.file.bytes(offset, size_of::<T>()).cast::<T>();
         assert!(at.is_aligned(), "{offset} is not a multiple of {}", align_of::<T>());
-        // SAFETY: the structure is inside the mapping and aligned, as checked above; the map lives as long as `self`,
-        // and every bit pattern is a valid atomic.
+        // SAFETY: the structure is inside the mapping and aligned, as checked above; the map lives
+        // as long as `self`, and every bit pattern is a valid atomic.
         unsafe { &*at }
     }
 

@@ -1,12 +1,13 @@
-//! The files in shared memory that connect the ranks of a communicator: opening, locking, and removing abandoned files.
+//! The files in shared memory that connect the ranks of a communicator: opening, locking, and
+//! removing abandoned files.
 //!
-//! A live rank has locked the byte whose offset is the rank's number. The lock belongs to the process (`F_SETLK`): the
-//! system releases it when the process ends for any reason, and a forked child doesn't inherit it, unlike a lock of the
-//! open file (`F_OFD_SETLK`, `flock`). Closing any descriptor of the file also releases it, so a process opens each
-//! file once, for all its ranks.
+//! A live rank has locked the byte whose offset is the rank's number. The lock belongs to the
+//! process (`F_SETLK`): the system releases it when the process ends for any reason, and a forked
+//! child doesn't inherit it, unlike a lock of the open file (`F_OFD_SETLK`, `flock`). Closing any
+//! descriptor of the file also releases it, so a process opens each file once, for all its ranks.
 //!
-//! Only processes of the same user take part: the file's mode is 0600, and a file that belongs to another user is
-//! refused.
+//! Only processes of the same user take part: the file's mode is 0600, and a file that belongs to
+//! another user is refused.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -92,8 +93,8 @@ fn open_own_file(path: &Path, create: bool) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes files whose ranks all ended before they had found each other. If a file can be locked completely, no process
-/// uses it or is setting it up.
+/// Removes files whose ranks all ended before they had found each other. If a file can be locked
+/// completely, no process uses it or is setting it up.
 fn remove_abandoned(folder: &Path, open: &OpenFiles) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -195,8 +196,8 @@ impl SharedFile {
         if Arc::strong_count(&file) == 2 {
             open.remove(&file.name);
         }
-        // The file is closed while `open` is locked. Otherwise another thread could reopen it first, and closing would
-        // release that thread's locks.
+        // The file is closed while `open` is locked. Otherwise another thread could reopen it
+        // first, and closing would release that thread's locks.
         drop(file);
     }
 
@@ -264,7 +265,8 @@ impl SharedFile {
 mod tests {
     use super::*;
 
-    /// A file name that no other test or id uses. Other processes don't remove the file, because it is locked.
+    /// A file name that no other test or id uses. Other processes don't remove the file, because it
+    /// is locked.
     fn name(id: &str) -> String {
         format!("{PREFIX}test-{}-{id}", std::process::id())
     }

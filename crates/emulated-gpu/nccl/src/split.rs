@@ -13,7 +13,8 @@ use crate::region::Slot;
 /// `NCCL_SPLIT_NOCOLOR`
 const NO_COLOR: c_int = -1;
 
-/// Splits a communicator, together with all other ranks. Returns `None` if this rank belongs to no part.
+/// Splits a communicator, together with all other ranks. Returns `None` if this rank belongs to no
+/// part.
 ///
 /// # Errors
 /// If the colour is invalid, a rank does not call, or the new communicator can't be created.

@@ -46,7 +46,8 @@ enum Contents {
     LtoIr,
 }
 
-/// The possible first bytes of NVIDIA's LTO-IR: its own magic number, or that of the LLVM bitcode in it.
+/// The possible first bytes of NVIDIA's LTO-IR: its own magic number, or that of the LLVM bitcode
+/// in it.
 const LTO_IR: [&[u8]; 2] = [b"\xedCN\x7f", b"BC\xc0\xde"];
 
 /// The reason why LTO-IR is refused if NVIDIA's library isn't available.

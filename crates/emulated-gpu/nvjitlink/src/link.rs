@@ -45,7 +45,8 @@ enum LinkState {
 pub(crate) struct Log(String);
 
 impl Log {
-    /// The maximum length of a log in bytes. Lines beyond it are dropped, so the log describes the first inputs.
+    /// The maximum length of a log in bytes. Lines beyond it are dropped, so the log describes the
+    /// first inputs.
     const MAX_BYTES: usize = 1 << 20;
 
     fn push_line(&mut self, line: &str) {
@@ -266,8 +267,8 @@ impl Link {
         let is_part = options.relocatable || options.ptx;
         let text = match self.texts.as_slice() {
             [] => options::empty_module(&options.target),
-            // A single relocatable text is returned unchanged: it will be linked with others later, and was checked
-            // when it was added.
+            // A single relocatable text is returned unchanged: it will be linked with others later,
+            // and was checked when it was added.
             [one] if is_part => return Ok(one.text.clone()),
             texts => ptx_emulator::link(texts).map_err(lines)?,
         };

@@ -25,13 +25,14 @@ pub(crate) struct LinkOptions {
     pub(crate) verbose: bool,
 }
 
-/// Options that are ignored: they concern machine code, its optimisation, or the removal of unused symbols.
+/// Options that are ignored: they concern machine code, its optimisation, or the removal of unused
+/// symbols.
 const IGNORED: &str = "\
     -O0 -O3 -Ofc=min -Ofc=mid -Ofc=max -g -lineinfo -optimize-unused-variables -nvvm-latest \
     -no-cache -device-stack-protector";
 
-/// Options with a value that are ignored: they concern arithmetic (which PTX already determines), unused symbols, or
-/// threads.
+/// Options with a value that are ignored: they concern arithmetic (which PTX already determines),
+/// unused symbols, or threads.
 const IGNORED_WITH_VALUE: &str = "\
     -ftz -prec-div -prec-sqrt -fma -kernels-used -variables-used -Xptxas -Xnvvm -split-compile \
     -split-compile-extended -jump-table-density";
@@ -47,7 +48,8 @@ impl LinkOptions {
     /// Reads the options.
     ///
     /// # Errors
-    /// If an option is unknown or has an invalid value. The error is a result code, and a sentence for the log.
+    /// If an option is unknown or has an invalid value. The error is a result code, and a sentence
+    /// for the log.
     pub(crate) fn read(written: &[String]) -> Result<Self, Refusal> {
         let mut options = Self { written: written.to_vec(), ..Self::default() };
         let mut is_virtual = false;
@@ -121,7 +123,8 @@ pub(crate) fn empty_module(target: &str) -> String {
     format!(".version 9.0\n.target {target}\n.address_size 64\n")
 }
 
-/// Parses the maximum number of registers of a thread; `None` if the number is so large that it limits nothing.
+/// Parses the maximum number of registers of a thread; `None` if the number is so large that it
+/// limits nothing.
 fn registers(option: &str, value: &str) -> Result<Option<u32>, Refusal> {
     let most: i64 = value.parse().map_err(|_| {
         (Status::UnrecognizedOption, format!("{option}: write a number, as in -maxrregcount=32"))

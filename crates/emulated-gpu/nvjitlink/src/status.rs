@@ -38,8 +38,8 @@ pub(crate) enum Header {
 }
 
 impl Status {
-    /// The number of a result in the caller's header. Results that version 12 lacks are converted to the results that
-    /// it has for the same errors.
+    /// The number of a result in the caller's header. Results that version 12 lacks are converted
+    /// to the results that it has for the same errors.
     pub(crate) fn code(self, header: Header) -> c_int {
         use Status::{IncompatibleOptions, IncorrectInputType, MissingFatbin, NullInput};
         let status_of_header = match self {

@@ -37,8 +37,8 @@ unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec
     })
 }
 
-/// Calls `work` if NVIDIA's compiler is used. Otherwise, fails with a message on standard error that only NVIDIA's
-/// compiler makes `output`.
+/// Calls `work` if NVIDIA's compiler is used. Otherwise, fails with a message on standard error
+/// that only NVIDIA's compiler makes `output`.
 fn nvidia_only(handle: Handle, output: &str, work: impl FnOnce(&Program) -> Result) -> Result {
     let uses_nvidias = nvidia::library()?.is_some();
     program::with_program(handle, |program| if uses_nvidias { work(program) } else { Ok(()) })?;

@@ -24,8 +24,8 @@ pub(crate) struct CompileOptions {
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// Options with a value, and their short forms, that are ignored: they concern registers, less exact arithmetic, or
-/// messages.
+/// Options with a value, and their short forms, that are ignored: they concern registers, less
+/// exact arithmetic, or messages.
 const IGNORED_WITH_VALUE: &str = "\
     --ftz -ftz --prec-div -prec-div --prec-sqrt -prec-sqrt --maxrregcount -maxrregcount --std \
     -std --dopt -dopt --ptxas-options -Xptxas --diag-error -diag-error --diag-suppress \

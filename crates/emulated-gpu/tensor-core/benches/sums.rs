@@ -29,8 +29,8 @@ fn strips(bencher: Bencher<'_, '_>, capability: u32) {
         .bench(|| strip.sum(&rules, Sum::Single, divan::black_box(&line)));
 }
 
-/// Benchmarks [`multiply`] as compiled for the target's minimum processor, without run-time detection of vector
-/// instructions.
+/// Benchmarks [`multiply`] as compiled for the target's minimum processor, without run-time
+/// detection of vector instructions.
 #[divan::bench(args = [80, 90])]
 fn tiles(bencher: Bencher<'_, '_>, capability: u32) {
     let rules = Rules::new(capability, Format::Tf32);

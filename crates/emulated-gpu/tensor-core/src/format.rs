@@ -1,6 +1,7 @@
 //! Number formats of factors and sums, with the properties that the sums depend on.
 
-/// A floating-point format. A number in any of these formats is passed as the `f32` with the same value.
+/// A floating-point format. A number in any of these formats is passed as the `f32` with the same
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// IEEE half precision.
@@ -51,7 +52,8 @@ pub(crate) fn nearest_half(value: f64) -> f32 {
     let unit = f64::from_bits(((last.min(900) + 1023) as u64) << 52);
     // A division by a power of two is exact.
     let rounded = (value / unit).round_ties_even() * unit;
-    // The largest finite half is 65,504. From 65,520 on, halfway to the next step, numbers round to infinity.
+    // The largest finite half is 65,504. From 65,520 on, halfway to the next step, numbers round to
+    // infinity.
     if rounded.abs() > 65_504.0 { f32::INFINITY.copysign(rounded as f32) } else { rounded as f32 }
 }
 

@@ -5,14 +5,15 @@ use crate::format::Format;
 /// The rules by which a generation of tensor cores adds; the [crate](super) explains them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The number of fraction bits to which each product and `c` are truncated, after the shift to the exponent of the
-    /// largest of them.
+    /// The number of fraction bits to which each product and `c` are truncated, after the shift to
+    /// the exponent of the largest of them.
     pub fraction_bits: u32,
     /// The number of products that are added at once.
     pub group: usize,
     /// The number of fraction bits to which a single-precision sum is truncated.
     pub result_bits: u32,
-    /// Whether `c` is added (rounded to nearest) to the sum of a group's products, instead of together with them.
+    /// Whether `c` is added (rounded to nearest) to the sum of a group's products, instead of
+    /// together with them.
     pub adds_c_last: bool,
     /// The smallest exponent that products are shifted to. The authors of the paper found it on 9.0
     /// and 10.0.
@@ -49,8 +50,8 @@ impl Rules {
         }
     }
 
-    /// The rules of `mma` with `k` fp8 factors of this format, on a compute capability where it is computed as products
-    /// of halves; otherwise `None`. The [crate](super) explains this.
+    /// The rules of `mma` with `k` fp8 factors of this format, on a compute capability where it is
+    /// computed as products of halves; otherwise `None`. The [crate](super) explains this.
     #[must_use]
     pub fn of_halves(capability: u32, format: Format, k: usize) -> Option<Self> {
         let is_fp8 = format == Format::E4m3 || format == Format::E5m2;

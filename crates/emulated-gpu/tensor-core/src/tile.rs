@@ -8,12 +8,12 @@ use crate::rules::{Rules, Sum};
 /// The number of columns in a tile: the lanes of an AVX2 register.
 pub const COLUMNS: usize = 8;
 
-/// The number of products that can be added without overflowing 32 bits: each is below 2² and has at most 25 fraction
-/// bits.
+/// The number of products that can be added without overflowing 32 bits: each is below 2² and has
+/// at most 25 fraction bits.
 pub(super) const PRODUCTS_PER_I32: usize = 8;
 
-/// Adds `Σ a[m][k]·b[k][n]` to `c[m][n]`, as [`dot`] does. It is inlined, so that callers can compile it for the host's
-/// vector instructions.
+/// Adds `Σ a[m][k]·b[k][n]` to `c[m][n]`, as [`dot`] does. It is inlined, so that callers can
+/// compile it for the host's vector instructions.
 #[inline(always)]
 pub fn multiply<const K: usize>(
     rules: &Rules,

@@ -33,7 +33,8 @@ fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
         let sums = strip.sum(&rules, sum, &line);
         let mut factors: Vec<(f32, f32)> =
             (0..length).map(|k| (truncate(format, a[k]), truncate(format, b[k][n]))).collect();
-        // Pads the sum to a multiple of the instruction's length, which also turns a sum of −0 into +0.
+        // Pads the sum to a multiple of the instruction's length, which also turns a sum of −0 into
+        // +0.
         factors.resize(length.next_multiple_of(16), (0.0, 0.0));
         let expected = dot(&rules, (format, format), sum, &factors, 0.0);
         assert_eq!(

@@ -12,7 +12,8 @@ use test_support::sanitizer::assert_clean;
 
 use crate::command_line::{level2, program};
 
-/// The ten puzzles that replace level 2's kernels, and an eleventh: a network uses either softmax or sigmoid.
+/// The ten puzzles that replace level 2's kernels, and an eleventh: a network uses either softmax
+/// or sigmoid.
 const TEN: [&str; 11] = [
     "product",
     "broadcast",
@@ -27,7 +28,8 @@ const TEN: [&str; 11] = [
     "update",
 ];
 
-/// A reader's folder, in which these puzzles are solved in the given language (softmax always in CUDA C).
+/// A reader's folder, in which these puzzles are solved in the given language (softmax always in
+/// CUDA C).
 fn solved(names: &[&str], language: Language) -> TempDir {
     let folder = TempDir::new().unwrap();
     for name in names {
@@ -171,8 +173,8 @@ fn tensor_diff_names_a_wrong_kernel_that_is_used_unchecked() {
     assert_eq!(first.operation.unwrap(), "dz1 = relu_backward(da1, z1)");
 }
 
-/// The book's kernel computes the loss, even though the same operation (a sum over the batch) also computes the bias's
-/// gradient.
+/// The book's kernel computes the loss, even though the same operation (a sum over the batch) also
+/// computes the bias's gradient.
 #[test]
 fn a_wrong_bias_gradient_leaves_the_loss() {
     let folder = solved(&TEN, Language::CudaC);

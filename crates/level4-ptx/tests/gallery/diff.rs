@@ -21,7 +21,8 @@ fn diff(step: &Replaced) -> Option<String> {
     Some(divergence.reading + &likely.unwrap_or_default())
 }
 
-/// The diff's finding for the output of a broken kernel. Checks that the corrected twin has no finding.
+/// The diff's finding for the output of a broken kernel. Checks that the corrected twin has no
+/// finding.
 fn diffed(name: &str) -> String {
     let fault = COMPARED.iter().find(|fault| fault.name == name).unwrap();
     let said =

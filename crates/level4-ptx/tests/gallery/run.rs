@@ -20,7 +20,8 @@ pub(crate) fn new_bench(name: &str, options: RunOptions) -> Bench {
     Bench::new(&format!("{name}.ptx"), &read(name), options)
 }
 
-/// Changes options so that blocks run in order on one host thread, and a report names the same threads each time.
+/// Changes options so that blocks run in order on one host thread, and a report names the same
+/// threads each time.
 pub(crate) fn in_order(options: RunOptions) -> RunOptions {
     RunOptions { deterministic: true, ..options }
 }

@@ -75,7 +75,8 @@ fn the_profile_shows_what_each_rung_launches() {
         assert!(picture.contains("NVIDIA H100 SXM5"), "{rung}: {picture}");
         // The roofline has two marks for each kernel: without caches, and with perfect caches.
         let first = kernels[0];
-        // Kernels that multiply bfloat16 are left out, because the roofline's peak for tensor cores is that of TF32.
+        // Kernels that multiply bfloat16 are left out, because the roofline's peak for tensor cores
+        // is that of TF32.
         if rung == "bf16" {
             assert!(!picture.contains(first), "{picture}");
             let left_out = said
@@ -103,8 +104,8 @@ fn a_plan_lists_the_rungs_that_run_and_the_reasons_of_the_others() {
     let no = |lines: &[String]| lines.iter().filter(|line| line.contains("  no   ")).count();
     let (lines, auto) = plan_lines(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
     assert_eq!((lines.len(), no(&lines), &auto[..]), (8, 0, "whole-epoch"));
-    // The batch is too large for a block of `whole-epoch`, and the layers are too narrow for the tiles of
-    // `register-tiles`.
+    // The batch is too large for a block of `whole-epoch`, and the layers are too narrow for the
+    // tiles of `register-tiles`.
     let (_, auto) = plan_lines(&["--sizes", "784-30-10", "--batch-size", "256"], "9.0");
     assert_eq!(auto, "one-launch");
     let (_, auto) = plan_lines(&["--sizes", "784-128-10", "--batch-size", "256"], "9.0");

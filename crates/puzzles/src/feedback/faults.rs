@@ -54,7 +54,8 @@ pub(crate) fn fault(fault: &Fault, case: &Case, addresses: &[Option<u64>]) -> Me
     }
 }
 
-/// Names the thread of a fault: `Thread 5 of block 1`, with two indices each if the launch has two axes.
+/// Names the thread of a fault: `Thread 5 of block 1`, with two indices each if the launch has two
+/// axes.
 fn who(fault: &Fault, case: &Case) -> String {
     let flat = case.grid[1] == 1 && case.block[1] == 1;
     let number = |[x, y, _]: [u32; 3]| match flat {
@@ -69,7 +70,8 @@ fn who(fault: &Fault, case: &Case) -> String {
     }
 }
 
-/// The index of the fault's thread among all threads of the launch; `None` if the launch has two axes.
+/// The index of the fault's thread among all threads of the launch; `None` if the launch has two
+/// axes.
 fn number(fault: &Fault, case: &Case) -> Option<i64> {
     if case.grid[1] > 1 || case.block[1] > 1 {
         return None;

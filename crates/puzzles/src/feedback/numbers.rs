@@ -6,7 +6,8 @@ use super::patterns::{ComparedNumbers, pattern};
 use crate::case::{Buffer, Data};
 use crate::outcome::Wrong;
 
-/// Names the first wrong number, and explains the pattern that the wrong numbers have, if there is one.
+/// Names the first wrong number, and explains the pattern that the wrong numbers have, if there is
+/// one.
 pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Message {
     let (name, count) = (&wrong.buffer, wrong.wrong.iter().filter(|&&wrong| wrong).count());
     let first = wrong.wrong.iter().position(|&wrong| wrong).unwrap_or_default();

@@ -41,7 +41,8 @@ impl<'a> ComparedNumbers<'a> {
         self.got[index] == self.buffer.before.get(index)
     }
 
-    /// Whether each computed number would be right `by` elements further on, as far as that element exists.
+    /// Whether each computed number would be right `by` elements further on, as far as that element
+    /// exists.
     fn shifted(&self, by: isize) -> bool {
         let source = |index: usize| {
             let index = index.checked_add_signed(by)?;
@@ -95,7 +96,8 @@ fn untouched(seen: &ComparedNumbers<'_>) -> Option<String> {
     }
     let (count, wrong) = (seen.got.len(), seen.wrong().count());
     let first = seen.wrong().next()?;
-    // Looks for an element that the kernel wrote correctly. An element that was right before the launch doesn't count.
+    // Looks for an element that the kernel wrote correctly. An element that was right before the
+    // launch doesn't count.
     let done = (0..count).any(|index| !seen.wrong.wrong[index] && !seen.untouched(index));
     Some(if !done {
         format!(

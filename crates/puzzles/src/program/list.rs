@@ -7,7 +7,8 @@ use puzzles::{Language, Puzzle, puzzles};
 use super::progress::Progress;
 use crate::Folder;
 
-/// The list as text, with a line for each puzzle: its state in each language, its name and its idea.
+/// The list as text, with a line for each puzzle: its state in each language, its name and its
+/// idea.
 pub(crate) fn list(progress: &Progress, folder: &Folder<'_>) -> String {
     let mut text = String::from("    CUDA C  PTX     name             what is new\n");
     for (index, puzzle) in puzzles().iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The progress file, which lists the solved puzzles, and is in the folder of the reader's attempts.
+//! The progress file, which lists the solved puzzles, and is in the folder of the reader's
+//! attempts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

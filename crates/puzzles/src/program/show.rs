@@ -5,7 +5,8 @@ use std::path::Path;
 
 use puzzles::{Language, Puzzle};
 
-/// The text that introduces a puzzle: the task, the tested sizes, the file to edit, and the command that checks it.
+/// The text that introduces a puzzle: the task, the tested sizes, the file to edit, and the command
+/// that checks it.
 pub(crate) fn task(puzzle: &Puzzle, language: Language, file: &Path, is_new: bool) -> String {
     let mut text = format!("{}\n\n{}\n\nTested on:\n", puzzle.title(), puzzle.text());
     for size in puzzle.sizes() {

@@ -36,8 +36,8 @@ pub(super) struct TensorFile<T> {
     pub(super) data: T,
 }
 
-/// The numbers of a tensor, for writing: NaN and the infinities are strings, and an `f32` has the fewest digits that
-/// are read back as the same `f32`.
+/// The numbers of a tensor, for writing: NaN and the infinities are strings, and an `f32` has the
+/// fewest digits that are read back as the same `f32`.
 pub(super) struct NumbersOf<'a> {
     pub(super) data: &'a [f64],
     pub(super) single: bool,

@@ -1,5 +1,5 @@
-//! The network in plain loops, with one tensor that is computed wrongly. All tensors are kept from step to step, as in
-//! a level's buffers.
+//! The network in plain loops, with one tensor that is computed wrongly. All tensors are kept from
+//! step to step, as in a level's buffers.
 
 use std::collections::HashMap;
 

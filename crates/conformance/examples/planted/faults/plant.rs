@@ -44,7 +44,8 @@ pub(crate) struct Verdicts {
 }
 
 impl Verdicts {
-    /// Whether both verdicts (with and without a reference) name the step and the tensor of the fault.
+    /// Whether both verdicts (with and without a reference) name the step and the tensor of the
+    /// fault.
     pub(crate) fn is_found(&self, fault: &Fault) -> bool {
         let right = Some((fault.step, fault.tensor));
         self.alone == right && self.compared == right
@@ -55,7 +56,8 @@ impl Verdicts {
         self.reading.as_ref().is_some_and(|reading| reading.contains(&fault.reading))
     }
 
-    /// The HTML page of the comparison with the reference, and the worst element of the first wrong tensor on it.
+    /// The HTML page of the comparison with the reference, and the worst element of the first wrong
+    /// tensor on it.
     pub(crate) fn page(&self) -> (String, Option<Deviation>) {
         let mut page = Vec::new();
         let candidate = [Candidate {

@@ -1,5 +1,5 @@
-//! Tests with random arguments: a product is computed if every operand is inside its buffer, and refused otherwise; no
-//! other memory is written.
+//! Tests with random arguments: a product is computed if every operand is inside its buffer, and
+//! refused otherwise; no other memory is written.
 
 use cudarc::cublas::sys::cublasOperation_t;
 use proptest::prelude::*;
@@ -17,8 +17,8 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// For each operand: the rows and columns of the stored matrix, the leading dimension, and the length of the
-    /// buffer.
+    /// For each operand: the rows and columns of the stored matrix, the leading dimension, and the
+    /// length of the buffer.
     fn operands(&self) -> [(i32, i32, i32, usize); 3] {
         let (m, n, k) = self.sizes;
         let turned =

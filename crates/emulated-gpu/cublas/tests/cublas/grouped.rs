@@ -32,8 +32,8 @@ pub(crate) fn function() -> Grouped {
     }
 }
 
-/// Two groups: the sizes of their products, the number of products in each, the scalars, the leading dimensions of A, B
-/// and C, and the arrays of pointers to these matrices.
+/// Two groups: the sizes of their products, the number of products in each, the scalars, the
+/// leading dimensions of A, B and C, and the arrays of pointers to these matrices.
 struct Groups {
     shape: [[i32; 2]; 3],
     sizes: [i32; 2],
@@ -47,8 +47,8 @@ impl Groups {
     /// Multiplies the groups without transposition; returns the status.
     ///
     /// # Safety
-    /// Either the arrays have a pointer for each product, and every operand is large enough, or the library refuses the
-    /// call.
+    /// Either the arrays have a pointer for each product, and every operand is large enough, or the
+    /// library refuses the call.
     unsafe fn run(&self, blas: &Blas) -> i32 {
         let operations = [cublasOperation_t::CUBLAS_OP_N; 2].as_ptr();
         let [m, n, k] = self.shape.each_ref().map(|sizes| sizes.as_ptr());
@@ -65,8 +65,9 @@ impl Groups {
     }
 }
 
-/// There are two groups, one of two products and one of a single product, as in NVIDIA's sample. cudarc passes the
-/// arrays of pointers in host memory, and NVIDIA's documentation requires them in device memory; both work.
+/// There are two groups, one of two products and one of a single product, as in NVIDIA's sample.
+/// cudarc passes the arrays of pointers in host memory, and NVIDIA's documentation requires them in
+/// device memory; both work.
 #[test]
 fn each_group_has_its_own_sizes() {
     let blas = Blas::new();
@@ -98,7 +99,8 @@ fn each_group_has_its_own_sizes() {
     }
 }
 
-/// A group of empty products causes no work, but its pointers are still part of the arrays, which then become too long.
+/// A group of empty products causes no work, but its pointers are still part of the arrays, which
+/// then become too long.
 #[test]
 fn arrays_beyond_the_address_space_are_refused() {
     let blas = Blas::new();

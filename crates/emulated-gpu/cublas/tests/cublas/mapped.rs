@@ -1,4 +1,5 @@
-//! Tests of operands in memory that consists of several mappings, like PyTorch's expandable segments.
+//! Tests of operands in memory that consists of several mappings, like PyTorch's expandable
+//! segments.
 
 use cudarc::cublas::sys;
 use cudarc::driver::sys as driver;

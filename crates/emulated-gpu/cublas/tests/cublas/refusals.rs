@@ -1,5 +1,5 @@
-//! Tests of calls that the real library refuses, or whose behaviour it leaves undefined: their statuses, and the
-//! messages that name the argument.
+//! Tests of calls that the real library refuses, or whose behaviour it leaves undefined: their
+//! statuses, and the messages that name the argument.
 
 use cudarc::cublas::sys::{self, cublasOperation_t, cublasPointerMode_t};
 
@@ -8,7 +8,8 @@ use crate::support::{Blas, Messages};
 const N: cublasOperation_t = cublasOperation_t::CUBLAS_OP_N;
 const T: cublasOperation_t = cublasOperation_t::CUBLAS_OP_T;
 
-/// A call of `cublasSgemm_v2` for 3 x 4 times 4 x 2 in buffers of exactly the right size. A test changes one argument.
+/// A call of `cublasSgemm_v2` for 3 x 4 times 4 x 2 in buffers of exactly the right size. A test
+/// changes one argument.
 struct Call {
     operations: (cublasOperation_t, cublasOperation_t),
     sizes: (i32, i32, i32),

@@ -1,5 +1,5 @@
-//! The sanitizer checks the library's accesses like those of a kernel. A fault ends the context, so each fault is
-//! caused in a separate process.
+//! The sanitizer checks the library's accesses like those of a kernel. A fault ends the context, so
+//! each fault is caused in a separate process.
 
 use std::process::Command;
 
@@ -29,7 +29,8 @@ fn multiply(blas: &Blas, operands: [&CudaSlice<f32>; 3], beta: f32) -> u32 {
     status as u32
 }
 
-/// Runs one of the ignored tests in a separate process, with every byte tracked; returns the process's standard error.
+/// Runs one of the ignored tests in a separate process, with every byte tracked; returns the
+/// process's standard error.
 fn run_with_checks(test: &str) -> String {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("sanitizer::{test}"), "--ignored", "--nocapture"])
@@ -62,7 +63,8 @@ fn valid_products_are_not_reported() {
 fn uninitialised() {
     let blas = Blas::new();
     let (a, b, c) = (upload(&blas, 2.0), uninitialised_number(&blas), upload(&blas, 0.0));
-    // The call itself is valid, so it succeeds, unless the fault has already been detected when it returns.
+    // The call itself is valid, so it succeeds, unless the fault has already been detected when it
+    // returns.
     assert!(matches!(multiply(&blas, [&a, &b, &c], 0.0), 0 | 13));
     let error = blas.stream.synchronize().unwrap_err();
     assert_eq!(error.0, CUresult::CUDA_ERROR_LAUNCH_FAILED);

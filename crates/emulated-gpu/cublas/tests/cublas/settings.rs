@@ -54,8 +54,8 @@ fn version_and_texts() {
     }
 }
 
-/// The library is found by NVIDIA's name. The program itself doesn't contain the library's functions, although it links
-/// the crate to find the library's path.
+/// The library is found by NVIDIA's name. The program itself doesn't contain the library's
+/// functions, although it links the crate to find the library's path.
 #[test]
 fn the_program_contains_no_second_copy_of_the_library() {
     install();
@@ -70,8 +70,8 @@ fn the_program_contains_no_second_copy_of_the_library() {
         };
         assert_eq!(address(&by_name), address(&by_path));
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        // A text that the library contains. It is joined from two pieces, so that the test does not find the text in
-        // itself.
+        // A text that the library contains. It is joined from two pieces, so that the test does not
+        // find the text in itself.
         let text = ["create one with", "cublasCreate_v2"].join(" ").into_bytes();
         let defines = program.windows(text.len()).any(|window| window == text);
         assert!(!defines, "the handles of the library are linked into the program too");

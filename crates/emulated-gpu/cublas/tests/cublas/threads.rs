@@ -1,4 +1,5 @@
-//! Tests of threads that share handles, and of threads that create and destroy their own handles; cuBLAS allows both.
+//! Tests of threads that share handles, and of threads that create and destroy their own handles;
+//! cuBLAS allows both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,8 +51,8 @@ fn threads_may_share_a_handle() {
             .map(|thread| {
                 let stream = &blas.stream;
                 scope.spawn(move || {
-                    // The values are small integers, which TF32 represents exactly, so the math mode doesn't change the
-                    // results.
+                    // The values are small integers, which TF32 represents exactly, so the math
+                    // mode doesn't change the results.
                     let x = thread as f32;
                     let a = stream.clone_htod(&[x, 1.0, 0.0, x]).unwrap();
                     let b = stream.clone_htod(&[2.0f32, 0.0, 1.0, 2.0]).unwrap();

@@ -12,8 +12,8 @@ use crate::support::Blas;
 /// The rows and columns of a matrix, and its leading dimension.
 const SHAPE: (usize, usize, usize) = (5, 3, 6);
 
-/// Calls the function under test: `call(blas, operation, [alpha, beta], [a, x, y])`. The increment is 2 for `x` and 1
-/// for `y`.
+/// Calls the function under test: `call(blas, operation, [alpha, beta], [a, x, y])`. The increment
+/// is 2 for `x` and 1 for `y`.
 type GemvFunction<'a> =
     &'a dyn Fn(&Blas, cublasOperation_t, [*const c_void; 2], [*mut c_void; 3]) -> u32;
 

@@ -68,7 +68,8 @@ fn all_candidates_compute_the_product() {
         let call = Call { compute, scalars: (1.5, 0.5), ..Call::new(shapes, addresses) };
         let all = candidates(&lt, &call, WORKSPACE, 20);
         assert_eq!(all.iter().map(parts).collect::<Vec<_>>(), [1, 1, 1, 1, 4, 4, 4, 4]);
-        // Without a workspace, there are no candidates with split sums. There are never more candidates than requested.
+        // Without a workspace, there are no candidates with split sums. There are never more
+        // candidates than requested.
         assert_eq!(candidates(&lt, &call, 0, 20).len(), 4);
         assert_eq!(candidates(&lt, &call, WORKSPACE, 3).len(), 3);
         let mut results: Vec<Vec<f64>> = Vec::new();

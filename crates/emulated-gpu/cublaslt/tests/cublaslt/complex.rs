@@ -21,8 +21,8 @@ fn parts(values: &[c64]) -> Vec<f64> {
     values.iter().flat_map(|value| [value.re, value.im]).collect()
 }
 
-/// Computes `D = alpha · op(A) · op(B) + beta · C` with these operation numbers and contiguous columns. `change` may
-/// modify the call first. Returns the status and `D`.
+/// Computes `D = alpha · op(A) · op(B) + beta · C` with these operation numbers and contiguous
+/// columns. `change` may modify the call first. Returns the status and `D`.
 fn multiply(
     lt: &CublasLt,
     ty: Type,

@@ -1,5 +1,5 @@
-//! Tests that compare every epilogue in every type with its definition in double precision. Operands are small dyadic
-//! numbers, so that everything except GELU is exact.
+//! Tests that compare every epilogue in every type with its definition in double precision.
+//! Operands are small dyadic numbers, so that everything except GELU is exact.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 
@@ -63,7 +63,8 @@ impl Problem {
         self.lt.get_numbers(self.ty, &d)
     }
 
-    /// Asserts that the result's elements equal those of `element`, up to a tolerance, which only GELU needs.
+    /// Asserts that the result's elements equal those of `element`, up to a tolerance, which only
+    /// GELU needs.
     fn expect(&self, got: &[f64], tolerance: f64, element: impl Fn(usize, usize) -> f64) {
         for column in 0..self.n {
             for row in 0..self.m {
@@ -243,8 +244,8 @@ fn the_gelu_input_is_used_by_its_gradient() {
     }
 }
 
-/// The gradients of biases are sums of the operands along K, which are neither scaled by `alpha` nor rounded like
-/// inputs.
+/// The gradients of biases are sums of the operands along K, which are neither scaled by `alpha`
+/// nor rounded like inputs.
 #[test]
 fn bias_gradients_are_sums_of_operands() {
     for ty in TYPES {

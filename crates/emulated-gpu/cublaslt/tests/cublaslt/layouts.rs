@@ -161,8 +161,8 @@ fn one_column_of_c_can_be_repeated() {
             let at = index * m * n + shapes[3].at(row, column);
             assert_eq!(got[at], 0.5 * sum - added, "{in_rows}: {index} {row} {column}");
         }
-        // A leading dimension of 0 is refused for the other matrices; for example, the columns of D would overwrite
-        // each other.
+        // A leading dimension of 0 is refused for the other matrices; for example, the columns of D
+        // would overwrite each other.
         for matrix in [0, 1, 3] {
             let mut shapes = shapes;
             shapes[matrix].ld = 0;

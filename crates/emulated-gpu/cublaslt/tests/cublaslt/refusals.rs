@@ -1,5 +1,6 @@
-//! Tests of calls that cuBLASLt refuses, or whose behaviour it leaves undefined, and of the messages that name the
-//! argument. Expected statuses are pairs: that of the heuristic, and that of the product.
+//! Tests of calls that cuBLASLt refuses, or whose behaviour it leaves undefined, and of the
+//! messages that name the argument. Expected statuses are pairs: that of the heuristic, and that of
+//! the product.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 

@@ -332,8 +332,8 @@ impl Call {
         }
     }
 
-    /// Calls `cublasLtMatmul`, with or without an algorithm. `workspace` is the address and the size of the workspace.
-    /// Returns the status.
+    /// Calls `cublasLtMatmul`, with or without an algorithm. `workspace` is the address and the
+    /// size of the workspace. Returns the status.
     pub(crate) fn multiply(
         &self,
         lt: &CublasLt,
@@ -360,8 +360,8 @@ impl Call {
         status as i32
     }
 
-    /// Calls the heuristic, and multiplies with the algorithm that it returns, or without an algorithm if it returns
-    /// none. Returns both statuses.
+    /// Calls the heuristic, and multiplies with the algorithm that it returns, or without an
+    /// algorithm if it returns none. Returns both statuses.
     pub(crate) fn run(&self, lt: &CublasLt) -> (i32, i32) {
         self.run_with(lt, |_| ())
     }

@@ -16,7 +16,8 @@ fn threads_may_share_a_handle() {
     std::thread::scope(|scope| {
         for thread in 1..=THREADS {
             scope.spawn(move || {
-                // This value is forgotten below, because dropping it would destroy the handle that all threads share.
+                // This value is forgotten below, because dropping it would destroy the handle that
+                // all threads share.
                 let lt = CublasLt { handle: handle as _, device: Device::new() };
                 let lt = std::mem::ManuallyDrop::new(lt);
                 let x = thread as f64;

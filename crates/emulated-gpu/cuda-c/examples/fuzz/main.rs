@@ -87,8 +87,8 @@ fn compile_with_cuda_c(source: &str, options: RunOptions) -> Result<String, Stri
 fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str, options: RunOptions) -> Result<String, String> {
     let fmad = format!("--fmad={}", options.fmad);
     let mut flags = vec!["--gpu-architecture=compute_80", "--std=c++17", "-w", &fmad];
-    // NVRTC's optimiser is switched off, because NVRTC is five times as fast without it. With contraction it is needed,
-    // because it decides which sums are contracted.
+    // NVRTC's optimiser is switched off, because NVRTC is five times as fast without it. With
+    // contraction it is needed, because it decides which sums are contracted.
     if !options.fmad {
         flags.push("--device-debug");
     }

@@ -145,7 +145,8 @@ impl Generator {
         tree(Frame, &body, parts)
     }
 
-    /// Generates a kernel: one kernel in five has all features; the others have some features and fewer statements.
+    /// Generates a kernel: one kernel in five has all features; the others have some features and
+    /// fewer statements.
     fn kernel(&mut self, number: usize) -> Tree {
         self.scope = Scope::default();
         (self.calls, self.loops) = (0, 0);

@@ -88,8 +88,8 @@ impl Memory {
 pub(crate) struct Access {
     pub(crate) memory: Memory,
     pub(crate) volatile: bool,
-    /// The lane in a vector, and how many lanes the vector has. The whole vector is loaded or stored at once if its
-    /// alignment allows that.
+    /// The lane in a vector, and how many lanes the vector has. The whole vector is loaded or
+    /// stored at once if its alignment allows that.
     pub(crate) lane: u8,
     pub(crate) lanes: u8,
 }

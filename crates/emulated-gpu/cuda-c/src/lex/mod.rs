@@ -169,8 +169,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Appends characters to `own` while `belongs` accepts them. The arguments of `belongs` are the last and the next
-    /// character.
+    /// Appends characters to `own` while `belongs` accepts them. The arguments of `belongs` are the
+    /// last and the next character.
     fn take_while(&mut self, own: &mut String, mut belongs: impl FnMut(char, char) -> bool) {
         loop {
             self.skip_continuations();

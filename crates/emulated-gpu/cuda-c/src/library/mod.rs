@@ -37,8 +37,9 @@ pub(crate) fn macros(sources: &mut Sources, problems: &mut Problems) -> Macros {
     preprocess(file, Macros::default(), &[], None, sources, problems).1
 }
 
-/// Preprocesses the parts of the library that a source uses, as a file whose number is returned with its tokens. A part
-/// is included only if one of its names occurs in the source. `macros` are the macros of the source.
+/// Preprocesses the parts of the library that a source uses, as a file whose number is returned
+/// with its tokens. A part is included only if one of its names occurs in the source. `macros` are
+/// the macros of the source.
 pub(crate) fn tokens(
     source: &[Token],
     macros: Macros,
@@ -96,8 +97,8 @@ pub(crate) fn tokens(
     (file, tokens)
 }
 
-/// The macros in `integers.cuh` and `half_functions.cuh` that define functions: for each, the number of leading
-/// arguments that are names of functions, and the suffixes of the defined names.
+/// The macros in `integers.cuh` and `half_functions.cuh` that define functions: for each, the
+/// number of leading arguments that are names of functions, and the suffixes of the defined names.
 const FUNCTION_MACROS: [(&str, usize, &[&str]); 11] = [
     ("__PARTS(", 1, &[""]),
     ("__PART(", 1, &[""]),

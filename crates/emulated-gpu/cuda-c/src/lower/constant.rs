@@ -64,7 +64,8 @@ impl Lowerer<'_> {
         let problems = self.problems.len();
         let ((), start, end) =
             self.in_unreachable_block(|lowerer| lowerer.initialise(place, init))?;
-        // The warnings are dropped, because they are reported again when the variable itself is lowered.
+        // The warnings are dropped, because they are reported again when the variable itself is
+        // lowered.
         self.problems.truncate(problems);
         Ok(self.interpret_bytes(start, end, (place.address, place.ty.ty.size())))
     }

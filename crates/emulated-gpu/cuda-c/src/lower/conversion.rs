@@ -27,8 +27,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The conversion operator from a struct to a type: the operator to exactly that type, or the operator with the
-    /// lowest cost.
+    /// The conversion operator from a struct to a type: the operator to exactly that type, or the
+    /// operator with the lowest cost.
     pub(super) fn conversion(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
         let nearest = || {
             let plain = |ty: &Type| !matches!(ty, Type::Struct(_));
@@ -55,8 +55,8 @@ impl Lowerer<'_> {
         self.cast(result, to, span)
     }
 
-    /// Converts a struct to a number or a pointer if it has such an implicit conversion. Of two conversions to pointers
-    /// that only differ in `const`, the one to non-`const` is used.
+    /// Converts a struct to a number or a pointer if it has such an implicit conversion. Of two
+    /// conversions to pointers that only differ in `const`, the one to non-`const` is used.
     pub(super) fn as_number(&mut self, typed: Typed, span: Span) -> Lowered<Typed> {
         let all = self.conversions(&typed.ty).iter();
         let implicit = all.filter(|(_, own)| !own.attributes.is_explicit).map(|(ty, _)| ty.clone());

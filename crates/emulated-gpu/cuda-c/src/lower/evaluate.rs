@@ -1,5 +1,5 @@
-//! The interpreter for constant expressions that call functions: the expressions are lowered like any other code, and
-//! then executed instruction by instruction.
+//! The interpreter for constant expressions that call functions: the expressions are lowered like
+//! any other code, and then executed instruction by instruction.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -16,8 +16,8 @@ const MAX_CALL_DEPTH: usize = 200;
 /// A flag in the addresses of module variables. The bits from 32 on have the variable's number.
 const GLOBAL_FLAG: u64 = 1 << 63;
 
-/// The memory of the interpreter: bytes by address. The address of a variable is computed from the numbers of its call
-/// and of its slot.
+/// The memory of the interpreter: bytes by address. The address of a variable is computed from the
+/// numbers of its call and of its slot.
 #[derive(Default)]
 struct Machine {
     memory: HashMap<u64, u8>,
@@ -102,8 +102,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Interprets a function until it returns, or until the end of a block that was passed; the result is the value
-    /// there.
+    /// Interprets a function until it returns, or until the end of a block that was passed; the
+    /// result is the value there.
     fn interpret(
         &mut self,
         machine: &mut Machine,

@@ -105,8 +105,8 @@ impl MangledType {
         }
     }
 
-    /// Appends the mangled type to `name`. A compound type that has occurred before is in `known`, and is replaced by
-    /// its number there.
+    /// Appends the mangled type to `name`. A compound type that has occurred before is in `known`,
+    /// and is replaced by its number there.
     fn write(&self, known: &mut Vec<String>, name: &mut String) {
         match self {
             Self::Letters(text) => return name.push_str(text),

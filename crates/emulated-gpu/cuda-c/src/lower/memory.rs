@@ -1,4 +1,5 @@
-//! Memory accesses that are written as calls: accesses with a cache hint, and `memcpy` and `memset`.
+//! Memory accesses that are written as calls: accesses with a cache hint, and `memcpy` and
+//! `memset`.
 
 use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Recognised, Typed};

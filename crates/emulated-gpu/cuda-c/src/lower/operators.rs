@@ -338,7 +338,8 @@ impl Lowerer<'_> {
         let b = self.condition(right)?;
         self.builder.end(Terminator::Jump(Target { block: join, args: vec![b] }));
         self.builder.at = join;
-        // If both operands are constant, the result has to be constant too, for constant expressions.
+        // If both operands are constant, the result has to be constant too, for constant
+        // expressions.
         let function = &self.builder.function;
         let value = match (function.constant_of(a), function.constant_of(b)) {
             (Some(a), Some(b)) if is_and => self.builder.bool_constant(a == 1 && b == 1),

@@ -1,4 +1,5 @@
-//! Functions that are called instead of inlined: recursive functions, and functions with `__noinline__`.
+//! Functions that are called instead of inlined: recursive functions, and functions with
+//! `__noinline__`.
 //!
 //! References are passed as addresses, and structs as their pieces.
 
@@ -54,8 +55,8 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Whether a function is called instead of inlined. A recursive function is called from its first recursive call
-    /// on.
+    /// Whether a function is called instead of inlined. A recursive function is called from its
+    /// first recursive call on.
     pub(super) fn is_out_of_line(&self, chosen: &SelectedFunction, own: u32) -> bool {
         let function = Rc::as_ptr(&chosen.function);
         let is_being_inlined = |frame: &super::Frame| {
@@ -181,8 +182,8 @@ impl Lowerer<'_> {
             let OutOfLine { chosen, this, name, .. } = self.out_of_line[number].clone();
             let span = chosen.function.span;
             let kernel = Kernel::new(name.to_string(), span);
-            // A constant expression may call the function in the middle of another function, so the builder and the
-            // frames are saved.
+            // A constant expression may call the function in the middle of another function, so the
+            // builder and the frames are saved.
             let own = Builder { function: kernel, at: BlockId(0), span };
             let around = std::mem::replace(&mut self.builder, own);
             let (frames, depth) =

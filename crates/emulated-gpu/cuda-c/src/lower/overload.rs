@@ -89,7 +89,8 @@ impl Lowerer<'_> {
                 // Of two functions with the same conversions, one that isn't a template is
                 // preferred, and a member function whose `const` matches the struct's.
                 let constant = own.is_some_and(|own| own.is_const);
-                // A function of the source hides a function of the library with the same parameters.
+                // A function of the source hides a function of the library with the same
+                // parameters.
                 let library = own.is_none() && function.span.file == self.library;
                 let cost = 4 * cost
                     + 2 * u32::from(!function.template.is_empty())

@@ -2,15 +2,15 @@
 
 use crate::ir::Effect;
 
-/// A row: the name, the types, the side effect, the lowest `sm_` that has the function, and its PTX. The types are
-/// letters, the result first: i `int`, u `unsigned`, l and m 64 bits, f float, d double, h half, p and q pointers to
-/// `const void` and to `void`, v no result.
+/// A row: the name, the types, the side effect, the lowest `sm_` that has the function, and its
+/// PTX. The types are letters, the result first: i `int`, u `unsigned`, l and m 64 bits, f float, d
+/// double, h half, p and q pointers to `const void` and to `void`, v no result.
 pub(super) type Row = (&'static str, &'static str, Effect, u32, &'static str);
 
 use Effect::{Acts, None as Pure, Varies};
 
-/// Makes PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With `if`, `%q` is
-/// initialised to whether an argument isn't 0.
+/// Makes PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With
+/// `if`, `%q` is initialised to whether an argument isn't 0.
 macro_rules! predicate {
     ($text:literal) => {
         concat!("{{ .reg .pred %q; ", $text, " selp.u32 {0}, 1, 0, %q; }}")
@@ -26,8 +26,8 @@ macro_rules! predicate {
     };
 }
 
-/// Makes the rows of four functions whose suffix is the rounding mode. The arguments are the name without the suffix,
-/// the types, and the PTX before and after the mode.
+/// Makes the rows of four functions whose suffix is the rounding mode. The arguments are the name
+/// without the suffix, the types, and the PTX before and after the mode.
 macro_rules! rounded {
     ($name:literal, $types:literal, $before:literal, $after:literal) => {
         &[
@@ -123,7 +123,8 @@ const TABLE: &[&[Row]] = &[
         ("__double2hiint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{%q, {0}}}, {1}; }}"),
         ("__double2loint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{{0}, %q}}, {1}; }}"),
         ("__hiloint2double", "dii", Pure, 0, "mov.b64 {0}, {{{2}, {1}}};"),
-        // The rows of conversions between generic addresses and those of a memory space, and queries of the space.
+        // The rows of conversions between generic addresses and those of a memory space, and
+        // queries of the space.
         ("__cvta_generic_to_shared", "mp", Pure, 0, "cvta.to.shared.u64 {0}, {1};"),
         ("__cvta_generic_to_global", "mp", Pure, 0, "cvta.to.global.u64 {0}, {1};"),
         ("__cvta_generic_to_local", "mp", Pure, 0, "cvta.to.local.u64 {0}, {1};"),

@@ -128,7 +128,8 @@ impl Lowerer<'_> {
         Ok(given)
     }
 
-    /// Selects the definition for these arguments: a specialisation if one matches, or the general definition.
+    /// Selects the definition for these arguments: a specialisation if one matches, or the general
+    /// definition.
     fn select_definition(
         &mut self,
         all: &[Rc<StructTemplate>],

@@ -15,8 +15,8 @@ use crate::types::{
 /// sizes doesn't overflow.
 const MAX_TYPE_BYTES: u64 = 1 << 40;
 
-/// The maximum length in bytes of the name of a template instance: a name doubles with each nested instance that has
-/// two equal arguments.
+/// The maximum length in bytes of the name of a template instance: a name doubles with each nested
+/// instance that has two equal arguments.
 const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// A type, and whether a reference to it was written.
@@ -162,7 +162,8 @@ impl Lowerer<'_> {
         if empty.applied.is_some() {
             self.applied.push(empty.clone());
         }
-        // For a template, this scope contains its parameters, which are also visible to the member functions.
+        // For a template, this scope contains its parameters, which are also visible to the member
+        // functions.
         self.bind(&own.name, Symbol::Alias(Type::Struct(empty.clone()).into()));
         let of_template = empty.applied.is_some();
         let mut names = match self.scopes.last() {

@@ -1,4 +1,5 @@
-//! Simplification of the control flow graph: decides branches, merges blocks, and removes empty blocks.
+//! Simplification of the control flow graph: decides branches, merges blocks, and removes empty
+//! blocks.
 
 use super::rewrite::Replacements;
 use crate::ir::{BlockId, Function, Graph, Target, Terminator, UnaryOp};
@@ -98,7 +99,8 @@ fn forward(function: &mut Function) -> bool {
     changed
 }
 
-/// Merges a block with its successor if the block has no other successor, and the successor no other predecessor.
+/// Merges a block with its successor if the block has no other successor, and the successor no
+/// other predecessor.
 fn merge(function: &mut Function) -> bool {
     let graph = Graph::new(function);
     let mut replaced = Replacements::new(function);

@@ -1,10 +1,12 @@
-//! Contraction of products and sums to `fma`, which rounds once, as nvcc does without `--fmad=false`.
+//! Contraction of products and sums to `fma`, which rounds once, as nvcc does without
+//! `--fmad=false`.
 //!
-//! It follows nvcc's rules, so that results agree. A product is contracted only within its block, if all its uses are
-//! sums, and if there are at most four. A product that is subtracted is first turned into a sum if a constant factor
-//! can be negated; otherwise it isn't contracted, because nvcc leaves it to the assembler. If both operands of a sum
-//! are products, the left product becomes part of the `fma`. The left one is the product with the lower rank, or the
-//! product without a negative constant.
+//! It follows nvcc's rules, so that results agree. A product is contracted only within its block,
+//! if all its uses are sums, and if there are at most four. A product that is subtracted is first
+//! turned into a sum if a constant factor can be negated; otherwise it isn't contracted, because
+//! nvcc leaves it to the assembler. If both operands of a sum are products, the left product
+//! becomes part of the `fma`. The left one is the product with the lower rank, or the product
+//! without a negative constant.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

@@ -1,5 +1,5 @@
-//! Demotion to memory of values that are used after a loop, so that the loop can be copied without changing their uses.
-//! `promote` makes them values again.
+//! Demotion to memory of values that are used after a loop, so that the loop can be copied without
+//! changing their uses. `promote` makes them values again.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 

@@ -90,7 +90,8 @@ fn join(
     sides: &[BlockId],
 ) {
     for side in sides {
-        // The two sides have no parameters, because `clean` removes the parameters of blocks with a single predecessor.
+        // The two sides have no parameters, because `clean` removes the parameters of blocks with a
+        // single predecessor.
         let insts = std::mem::take(&mut function.block_mut(*side).insts);
         function.block_mut(id).insts.extend(insts);
     }

@@ -16,8 +16,8 @@ pub(super) fn run(function: &mut Function, budget: &mut Budget) {
     });
 }
 
-/// Calls `act` for each loop of a function. Because `act` may change the function, the loops are analysed again after
-/// each call.
+/// Calls `act` for each loop of a function. Because `act` may change the function, the loops are
+/// analysed again after each call.
 pub(super) fn each_loop(
     function: &mut Function,
     budget: &mut Budget,
@@ -39,8 +39,8 @@ pub(super) fn each_loop(
     }
 }
 
-/// The preheader of a loop: the only block from which the loop is entered, and which has no other successor. It is
-/// created if it doesn't exist.
+/// The preheader of a loop: the only block from which the loop is entered, and which has no other
+/// successor. It is created if it doesn't exist.
 pub(super) fn preheader(function: &mut Function, graph: &Graph, own: &NaturalLoop) -> BlockId {
     let mut outside: Vec<BlockId> =
         graph.preds(own.header).iter().copied().filter(|pred| !own.blocks.contains(pred)).collect();

@@ -26,8 +26,8 @@ const MAX_UNROLLED: usize = 60_000;
 /// The maximum number of loops that are fully unrolled, not counting copies of inner ones.
 const MAX_LOOPS: usize = 40;
 
-/// The remaining budget of the loop passes for a module. These passes analyse the whole function for each of its loops,
-/// and leave the remaining loops unchanged when the budget is used up.
+/// The remaining budget of the loop passes for a module. These passes analyse the whole function
+/// for each of its loops, and leave the remaining loops unchanged when the budget is used up.
 pub(crate) struct Budget {
     /// The number of values and blocks that may still be visited.
     visits: usize,

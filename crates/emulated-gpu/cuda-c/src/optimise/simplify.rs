@@ -14,8 +14,8 @@ enum Simplified {
     Same,
 }
 
-/// Simplifies an operation in place, several times if possible. Returns an existing value that equals the operation, if
-/// there is one, and whether anything changed.
+/// Simplifies an operation in place, several times if possible. Returns an existing value that
+/// equals the operation, if there is one, and whether anything changed.
 pub(crate) fn simplify_fully(
     function: &mut Function,
     op: &mut Op,

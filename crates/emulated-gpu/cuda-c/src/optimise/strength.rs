@@ -158,8 +158,8 @@ impl LoopReduction<'_> {
         self.function.push(before, op, ty, args, span)
     }
 
-    /// The distance by which a value grows in each iteration, computed before the loop; `None` if the distance isn't
-    /// the same in every iteration.
+    /// The distance by which a value grows in each iteration, computed before the loop; `None` if
+    /// the distance isn't the same in every iteration.
     fn stride(&mut self, value: Value, depth: u32) -> Option<Value> {
         if !self.is_in_loop(value) {
             let ty = self.function.inst(value).ty;

@@ -1,7 +1,7 @@
 //! Full unrolling of loops with a known trip count.
 //!
-//! Values that are used after the loop are demoted to memory first, so that the loop can be copied without changing
-//! their uses; `promote` makes them values again.
+//! Values that are used after the loop are demoted to memory first, so that the loop can be copied
+//! without changing their uses; `promote` makes them values again.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -28,8 +28,8 @@ pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
     let mut open: HashSet<BlockId> =
         innermost(&Graph::new(function)).iter().map(|own| own.header).collect();
     let mut changed = false;
-    // The graph changes with each loop. A loop that has become innermost is left for the next call, after its body has
-    // been simplified.
+    // The graph changes with each loop. A loop that has become innermost is left for the next call,
+    // after its body has been simplified.
     while !open.is_empty() {
         let graph = Graph::new(function);
         let loops = innermost(&graph);
@@ -194,8 +194,8 @@ pub(super) fn copy_of(values: &HashMap<Value, Value>, value: Value) -> Value {
     values.get(&value).copied().unwrap_or(value)
 }
 
-/// Copies the blocks of a loop. `values` maps values of the loop to values of the copy: the caller enters the header's
-/// parameters, and this function adds all other values that it copies.
+/// Copies the blocks of a loop. `values` maps values of the loop to values of the copy: the caller
+/// enters the header's parameters, and this function adds all other values that it copies.
 pub(super) fn copy(
     function: &mut Function,
     graph: &Graph,

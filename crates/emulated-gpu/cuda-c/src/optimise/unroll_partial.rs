@@ -32,8 +32,9 @@ pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
             _ => DEFAULT_FACTOR,
         };
         let size = function.block(own.header).insts.len();
-        // Threads of a warp may run different numbers of iterations. Threads with remaining iterations would run these
-        // separately from the other threads, so barriers, shuffles and `activemask` would give other results.
+        // Threads of a warp may run different numbers of iterations. Threads with remaining
+        // iterations would run these separately from the other threads, so barriers, shuffles and
+        // `activemask` would give other results.
         let convergent = function.block(own.header).insts.iter().any(|value| {
             let op = &function.inst(*value).op;
             matches!(op, Op::Call(_) | Op::Template(_)) && op.effect() != Effect::None

@@ -31,7 +31,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads items up to, but not including, `end`. After an item with an error, parsing continues with the next item.
+    /// Reads items up to, but not including, `end`. After an item with an error, parsing continues
+    /// with the next item.
     pub(super) fn items_until(&mut self, end: &str) {
         let (depth, namespace) = (self.depth, self.namespace.clone());
         while !self.ended() && !self.is(end) && !self.problems.too_many() {

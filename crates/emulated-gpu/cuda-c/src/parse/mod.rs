@@ -1,5 +1,6 @@
-//! The parser: converts tokens to the syntax tree, by recursive descent. The parser only has to know which names are
-//! types or templates; otherwise `(a)(b)` and `a < b > (c)` would be ambiguous.
+//! The parser: converts tokens to the syntax tree, by recursive descent. The parser only has to
+//! know which names are types or templates; otherwise `(a)(b)` and `a < b > (c)` would be
+//! ambiguous.
 
 mod declaration;
 mod declarator;

@@ -220,8 +220,9 @@ impl Parser<'_> {
         Ok(Specifiers { attributes, ty, bounds, layout })
     }
 
-    /// All attributes at this position: `__align__(n)`, `alignas(T)`, `__attribute__((aligned(n)))`. Attributes that
-    /// don't affect the layout, such as `[[nodiscard]]`, are ignored.
+    /// All attributes at this position: `__align__(n)`, `alignas(T)`,
+    /// `__attribute__((aligned(n)))`. Attributes that don't affect the layout, such as
+    /// `[[nodiscard]]`, are ignored.
     pub(super) fn layout(&mut self, layout: &mut Layout) -> Parsed<()> {
         loop {
             if self.is("__align__") || self.is("alignas") {

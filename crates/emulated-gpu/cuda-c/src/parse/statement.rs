@@ -9,7 +9,8 @@ use crate::source::Span;
 use crate::syntax::{Asm, Case, Expr, Layout, Loop, Statement, StatementKind, Unroll};
 
 impl Parser<'_> {
-    /// Parses a block, `{ … }`. After a statement with an error, parsing continues with the next statement.
+    /// Parses a block, `{ … }`. After a statement with an error, parsing continues with the next
+    /// statement.
     pub(super) fn block(&mut self) -> Parsed<Vec<Statement>> {
         let open = self.span();
         self.expect("{", "before the statements")?;
@@ -305,7 +306,8 @@ impl Parser<'_> {
             if self.accept(":") {
                 inputs = self.operands()?;
             } else if self.is("::") {
-                // The token `::` means that there are no inputs: it includes the colon before the clobbers.
+                // The token `::` means that there are no inputs: it includes the colon before the
+                // clobbers.
                 self.bump();
                 self.clobbers(&mut memory);
             }

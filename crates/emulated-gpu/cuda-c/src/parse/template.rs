@@ -97,8 +97,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses a name expression, with which the host requests a kernel or a variable: `name`, `&name`, `name<float,
-    /// 4>`.
+    /// Parses a name expression, with which the host requests a kernel or a variable: `name`,
+    /// `&name`, `name<float, 4>`.
     pub(super) fn name_expression(&mut self) -> Parsed<()> {
         self.accept("&");
         let (name, span) = self.path("the name of a kernel")?;

@@ -1,6 +1,7 @@
-//! Register allocation, which ends static single assignment form: determines the values that share a register, and the
-//! copies that jumps between blocks need. As in the methods of Sreedhar and Budimlić, a block parameter shares a
-//! register with its arguments if they aren't live at the same time.
+//! Register allocation, which ends static single assignment form: determines the values that share
+//! a register, and the copies that jumps between blocks need. As in the methods of Sreedhar and
+//! Budimlić, a block parameter shares a register with its arguments if they aren't live at the same
+//! time.
 
 use std::collections::BTreeSet;
 
@@ -158,8 +159,9 @@ fn liveness(function: &Function, graph: &Graph) -> Option<Liveness> {
     Some(Liveness { live_in, successors, last_use, defined, early_conflicts: early })
 }
 
-/// Adds the results of `asm` that must not share a register with its other operands: results that are copied before the
-/// `asm` (`"+r"`), and results that it may write before it has read all operands (`"=&r"`).
+/// Adds the results of `asm` that must not share a register with its other operands: results that
+/// are copied before the `asm` (`"+r"`), and results that it may write before it has read all
+/// operands (`"=&r"`).
 fn written_early(
     function: &Function,
     value: Value,

@@ -271,7 +271,8 @@ fn template_outputs(function: &Function) -> HashMap<(Value, u32), Value> {
     outputs
 }
 
-/// The addresses of variables that aren't only used as addresses of accesses, so that they need a register.
+/// The addresses of variables that aren't only used as addresses of accesses, so that they need a
+/// register.
 fn addresses(function: &Function) -> HashSet<Value> {
     let mut needed = HashSet::default();
     let symbolic = |value: Value| function.inst(value).op.is_variable_address();

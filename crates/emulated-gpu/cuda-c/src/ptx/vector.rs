@@ -12,7 +12,8 @@ fn access(function: &Function, value: Value) -> Option<(Access, bool)> {
     }
 }
 
-/// The number of instructions, from this one on, that form one vector access; `None` if they form none.
+/// The number of instructions, from this one on, that form one vector access; `None` if they form
+/// none.
 pub(super) fn lanes_at(function: &Function, offsets: &Offsets, insts: &[Value]) -> Option<usize> {
     let (first, loads) = access(function, insts[0])?;
     let lanes = usize::from(first.lanes);

@@ -153,7 +153,8 @@ pub(crate) enum ExprKind {
     AlignofType(TypeExpr),
     /// `sizeof e`
     SizeofValue(Box<Expr>),
-    /// A value that has already been computed, identified by its number. It has no notation in the source.
+    /// A value that has already been computed, identified by its number. It has no notation in the
+    /// source.
     Computed(usize),
     /// A list in braces, with the names of designated members.
     List(Vec<(Option<Rc<str>>, Expr)>),

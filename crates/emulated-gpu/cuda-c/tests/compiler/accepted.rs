@@ -297,7 +297,8 @@ fn shuffles_and_atomics_of_halves() {
     );
 }
 
-/// A kernel's parameters may have at most 32,764 bytes. The kernel has a struct and, after it, an address.
+/// A kernel's parameters may have at most 32,764 bytes. The kernel has a struct and, after it, an
+/// address.
 #[test]
 fn parameters_may_have_32764_bytes() {
     let source = "struct S { unsigned v[8188]; };

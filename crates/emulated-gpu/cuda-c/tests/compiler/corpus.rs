@@ -1,6 +1,6 @@
-//! Kernels in the style of public code, `tests/corpus/*.cu`, several in a file. NVRTC and this compiler must accept
-//! each file, `ptxas` must accept this compiler's PTX, and without contraction, the results of both on the emulator
-//! must be equal bit by bit.
+//! Kernels in the style of public code, `tests/corpus/*.cu`, several in a file. NVRTC and this
+//! compiler must accept each file, `ptxas` must accept this compiler's PTX, and without
+//! contraction, the results of both on the emulator must be equal bit by bit.
 //!
 //! A comment before a kernel describes how it is launched, once or several times:
 //!
@@ -10,11 +10,12 @@
 //! // launch scaled within 2 <<<1, 32>>> f32[32]=drawn
 //! ```
 //!
-//! NVRTC accepts a file that begins with `// refused: WORDS`, but this compiler refuses it with these words.
+//! NVRTC accepts a file that begins with `// refused: WORDS`, but this compiler refuses it with
+//! these words.
 //!
-//! Memory is `TYPE[COUNT]=drawn` (random), `iota`, `zero` or a number, and a value is `TYPE=NUMBER`. `within N` allows
-//! float32 results to differ by N units in the last place. The kernel of a template is named by a unique part of its
-//! mangled name.
+//! Memory is `TYPE[COUNT]=drawn` (random), `iota`, `zero` or a number, and a value is
+//! `TYPE=NUMBER`. `within N` allows float32 results to differ by N units in the last place. The
+//! kernel of a template is named by a unique part of its mangled name.
 
 use std::fs;
 use std::io::Write;

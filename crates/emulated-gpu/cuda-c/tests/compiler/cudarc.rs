@@ -51,8 +51,8 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// The shape and the arguments with which a kernel of cudarc is launched. The kernels check their arguments with
-/// assertions.
+/// The shape and the arguments with which a kernel of cudarc is launched. The kernels check their
+/// arguments with assertions.
 fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
     let line: Shape = ([4, 1, 1], [32, 1, 1], 0);
     let (out, x) = (floats(&[0.0; 128]), floats(&drawn(128, 3)));

@@ -23,8 +23,8 @@ use crate::stream::{self, NON_BLOCKING, Stream};
 
 /// The number of concurrent work queues if `CUDA_DEVICE_MAX_CONNECTIONS` is unset.
 const DEFAULT_CONNECTIONS: u32 = 8;
-/// The flag `CU_GREEN_CTX_DEFAULT_STREAM`, which has no effect: the default stream is always that of the primary
-/// context.
+/// The flag `CU_GREEN_CTX_DEFAULT_STREAM`, which has no effect: the default stream is always that
+/// of the primary context.
 const DEFAULT_STREAM: u32 = 1;
 
 fn unknown(kind: u32) -> crate::abi::error::Error {
@@ -243,8 +243,8 @@ export! {
         fail_if!(event.context.handle != context.handle, INVALID_HANDLE, "the event belongs to another context");
         let streams = streams_of(&green)?;
         forbid_capture(&streams)?;
-        // A temporary stream waits for the pending work of each stream; a mark in that stream is passed when all of
-        // them have finished.
+        // A temporary stream waits for the pending work of each stream; a mark in that stream is
+        // passed when all of them have finished.
         let all = driver()?.streams_of(&context)?.create(NON_BLOCKING, 0);
         for stream in &streams {
             let mark: Arc<Mark> = Arc::default();

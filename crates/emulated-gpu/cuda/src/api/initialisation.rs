@@ -12,8 +12,8 @@ export! {
     2000 fn cuInit(flags: u32) early {
         fail_if!(flags != 0, INVALID_VALUE, "cuInit takes no flags");
         let initialised = initialise().inspect(|driver| at_exit(driver));
-        // The message is printed, because a program with an invalid environment variable would otherwise only show an
-        // error code.
+        // The message is printed, because a program with an invalid environment variable would
+        // otherwise only show an error code.
         if let Err(error) = &initialised
             && let Some(why) = &error.why
         {

@@ -21,7 +21,8 @@ enum LookUp {
     Newer,
 }
 
-/// The function that `cuGraphInstantiate` denotes since 12.0. Before that, the name denoted another function.
+/// The function that `cuGraphInstantiate` denotes since 12.0. Before that, the name denoted another
+/// function.
 const RENAMED: &[EntryPoint] = &[EntryPoint {
     symbol: "cuGraphInstantiate",
     since: 12000,

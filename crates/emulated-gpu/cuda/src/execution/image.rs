@@ -16,7 +16,8 @@ pub(crate) struct Image {
     source: Source,
     /// The loaded code. For a library, this is the code on the first device.
     pub(crate) loaded: Loaded,
-    /// The code of a library on the other devices; `None` for a module, which is only loaded on one device.
+    /// The code of a library on the other devices; `None` for a module, which is only loaded on one
+    /// device.
     other_devices: Option<Mutex<HashMap<u32, Loaded>>>,
     pub(crate) hardware: Arc<Hardware>,
 }

@@ -56,7 +56,8 @@ fn cards_can_be_listed_before_and_after_init() {
     assert_eq!((second.name, second.uuid), (name, uuid));
     assert_ne!(second.uuid, before[0].uuid);
     let attribute = |which: i32| output!(cuDeviceGetAttribute(-> u32, which => i32, 1 => i32));
-    // The attributes are CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, …_BUS_ID, …_DEVICE_ID, …_COMPUTE_CAPABILITY_MAJOR, …_MINOR
+    // The attributes are CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, …_BUS_ID, …_DEVICE_ID,
+    // …_COMPUTE_CAPABILITY_MAJOR, …_MINOR
     assert_eq!(second.place, [50, 33, 34].map(attribute));
     assert_eq!(second.capability, [75, 76].map(attribute));
     let total = output!(cuDeviceTotalMem_v2(-> u64, 1 => i32));

@@ -161,8 +161,8 @@ fn kernels_are_counted() {
     ok!(cuCtxSynchronize());
     let counted = counts();
     assert_eq!((counted[0], counted[3]), (2, 2 * plain[3]), "the same instructions again");
-    // One of four branches diverges. Each warp has a load and a store, which access 100 · 4 / 32 = 12.5 sectors in
-    // total, rounded up to 13.
+    // One of four branches diverges. Each warp has a load and a store, which access 100 · 4 / 32 =
+    // 12.5 sectors in total, rounded up to 13.
     assert_eq!(counted[6..11], [1, 8, 2 * 13, 0, 0]);
     // Half of the sectors are written; integer additions are not floating-point operations.
     assert_eq!(counted[11..], [13, 0, 0, 0, 0]);

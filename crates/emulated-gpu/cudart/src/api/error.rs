@@ -58,7 +58,8 @@ export! {
         driver::cuGetProcAddress_v2(name, out, VERSION, flags, status)
     }
 
-    /// Like `cudaGetDriverEntryPoint`, for programs in which stream 0 is the per-thread default stream.
+    /// Like `cudaGetDriverEntryPoint`, for programs in which stream 0 is the per-thread default
+    /// stream.
     fn cudaGetDriverEntryPoint_ptsz(name: usize, out: usize, flags: u64, status: usize) {
         driver::cuGetProcAddress_v2(name, out, VERSION, per_thread_flag(flags), status)
     }
@@ -70,7 +71,8 @@ export! {
         driver::cuGetProcAddress_v2(name, out, version as i32, flags, status)
     }
 
-    /// Like `cudaGetDriverEntryPointByVersion`, for programs in which stream 0 is the per-thread default stream.
+    /// Like `cudaGetDriverEntryPointByVersion`, for programs in which stream 0 is the per-thread
+    /// default stream.
     fn cudaGetDriverEntryPointByVersion_ptsz(
         name: usize, out: usize, version: u32, flags: u64, status: usize
     ) {

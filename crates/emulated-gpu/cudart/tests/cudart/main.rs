@@ -3,7 +3,8 @@
 
 mod addresses;
 mod graphs;
-// Left out under a sanitizer: nvcc links programs without the sanitizer's runtime, which the sanitized libraries need.
+// Left out under a sanitizer: nvcc links programs without the sanitizer's runtime, which the
+// sanitized libraries need.
 #[cfg(not(sanitized))]
 mod nvcc;
 mod nvidia_library;

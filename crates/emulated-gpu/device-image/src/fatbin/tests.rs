@@ -110,7 +110,8 @@ fn no_wrong_byte_causes_a_panic() {
             for wrong in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
                 damaged[at] = wrong;
-                // The result may be a text or an error: a changed byte inside the text can't be detected.
+                // The result may be a text or an error: a changed byte inside the text can't be
+                // detected.
                 let _ = extract_ptx(&damaged, 90);
             }
         }

@@ -69,8 +69,8 @@ fn rows_equal_in_both_versions() {
     fn both<const AVX: bool>(source: &[u32; 24]) -> (Vec<u32>, Vec<u64>, Vec<u32>) {
         let (mut narrow, mut wide) = ([0u32; 16], [0u64; 8]);
         let mut target = [7u32; 24];
-        // SAFETY: the rows are inside the arrays; `u64` are aligned because the array starts at a multiple of 8, and
-        // the tests only use AVX if the host has it.
+        // SAFETY: the rows are inside the arrays; `u64` are aligned because the array starts at a
+        // multiple of 8, and the tests only use AVX if the host has it.
         unsafe {
             load_row::<u32, AVX>(source.as_ptr().add(3).cast(), &mut narrow);
             load_row::<u64, AVX>(source.as_ptr().add(2).cast(), &mut wide);
@@ -90,7 +90,8 @@ fn rows_equal_in_both_versions() {
     }
 }
 
-/// Reads and writes three words of each type, and more words than fit into a block, at all aligned offsets.
+/// Reads and writes three words of each type, and more words than fit into a block, at all aligned
+/// offsets.
 #[test]
 fn words_only_change_in_the_range() {
     fn check<T: Word + PartialEq + std::fmt::Debug>(word: impl Fn(u8) -> T) {

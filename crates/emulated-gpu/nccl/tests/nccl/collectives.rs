@@ -211,7 +211,8 @@ fn a_captured_collective_runs_at_every_graph_launch() {
         for _ in 0..4 {
             graph.launch().unwrap();
         }
-        // The first launch gives 1 + 2 + 3 = 6 on every rank; each further launch triples the value.
+        // The first launch gives 1 + 2 + 3 = 6 on every rank; each further launch triples the
+        // value.
         assert_eq!(stream.clone_dtoh(&place).unwrap(), [6.0 * 27.0]);
     });
 }

@@ -1,5 +1,5 @@
-//! Tests of ranks that would wait for each other forever: each rank gets an error that describes the other ranks'
-//! calls.
+//! Tests of ranks that would wait for each other forever: each rank gets an error that describes
+//! the other ranks' calls.
 
 use std::sync::Arc;
 use std::time::Duration;

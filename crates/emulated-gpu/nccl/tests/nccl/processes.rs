@@ -1,5 +1,5 @@
-//! Tests of ranks that are processes, and of ranks that are killed, never join or abort: the ranks that wait for them
-//! get an error.
+//! Tests of ranks that are processes, and of ranks that are killed, never join or abort: the ranks
+//! that wait for them get an error.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -87,8 +87,8 @@ fn a_killed_rank_fails_the_others() {
     killed("processes::a_killed_rank_fails_the_others", "dies");
 }
 
-/// A child process that inherits the rank's open files, as PyTorch's data loaders do, doesn't make the rank count as
-/// alive.
+/// A child process that inherits the rank's open files, as PyTorch's data loaders do, doesn't make
+/// the rank count as alive.
 #[test]
 fn a_killed_rank_fails_the_others_even_if_its_child_lives() {
     killed("processes::a_killed_rank_fails_the_others_even_if_its_child_lives", "forks");
@@ -114,7 +114,8 @@ fn killed(test: &str, part: &str) {
     let part = std::env::var(ROLE).unwrap();
     // SAFETY: the child only makes calls that are allowed after a fork of a process with threads.
     if part == "forks" && unsafe { libc::fork() } == 0 {
-        // SAFETY: the child only makes calls that are allowed after a fork, and ends after half a minute.
+        // SAFETY: the child only makes calls that are allowed after a fork, and ends after half a
+        // minute.
         unsafe {
             libc::alarm(30);
             libc::pause();

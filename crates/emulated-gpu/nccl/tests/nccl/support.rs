@@ -48,7 +48,8 @@ macro_rules! in_rank_process {
 }
 pub(crate) use in_rank_process;
 
-/// Whether this process plays a role of the test. If it doesn't, starts a child process with three devices that does.
+/// Whether this process plays a role of the test. If it doesn't, starts a child process with three
+/// devices that does.
 pub(crate) fn is_rank_process(test: &str) -> bool {
     if std::env::var_os(ROLE).is_some() {
         install();

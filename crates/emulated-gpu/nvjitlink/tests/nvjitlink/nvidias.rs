@@ -15,8 +15,8 @@ use crate::support::*;
 const VARIABLE: &str = "EMULATED_GPU_NVJITLINK";
 const CHILD: &str = "EMULATED_NVJITLINK_TEST_CHILD";
 
-/// Whether this process is the one that should run the body of the test. If it isn't, starts a child process with the
-/// variable set to `value`, and waits for it.
+/// Whether this process is the one that should run the body of the test. If it isn't, starts a
+/// child process with the variable set to `value`, and waits for it.
 fn is_child(test: &str, value: &OsStr) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;

@@ -55,7 +55,8 @@ export! {
         for_each_field(device, count, fields, status)
     }
 
-    /// Resets field values. No field of an emulated card can be reset, so each gets an error status.
+    /// Resets field values. No field of an emulated card can be reset, so each gets an error
+    /// status.
     fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, FieldValue>) {
         for_each_field(device, count, fields, |_| Status::NotSupported)
     }

@@ -24,7 +24,8 @@ pub(crate) struct LegacyPciInfo {
     bus: [u8; 16],
     /// The PCI address: domain, bus and device number.
     place: [c_uint; 3],
-    /// The PCI ids (vendor and device) of the card and of its board. They are 0, because an emulated card has none.
+    /// The PCI ids (vendor and device) of the card and of its board. They are 0, because an
+    /// emulated card has none.
     ids: [c_uint; 2],
 }
 

@@ -32,7 +32,8 @@ fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
     let of_warp = |i: usize| sum(x[i / 32 * 32..][..32].iter().map(|&x| Near::from(x)));
     let down = |i: usize| {
-        // The wrong result of using shfl.down: lanes near the end have no partner, and add their own number.
+        // The wrong result of using shfl.down: lanes near the end have no partner, and add their
+        // own number.
         let mut lanes: Vec<f64> = x[i / 32 * 32..][..32].iter().map(|&x| f64::from(x)).collect();
         for d in [16, 8, 4, 2, 1] {
             lanes = (0..32).map(|l| lanes[l] + lanes[if l + d < 32 { l + d } else { l }]).collect();

@@ -14,8 +14,8 @@ use crate::device::texture_limits::ALIGNMENT;
 use crate::texture::array;
 use crate::texture::reference::{Reference, ReferenceState, Source, check_flags};
 
-/// The flag `CU_TRSA_OVERRIDE_FORMAT`, which requests the array's texel format. It has no effect, because that format
-/// is always used.
+/// The flag `CU_TRSA_OVERRIDE_FORMAT`, which requests the array's texel format. It has no effect,
+/// because that format is always used.
 const OVERRIDE_FORMAT: u32 = 1;
 
 /// The reference with this name in a module; the same name always gives the same handle.
