@@ -53,11 +53,9 @@ impl<const COLUMNS: bool> WithSimd for Product<'_, COLUMNS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Accumulators, a row of the panel, and one number of the left factor have to fit into the registers: 32 of
-        // 16 numbers, 16 of 8 numbers, or 32 of 4 numbers.
-        if S::F32_LANES == 16 {
-            self.blocks::<S, 8, 2>(simd);
-        } else if S::F32_LANES == 8 {
+        // The sums, a row of the panel and one number of the left factor have to fit into 16 registers. The eight
+        // sums of two vectors are as many as hide the latency of a multiplication.
+        if S::F32_LANES > 4 {
             self.blocks::<S, 4, 2>(simd);
         } else {
             self.blocks::<S, 4, 4>(simd);
