@@ -130,10 +130,10 @@ fn multiply_add<S: Simd, const R: usize, const V: usize>(
     mut sums: [[S::f32s; V]; R],
 ) -> [[S::f32s; V]; R] {
     let w = load::<S, V>(row, part);
-    for r in 0..R {
+    for (r, sums) in sums.iter_mut().enumerate() {
         let a = simd.splat_f32s(left(r));
         for v in 0..V {
-            sums[r][v] = simd.mul_add_e_f32s(a, w[v], sums[r][v]);
+            sums[v] = simd.mul_add_e_f32s(a, w[v], sums[v]);
         }
     }
     sums
@@ -194,8 +194,8 @@ impl WithSimd for Pass<'_> {
         let rate = simd.splat_f32s(-self.learning_rate);
         for part in 0..WIDTH / S::F32_LANES {
             let (mut dz, mut z) = ([rate; SAMPLES], [simd.splat_f32s(0.0); SAMPLES]);
-            for s in 0..SAMPLES {
-                dz[s] = S::as_simd_f32s(&self.dz[s]).0[part];
+            for (dz, row) in dz.iter_mut().zip(self.dz) {
+                *dz = S::as_simd_f32s(row).0[part];
             }
             for (block, rows) in self.w.as_chunks_mut::<STEPS>().0.iter_mut().enumerate() {
                 let previous = steps(&self.previous, block);
@@ -212,8 +212,8 @@ impl WithSimd for Pass<'_> {
                     }
                 }
             }
-            for s in 0..SAMPLES {
-                S::as_mut_simd_f32s(&mut self.z[s]).0[part] = z[s];
+            for (row, z) in self.z.iter_mut().zip(z) {
+                S::as_mut_simd_f32s(row).0[part] = z;
             }
         }
         true
@@ -275,8 +275,8 @@ fn relu<S: Simd>(simd: S, z: S::f32s) -> S::f32s {
 fn load<S: Simd, const V: usize>(row: &Row, part: usize) -> [S::f32s; V] {
     let vectors = &S::as_simd_f32s(row).0[part * V..][..V];
     let mut loaded = [vectors[0]; V];
-    for v in 1..V {
-        loaded[v] = vectors[v];
+    for (loaded, vector) in loaded.iter_mut().zip(vectors) {
+        *loaded = *vector;
     }
     loaded
 }

@@ -172,8 +172,7 @@ impl Step {
         let mut part = self.parts.get(item).map(write)?;
         let (block, chunk) = (read(block), &mut *write(&self.layers[0].chunks[item]));
         let dz = block.dz[0][item / self.layers[0].slices].rows();
-        let rows =
-            |x| Some(Samples::rows_from(x, chunk.input).collect::<Vec<_>>().try_into().ok()?);
+        let rows = |x| Samples::rows_from(x, chunk.input).collect::<Vec<_>>().try_into().ok();
         let pass = Pass {
             previous: rows(&given.previous)?,
             x: rows(&given.x)?,
