@@ -16,8 +16,7 @@ pub struct Divergence {
     pub tensor: TensorName,
     /// The verdict on it.
     pub verdict: Verdict,
-    /// The operation that makes it, such as `dw1 = matmul_at_b(dz1, x)`; `None` for the inputs of a
-    /// training step.
+    /// The operation that makes it, such as `dw1 = matmul_at_b(dz1, x)`; `None` for the inputs of a training step.
     pub operation: Option<String>,
     /// Which operation made this tensor from tensors that agree, in a sentence or two.
     pub reading: String,
@@ -32,8 +31,7 @@ pub struct Pattern {
     pub kind: PatternKind,
     /// The observation and its likely cause, as a sentence.
     pub text: String,
-    /// The number of wrong elements that it predicts to within rounding; 0 if it only describes their
-    /// positions.
+    /// The number of wrong elements that it predicts to within rounding; 0 if it only describes their positions.
     pub explains: usize,
 }
 

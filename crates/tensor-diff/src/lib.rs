@@ -26,10 +26,9 @@
 //! # Ok::<(), tensor::DumpError>(())
 //! ```
 //!
-//! A dump lists its tensors in the order of computation. So the operation with the bug is the one
-//! that made the first wrong tensor from tensors that agree. Tolerances are
-//! never chosen but derived, from the values themselves and the rounding of every operation on the
-//! way to them.
+//! A dump lists its tensors in the order of computation. So the operation with the bug is the one that made the first
+//! wrong tensor from tensors that agree. Tolerances are never chosen but derived, from the values themselves and the
+//! rounding of every operation on the way to them.
 //!
 //! Two methods are independent of each other. [`compare`] compares a candidate with a reference, so
 //! errors add up along the chain. [`judge`] recomputes each operation from the candidate's own inputs,

@@ -22,8 +22,7 @@ const DIFFER: u8 = 1;
 /// The exit code if there is no verdict: bad usage, an unreadable dump, or a report that can't be written.
 const UNUSABLE: u8 = 2;
 
-/// Compare dumps of the same training step and name the first tensor that differs; or judge one
-/// dump by itself.
+/// Compare dumps of the same training step and name the first tensor that differs; or judge one dump by itself.
 ///
 /// With one FILE, every operation is recomputed in float64 from the dump's own inputs. With two,
 /// the second is compared with the first, and each tensor that differs is reported as wrong by itself or as

@@ -181,12 +181,7 @@ pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> 
             _ => ("sigmoid", "that function", vec![last], Output, unit),
         },
         TensorName::Loss => {
-            let function = match loss {
-                Some(Loss::CrossEntropy) => "cross_entropy",
-                Some(Loss::Bce) => "bce",
-                Some(Loss::SquaredError) => "squared_error",
-                None => "the loss",
-            };
+            let function = loss.map_or("the loss", Loss::name);
             (function, "that function", vec![last, Y], Rule::Loss, class)
         }
         Dz(l) if l == layers => {
@@ -227,6 +222,7 @@ pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> 
         }
     };
     let listed: Vec<String> = inputs.iter().map(ToString::to_string).collect();
+    let function = function.replace('-', "_");
     let call = format!("{name} = {function}({})", listed.join(", "));
     let formula = match (name, &listed[..], loss) {
         (Z(_), [a, w, b], _) => format!("{name} = {function}({a}, {w}), {b})"),

@@ -1,10 +1,9 @@
 //! The end of the forward pass: the functions that turn the last `z` into `p` and into the loss, and the bounds of
 //! the errors of both.
 //!
-//! `z` errs by at most its bound `d`, and the functions here are monotone in every `z`, so the
-//! farthest that `p` and the loss can get is found at the ends of the intervals `z ± d`, without
-//! linearising. All differences are written with `expm1` and `ln_1p`, so that a bound of 10⁻¹⁶ is
-//! not lost in the subtraction of two numbers near 1.
+//! `z` errs by at most its bound `d`, and the functions here are monotone in every `z`, so the farthest that `p` and
+//! the loss can get is found at the ends of the intervals `z ± d`, without linearising. All differences are written
+//! with `expm1` and `ln_1p`, so that a bound of 10⁻¹⁶ is not lost in the subtraction of two numbers near 1.
 
 use tensor::Loss;
 
@@ -43,21 +42,21 @@ impl Logits<'_> {
     pub(crate) fn loss_error(&self, loss: Loss, y: &[f64], rounding: &Rounding) -> f64 {
         let samples = self.rows().zip(y.chunks_exact(self.classes.max(1)));
         // For all samples: the sum of the magnitudes of the terms, and the bound of its error.
-        let (mut size, mut error) = (0.0, 0.0);
-        for ((z, d), y) in samples {
-            let (sample, sample_error) = match loss {
-                Loss::CrossEntropy => cross_entropy_error(z, d, y, rounding),
-                Loss::Bce => bce_error(z, d, y, rounding),
-                Loss::SquaredError => squared_error_error(z, d, y, rounding),
-            };
-            size += sample;
-            error += sample_error;
-        }
+        let (size, error) = sums(samples.map(|((z, d), y)| match loss {
+            Loss::CrossEntropy => cross_entropy_error(z, d, y, rounding),
+            Loss::Bce => bce_error(z, d, y, rounding),
+            Loss::SquaredError => squared_error_error(z, d, y, rounding),
+        }));
         // Summed in any order, multiplied by y or ½, and divided by the number of terms.
         let terms = self.z.len() + 3;
         (error + rounding.gamma(terms) * (size + error)) / divisor(loss, self.z.len(), self.classes)
             + rounding.tiny()
     }
+}
+
+/// The sums of both numbers of all terms.
+fn sums(terms: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    terms.fold((0.0, 0.0), |(size, error), term| (size + term.0, error + term.1))
 }
 
 /// The number that a sum over all samples (and outputs) is divided by.
@@ -113,8 +112,7 @@ fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (
 fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
     let p = softmax(z);
     let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);
-    let mut errors = Vec::with_capacity(p.len());
-    for i in 0..p.len() {
+    let error = |i: usize| {
         let others = || (0..p.len()).filter(|&j| j != i);
         // p·e^d / (p·e^d + Σ p_j·e^−d_j) − p, and the same with the signs exchanged.
         let moved = |sign: f64| {
@@ -127,9 +125,9 @@ fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
         let relative = exponentials[i] + sum_error + rounding.division();
         let rounded = (p[i] + propagated) * relative / (1.0 - relative).max(0.0);
         // Two p are never farther apart than 1; this also replaces an overflow.
-        errors.push((propagated + rounded).min(1.0) + 2.0 * rounding.least_quotient());
-    }
-    errors
+        (propagated + rounded).min(1.0) + 2.0 * rounding.least_quotient()
+    };
+    (0..p.len()).map(error).collect()
 }
 
 /// The bound of the error of sigmoid of one element: `σ(z + d) − σ(z) = p·(1 − p)·(e^d − 1) / (1 + p·(e^d − 1))`.
@@ -148,8 +146,7 @@ fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> 
     let p = softmax(z);
     let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);
     let (top, total) = (largest(z), log_sum_exp(z));
-    let (mut size, mut error) = (0.0, 0.0);
-    for c in (0..z.len()).filter(|&c| y[c] != 0.0) {
+    sums((0..z.len()).filter(|&c| y[c] != 0.0).map(|c| {
         let term = total - z[c];
         // −ln p_c moves by ln(p_c + Σ_{j≠c} p_j·e^(±(d_j + d_c))).
         let moved = |sign: f64| {
@@ -165,16 +162,13 @@ fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> 
             + rounding.division()
             + rounding.log(term + propagated)
             + rounding.gamma(1) * (top.abs() + total.abs() + (top - z[c]) + term + 2.0 * d[c]);
-        size += y[c].abs() * term.abs();
-        error += y[c].abs() * (propagated + rounded);
-    }
-    (size, error)
+        (y[c].abs() * term.abs(), y[c].abs() * (propagated + rounded))
+    }))
 }
 
 /// Binary cross-entropy, summed over one sample's outputs, and the bound of its error.
 fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
-    let (mut size, mut error) = (0.0, 0.0);
-    for ((&z, &d), &y) in z.iter().zip(d).zip(y) {
+    sums(z.iter().zip(d).zip(y).map(|((&z, &d), &y)| {
         let p = sigmoid(z);
         // ln(q + p·e^d) − d·y is the difference of the loss at z + d and at z; it is convex in d,
         // so one of the ends is the farthest.
@@ -184,27 +178,21 @@ fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64)
         let propagated = moved(d).min(farthest).max(moved(-d).min(farthest));
         let magnitude = z.abs() + d;
         let small = (-z.abs()).exp();
-        // max(z, 0) − z·y + ln(1 + E): E, the 1 it is added to, the logarithm, two additions and
-        // the product with y.
+        // max(z, 0) − z·y + ln(1 + E): E, the 1 it is added to, the logarithm, two additions and the product with y.
         let rounded = small * rounding.exp(magnitude)
             + rounding.log(small.ln_1p())
             + rounding.gamma(1) * (1.0 + magnitude * (2.0 + 2.0 * y.abs()) + small.ln_1p());
-        size += z.max(0.0) + (z * y).abs() + small.ln_1p();
-        error += propagated + rounded;
-    }
-    (size, error)
+        (z.max(0.0) + (z * y).abs() + small.ln_1p(), propagated + rounded)
+    }))
 }
 
 /// `½·Σ_c (z − y)²` of one sample, and the bound of its error.
 fn squared_error_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
-    let (mut size, mut error) = (0.0, 0.0);
-    for ((z, d), y) in z.iter().zip(d).zip(y) {
+    sums(z.iter().zip(d).zip(y).map(|((z, d), y)| {
         let difference = (z - y).abs();
         let square = 0.5 * difference * difference;
         // The difference is rounded once and counts twice, the square once.
         let propagated = difference * d + 0.5 * d * d;
-        size += square;
-        error += propagated + rounding.gamma(3) * (square + propagated);
-    }
-    (size, error)
+        (square, propagated + rounding.gamma(3) * (square + propagated))
+    }))
 }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use crate::finding::{Finding, Pattern, PatternKind, Wrong};
 use crate::judge::{Verdict, index};
-use crate::numeric::{extremes, unique};
+use crate::numeric::extremes;
 use place::Part;
 
 /// `x, w1 and b1`
@@ -65,14 +65,13 @@ fn non_finite(file: &str, data: &[f64], shape: &[usize]) -> Option<Pattern> {
 
 /// The two shapes, and how they are related.
 fn wrong_shape(reference: &[usize], candidate: &[usize]) -> Pattern {
-    let is_reversed = reference.iter().rev().eq(candidate) && reference != candidate;
     let elements = |shape: &[usize]| shape.iter().product::<usize>();
-    let (kind, how) = match () {
-        () if is_reversed => (PatternKind::AxesExchanged, ": the axes are exchanged"),
-        () if elements(reference) == elements(candidate) => {
-            (PatternKind::OtherShape, ": the same number of elements in another shape")
-        }
-        () => (PatternKind::OtherShape, ""),
+    let (kind, how) = if reference.iter().rev().eq(candidate) && reference != candidate {
+        (PatternKind::AxesExchanged, ": the axes are exchanged")
+    } else if elements(reference) == elements(candidate) {
+        (PatternKind::OtherShape, ": the same number of elements in another shape")
+    } else {
+        (PatternKind::OtherShape, "")
     };
     let text = format!("the reference has {reference:?} and the candidate {candidate:?}{how}");
     Pattern::new(kind, text)
@@ -81,7 +80,7 @@ fn wrong_shape(reference: &[usize], candidate: &[usize]) -> Pattern {
 /// The simplest description of the wrong elements' positions.
 pub(crate) fn places(wrong: &Wrong<'_>) -> Option<Pattern> {
     let outside = wrong.outside();
-    last_rows_or_columns(wrong, &outside).or_else(|| match outside[..] {
+    place::last_rows_or_columns(wrong, &outside).or_else(|| match outside[..] {
         [i] if wrong.candidate.len() > 1 => {
             let text = format!("only the element {:?} is wrong", index(i, wrong.shape));
             Some(Pattern::new(PatternKind::OneElement, text))
@@ -125,34 +124,4 @@ fn scattered(wrong: &Wrong<'_>, outside: &[usize]) -> String {
             format!("wrong {how_many}{how}")
         }
     }
-}
-
-/// Only the rows, or columns, from one on are wrong, and all of them are.
-fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Option<Pattern> {
-    let (rows, columns, rows_word) = match *wrong.shape {
-        [rows] => (rows, 1, "elements"),
-        [rows, columns] => (rows, columns, "rows"),
-        _ => return None,
-    };
-    if outside.len() < 2 {
-        return None;
-    }
-    let last = |kind, what: &str, length: usize, of: &dyn Fn(usize) -> usize| {
-        let hit = unique(outside.iter().map(|&i| of(i)));
-        // The first of the trailing indices, if all of these are wrong and at least one index before them is right.
-        let from = hit.first().copied().filter(|&from| from > 0 && from + hit.len() == length)?;
-        let elements = 0..wrong.candidate.len();
-        let zeros = elements.filter(|&i| of(i) >= from).all(|i| wrong.candidate[i] == 0.0);
-        let why = if zeros {
-            "they are 0: they were never written"
-        } else {
-            "a partial tile or batch, or values left over from an earlier one"
-        };
-        let number = length - from;
-        let text =
-            format!("only the last {number} of {length} {what} are wrong, from {from} on: {why}");
-        Some(Pattern::new(kind, text))
-    };
-    last(PatternKind::LastRows, rows_word, rows, &|i| i / columns)
-        .or_else(|| last(PatternKind::LastColumns, "columns", columns, &|i| i % columns))
 }

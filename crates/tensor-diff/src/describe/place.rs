@@ -6,6 +6,7 @@ use tensor::TensorName;
 
 use crate::chain::Chain;
 use crate::explain::numbers::{plain, simplest_between};
+use crate::finding::{Pattern, PatternKind, Wrong};
 use crate::numeric::{extremes, unique};
 
 /// The longest period of rows, columns or elements that is looked for.
@@ -22,38 +23,6 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// The smallest parts of each kind, the simplest first. `inputs` are tensors of the same shape, on whose values
-    /// the positions may depend; `classes` has the class of each row, if rows are samples.
-    pub(crate) fn all(
-        wrong: &[usize],
-        shape: &[usize],
-        inputs: &[(String, &[f64])],
-        classes: &[usize],
-    ) -> Vec<Self> {
-        let grid = Grid::new(wrong, shape);
-        if wrong.is_empty() || grid.columns == 0 {
-            return Vec::new();
-        }
-        let (text, regular) = grid.describe();
-        let block = grid.part(text, |i| {
-            (0..2).all(|axis| is_among(&grid.axes[axis].wrong, grid.along(axis, i)))
-        });
-        let mut all: Vec<Self> = (0..2).filter_map(|axis| grid.whole(axis)).collect();
-        let mut last = Vec::new();
-        (if regular { &mut all } else { &mut last }).push(block);
-        all.extend(grid.periods());
-        all.extend(grid.relations());
-        let groups = (2..=MAX_PERIOD).chain(TILES);
-        all.extend(groups.filter_map(|period| grid.of_each(period)));
-        all.extend(grid.range());
-        all.extend(grid.by_class(classes));
-        all.extend(inputs.iter().flat_map(|(name, values)| by_value(wrong, name, values)));
-        all.extend(last);
-        // A part that holds every element would not narrow down the place, so it is left out.
-        all.retain(|part| part.holds.iter().any(|holds| !holds));
-        all
-    }
-
     /// Whether it is singled out by the values of a tensor.
     pub(crate) fn is_by_value(&self) -> bool {
         self.text.starts_with("where ") && !self.text.starts_with("where row")
@@ -71,24 +40,64 @@ impl fmt::Display for Part {
     }
 }
 
-/// The parts of a tensor that hold these elements: by their positions, by the values of the operation's inputs and of
-/// the right result, and by the samples' classes.
+/// The smallest parts of each kind that hold these elements of a tensor, the simplest first: by their positions, by the
+/// values of the operation's inputs and of the right result, and by the samples' classes.
 pub(crate) fn parts(
     chain: &Chain<'_>,
     name: TensorName,
     expected: &[f64],
-    elements: &[usize],
+    wrong: &[usize],
     shape: &[usize],
 ) -> Vec<Part> {
-    let inputs = chain.operation(name).map(|made| made.inputs).unwrap_or_default();
-    let named = inputs.iter().filter_map(|&name| Some((name.to_string(), chain.get(name)?)));
-    let own = [("what it should be".to_owned(), expected)];
-    let values: Vec<(String, &[f64])> =
-        named.chain(own).filter(|(_, values)| values.len() == expected.len()).collect();
+    let grid = Grid::new(wrong, shape);
+    if wrong.is_empty() || grid.columns == 0 {
+        return Vec::new();
+    }
+    let (text, regular) = grid.describe();
+    let block = grid
+        .part(text, |i| (0..2).all(|axis| is_among(&grid.axes[axis].wrong, grid.along(axis, i))));
+    let mut all: Vec<Part> = (0..2).filter_map(|axis| grid.whole(axis)).collect();
+    let mut last = Vec::new();
+    (if regular { &mut all } else { &mut last }).push(block);
+    all.extend(grid.periods());
+    all.extend(grid.relations());
+    let groups = (2..=MAX_PERIOD).chain(TILES);
+    all.extend(groups.filter_map(|period| grid.of_each(period)));
+    all.extend(grid.range());
     let y = chain.get(TensorName::Y).unwrap_or_default();
     let class = |row: &[f64]| row.iter().position(|&y| y == 1.0).unwrap_or(row.len());
     let classes: Vec<usize> = y.chunks(chain.outputs()).map(class).collect();
-    Part::all(elements, shape, &values, &classes)
+    all.extend(grid.by_class(&classes));
+    let inputs = chain.operation(name).map(|made| made.inputs).unwrap_or_default();
+    let named = inputs.iter().filter_map(|&name| Some((name.to_string(), chain.get(name)?)));
+    let values = named.chain([("what it should be".to_owned(), expected)]);
+    let values = values.filter(|(_, values)| values.len() == expected.len());
+    all.extend(values.flat_map(|(name, values)| by_value(wrong, &name, values)));
+    all.extend(last);
+    // A part that holds every element would not narrow down the place, so it is left out.
+    all.retain(|part| part.holds.iter().any(|holds| !holds));
+    all
+}
+
+/// Only the rows, or columns, from one on are wrong, and all of them are.
+pub(super) fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Option<Pattern> {
+    let grid = Grid::new(outside, wrong.shape);
+    let last = |(axis, kind)| {
+        let Axis { noun, length, wrong: hit } = &grid.axes[axis];
+        let from = *hit.first().filter(|&&from| from > 0 && from + hit.len() == *length)?;
+        let elements = (0..grid.elements).filter(|&i| grid.along(axis, i) >= from);
+        let why = if elements.into_iter().all(|i| wrong.candidate[i] == 0.0) {
+            "they are 0: they were never written"
+        } else {
+            "a partial tile or batch, or values left over from an earlier one"
+        };
+        let number = length - from;
+        let text =
+            format!("only the last {number} of {length} {noun}s are wrong, from {from} on: {why}");
+        Some(Pattern::new(if grid.one_axis { PatternKind::LastRows } else { kind }, text))
+    };
+    let kinds = [(0, PatternKind::LastRows), (1, PatternKind::LastColumns)];
+    (outside.len() > 1).then(|| kinds.into_iter().find_map(last)).flatten()
 }
 
 /// `in rows 64 to 66`; empty if all rows and columns hold wrong elements.
@@ -248,9 +257,8 @@ impl<'a> Grid<'a> {
             return None;
         }
         let found = unique(self.axes[0].wrong.iter().map(|&row| classes[row]));
-        let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
         let many = if found.len() > 1 { "es" } else { "" };
-        let text = format!("in the rows of class{many} {}", listed.join(", "));
+        let text = format!("in the rows of class{many} {}", commas(&found));
         let holds = |i| is_among(&found, classes[self.along(0, i)]);
         (found.len() <= 3).then(|| self.part(text, holds))
     }
@@ -260,20 +268,21 @@ fn is_among(ascending: &[usize], place: usize) -> bool {
     ascending.binary_search(&place).is_ok()
 }
 
+/// `2, 3, 5`
+fn commas(numbers: &[usize]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 /// `row 3 of each 4`.
 fn periodic(what: &str, places: &[usize], period: usize) -> String {
     match places[..] {
-        [one] if period == 2 => {
-            format!("the {what}s with {} number", if one == 0 { "an even" } else { "an odd" })
-        }
+        [0] if period == 2 => format!("the {what}s with an even number"),
+        [_] if period == 2 => format!("the {what}s with an odd number"),
         [one] => format!("one {what} in {period}, from {one} on"),
         [first, .., last] if last - first + 1 == places.len() => {
             format!("{what}s {first} to {last} of each {period}")
         }
-        _ => {
-            let places: Vec<String> = places.iter().map(ToString::to_string).collect();
-            format!("{what}s {} of each {period}", places.join(", "))
-        }
+        _ => format!("{what}s {} of each {period}", commas(places)),
     }
 }
 
@@ -306,60 +315,16 @@ fn by_value(wrong: &[usize], name: &str, values: &[f64]) -> Vec<Part> {
 
 /// The rows or columns with wrong elements in words, and whether they follow a rule.
 fn which(Axis { noun: what, length: all, wrong: found }: &Axis) -> (String, bool) {
-    let (Some(&first), Some(&last)) = (found.first(), found.last()) else {
-        return (String::new(), true);
+    let (first, last) = match found[..] {
+        [] => return (String::new(), true),
+        [one] => return (format!("{what} {one} alone, of {all}"), true),
+        [first, .., last] => (first, last),
     };
-    if found.len() == 1 {
-        return (format!("{what} {first} alone, of {all}"), true);
-    }
     let step = found[1] - first;
-    let regular = found.windows(2).all(|pair| pair[1] - pair[0] == step);
-    let text = if regular && step == 1 {
-        format!("{what}s {first} to {last} of {all}")
-    } else if regular && found.len() > 2 {
-        format!("one {what} in {step} from {first} to {last}")
-    } else {
-        format!("{} of {all} {what}s, from {first} to {last}", found.len())
-    };
-    (text, regular && (step == 1 || found.len() > 2))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_lane_of_every_warp_is_a_part() {
-        let wrong: Vec<usize> = (0..320).filter(|i| i % 32 == 31).collect();
-        let parts = Part::all(&wrong, &[10, 32], &[], &[]);
-        assert_eq!(parts[0].to_string(), "in column 31 alone, of 32");
-        let parts = Part::all(&wrong, &[16, 20], &[], &[]);
-        let lanes =
-            parts.iter().find(|part| part.to_string() == "in one element in 32, from 31 on");
-        assert!(lanes.is_some_and(|part| part.holds(63) && !part.holds(62)));
-    }
-
-    #[test]
-    fn halves_of_tiles_and_values_of_an_input_are_parts() {
-        let wrong: Vec<usize> = (0..670).filter(|i| i / 10 % 32 >= 16).collect();
-        let words = |wrong: &[usize], values: &[(String, &[f64])]| -> Vec<String> {
-            Part::all(wrong, &[67, 10], values, &[]).iter().map(ToString::to_string).collect()
-        };
-        assert_eq!(words(&wrong, &[])[0], "in rows 16 to 31 of each 32");
-        let z: Vec<f64> = (0..670).map(|i| ((i * 37) % 101) as f64 / 10.0 - 3.05).collect();
-        let wrong: Vec<usize> = (0..670).filter(|&i| z[i] < 0.0).collect();
-        let parts = words(&wrong, &[("z1".into(), &z)]);
-        assert!(parts.contains(&"where z1 is below 0".to_owned()), "{parts:?}");
-        let wrong: Vec<usize> = (0..670).filter(|&i| (i / 10 + i % 10) % 2 == 1).collect();
-        assert_eq!(words(&wrong, &[])[0], "where row and column add up to an odd number");
-    }
-
-    #[test]
-    fn rows_columns_and_steps_are_named() {
-        assert_eq!(describe(&[0, 1, 2, 3], &[2, 2]), "");
-        assert_eq!(describe(&[2, 3], &[2, 2]), "in row 1 alone, of 2");
-        assert_eq!(describe(&[4, 5, 8], &[3, 4]), "in rows 1 to 2 of 3 and columns 0 to 1 of 4");
-        assert_eq!(describe(&[0, 3, 6], &[9]), "in one element in 3 from 0 to 6");
-        assert_eq!(describe(&[0, 3, 4], &[9]), "in 3 of 9 elements, from 0 to 4");
+    let even = found.windows(2).all(|pair| pair[1] - pair[0] == step);
+    match found.len() {
+        _ if even && step == 1 => (format!("{what}s {first} to {last} of {all}"), true),
+        3.. if even => (format!("one {what} in {step} from {first} to {last}"), true),
+        n => (format!("{n} of {all} {what}s, from {first} to {last}"), false),
     }
 }

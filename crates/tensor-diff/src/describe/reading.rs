@@ -24,7 +24,14 @@ pub(crate) fn describe(finding: &Finding<'_>) -> String {
     let name = finding.row.name;
     match (finding.row.verdict, finding.compared) {
         (Verdict::Missing, _) => missing(finding),
-        (Verdict::Order, _) => misplaced(finding),
+        (Verdict::Order, _) => {
+            let mut misplaced = finding.context.misplaced.iter();
+            let place = misplaced.find(|(misplaced, _)| *misplaced == name);
+            format!(
+                "{name} has the right values and comes {}: tensors are listed in the order of computation.",
+                place.map_or("at the wrong place", |(_, place)| place)
+            )
+        }
         (Verdict::Unexpected, _) => {
             format!("{name} is not a tensor of this network, which has {} layers.", layers(finding))
         }
@@ -164,17 +171,4 @@ fn missing(finding: &Finding<'_>) -> String {
         }
     };
     format!("{name} is missing from {who}: {what_next}")
-}
-
-fn misplaced(finding: &Finding<'_>) -> String {
-    let name = finding.row.name;
-    let Some(place) = finding.context.misplaced.iter().find(|place| place.name == name) else {
-        return format!("{name} comes at the wrong place.");
-    };
-    let position = place.after.map_or("first".into(), |after| format!("right after {after}"));
-    format!(
-        "{name} has the right values and comes {position} in the {}: tensors are listed in the \
-         order of computation.",
-        place.file
-    )
 }

@@ -8,15 +8,12 @@
 //!                           operation(reference's inputs)|
 //! ```
 //!
-//! and the second part follows from the distance of the inputs. That distance is never more than
-//! the inputs' own bounds allow, and nearly always far less. Both dumps are at hand, so the bounds of the
-//! next tensor carry on the distance itself if it is within its bound. So errors add along the
-//! chain as they are, not as in the worst case, and a mistake of 10⁻⁵ in the last layer is
-//! found after a first layer whose bound is 10⁻³. If one of the dumps doesn't hold an input, or
-//! the input is out of bounds, the bound is carried on: a wrong tensor doesn't excuse the tensors that
-//! are made of it.
-
-use std::collections::HashMap;
+//! and the second part follows from the distance of the inputs. That distance is never more than the inputs' own bounds
+//! allow, and nearly always far less. Both dumps are at hand, so the bounds of the next tensor carry on the distance
+//! itself if it is within its bound. So errors add along the chain as they are, not as in the worst case, and a mistake
+//! of 10⁻⁵ in the last layer is found after a first layer whose bound is 10⁻³. If one of the dumps doesn't hold an
+//! input, or the input is out of bounds, the bound is carried on: a wrong tensor doesn't excuse the tensors that are
+//! made of it.
 
 use tensor::{Dump, TensorName};
 
@@ -36,8 +33,8 @@ pub(super) fn derive(
     rounding: &Rounding,
     start: &Errors,
 ) -> Errors {
-    let mut bounds =
-        Bounds { chain, candidate, rounding, allowed: HashMap::new(), carried: HashMap::new() };
+    let (allowed, carried) = (Errors::new(), Errors::new());
+    let mut bounds = Bounds { chain, candidate, rounding, allowed, carried };
     for name in chain.names() {
         let allowed = start.get(&name).cloned().or_else(|| bounds.bound(name));
         let Some(allowed) = allowed else { continue };

@@ -3,8 +3,7 @@
 use tensor::{Dump, TensorName};
 
 use super::context::Context;
-use super::moved_factor::moved_back;
-use super::own::{self, Judgement};
+use super::own::{self, Judgement, moved_back};
 use super::verdict::{Row, Rows, Verdict};
 use crate::chain::Errors;
 use crate::finding::{Divergence, Finding};
@@ -23,15 +22,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether no tensor is a mismatch, nothing in the candidate is wrong by itself, and at least one tensor
-    /// agrees.
+    /// Whether no tensor is a mismatch, nothing in the candidate is wrong by itself, and at least one tensor agrees.
     #[must_use]
     pub fn agrees(&self) -> bool {
         self.first_divergence.is_none() && self.rows.count(Verdict::Ok) > 0
     }
 
-    /// Whether a tensor is wrong by itself, rather than the right result of its inputs; `None`
-    /// if that is unknown.
+    /// Whether a tensor is wrong by itself, rather than the right result of its inputs; `None` if that is unknown.
     #[must_use]
     pub fn is_own_fault(&self, name: TensorName) -> Option<bool> {
         match self.own.rows.get(name)?.verdict {

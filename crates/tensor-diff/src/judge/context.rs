@@ -1,9 +1,11 @@
 //! The dumps that are judged, the bounds of their tensors, and the verdict on each tensor.
 
+use std::collections::HashSet;
+use std::iter;
+
 use tensor::{Dump, DumpedTensor, TensorName};
 
 use super::bounds;
-use super::order::{Misplaced, misplaced};
 use super::rounding::Rounding;
 use super::verdict::{Row, Verdict, deviation};
 use crate::chain::operation::updated_from;
@@ -21,7 +23,8 @@ pub(crate) struct Context<'a> {
     pub(super) rounding: Rounding,
     /// The bounds, scaled.
     pub(crate) bounds: Errors,
-    pub(crate) misplaced: Vec<Misplaced>,
+    /// The tensors at a wrong place of a file, and that place in words.
+    pub(crate) misplaced: Vec<(TensorName, String)>,
     /// The tensors of the network, in the order of computation.
     network: Vec<TensorName>,
 }
@@ -54,13 +57,8 @@ impl<'a> Context<'a> {
 
     /// The tensors of the network, then all others in either dump.
     pub(super) fn names(&self) -> Vec<TensorName> {
-        let mut names = self.network.clone();
-        for tensor in self.reference.tensors.iter().chain(&self.candidate.tensors) {
-            if !names.contains(&tensor.name) {
-                names.push(tensor.name);
-            }
-        }
-        names
+        let dumped = self.reference.tensors.iter().chain(&self.candidate.tensors);
+        distinct(self.network.iter().copied().chain(dumped.map(|tensor| tensor.name)))
     }
 
     /// The verdict on a tensor, whose right values are `expected`.
@@ -98,7 +96,7 @@ impl<'a> Context<'a> {
             }
             deviation(&expected, &candidate, &bounds)
         });
-        let is_misplaced = self.misplaced.iter().any(|misplaced| misplaced.name == name);
+        let is_misplaced = self.misplaced.iter().any(|(misplaced, _)| *misplaced == name);
         let verdict = match &deviation {
             Some(found) if inherits && found.ratio.is_nan() => Verdict::Nan,
             Some(found) if inherits && found.ratio > 1.0 => Verdict::Differs,
@@ -142,14 +140,50 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Each name once, in the order in which they come.
+pub(super) fn distinct(names: impl Iterator<Item = TensorName>) -> Vec<TensorName> {
+    let mut seen = HashSet::new();
+    names.filter(|&name| seen.insert(name)).collect()
+}
+
 fn is_finite(value: &f64) -> bool {
     value.is_finite()
 }
 
-/// Whether the header declares that its level never holds the tensor. Inputs and the
-/// parameters before and after the step can't be declared absent: every level has them, and without
-/// them nothing would be compared.
+/// Whether the header declares that its level never holds the tensor. Inputs and the parameters before and after the
+/// step can't be declared absent: every level has them, and without them nothing would be compared.
 fn declares_absent(dump: &Dump, name: TensorName) -> bool {
     let is_required = name.is_given() || updated_from(name).is_some();
     !is_required && dump.header.not_materialised.contains(&name)
+}
+
+/// The fewest tensors that have to move for a file to be in the expected order, each with its place in words.
+fn misplaced(file: &str, dump: &Dump, expected: &[TensorName]) -> Vec<(TensorName, String)> {
+    let names: Vec<TensorName> = dump.tensors.iter().map(|tensor| tensor.name).collect();
+    let known = |(at, name)| Some((at, expected.iter().position(|other| other == name)?));
+    let (places, positions): (Vec<usize>, Vec<usize>) =
+        names.iter().enumerate().filter_map(known).unzip();
+    let misplaced =
+        outside_of_longest_rise(&positions).into_iter().map(|moved| match places[moved] {
+            0 => (names[0], format!("first in the {file}")),
+            at => (names[at], format!("right after {} in the {file}", names[at - 1])),
+        });
+    misplaced.collect()
+}
+
+/// The indices that a longest increasing subsequence leaves out. Of two neighbours that are
+/// exchanged, either could move: the one that should come first is the one that is named.
+fn outside_of_longest_rise(positions: &[usize]) -> Vec<usize> {
+    let n = positions.len();
+    // From the back: the length of the longest rise that starts at each index, and the next index in it.
+    let mut length = vec![1; n];
+    let mut next = vec![None; n];
+    for i in (0..n).rev() {
+        let higher = (i + 1..n).rev().filter(|&j| positions[j] > positions[i]);
+        next[i] = higher.max_by_key(|&j| length[j]);
+        length[i] += next[i].map_or(0, |j| length[j]);
+    }
+    let longest = (0..n).rev().max_by_key(|&i| length[i]);
+    let rise: Vec<usize> = iter::successors(longest, |&i| next[i]).collect();
+    (0..n).filter(|i| !rise.contains(i)).collect()
 }

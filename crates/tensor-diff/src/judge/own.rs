@@ -1,6 +1,5 @@
-//! Judgement of a dump by itself: each operation is recomputed in `float64` from the dump's *own*
-//! inputs, and the result has to match the dump's tensor, within the rounding of that one
-//! operation.
+//! Judgement of a dump by itself: each operation is recomputed in `float64` from the dump's *own* inputs, and the
+//! result has to match the dump's tensor, within the rounding of that one operation.
 //!
 //! That needs no reference, works for any step, and finds a fault after an earlier one, because a
 //! wrong input makes the right result wrong in the same way. It can't find a fault in the inputs of a
@@ -12,12 +11,12 @@ use serde::Serialize;
 use tensor::{Dump, DumpedTensor, Loss, TensorName};
 
 use super::context::Context;
-use super::moved_factor::moved_back;
 use super::run::Evidence;
-use super::usual::{self, Unusual};
-use super::verdict::{Rows, Verdict};
-use crate::chain::{self, Errors};
+use super::usual::{self, Unusual, unusual};
+use super::verdict::{Row, Rows, Verdict, within};
+use crate::chain::{self, Chain, Errors, count};
 use crate::finding::{Divergence, Finding};
+use crate::numeric::largest_magnitude;
 
 /// The judgement of a dump by itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,7 +92,7 @@ pub(super) fn recomputed(run: &[Dump], at: usize, scale_tolerance: f64) -> Evide
     (Cow::Owned(values), context.bounds)
 }
 
-pub(crate) fn judge_with(
+fn judge_with(
     candidate: &Dump,
     before: Option<&Dump>,
     later: &[Dump],
@@ -101,7 +100,7 @@ pub(crate) fn judge_with(
 ) -> Judgement {
     let context = &Context::new(None, candidate, &Errors::new(), scale_tolerance);
     let variances = usual::variances(context);
-    let mut unusual: Vec<Unusual> = Vec::new();
+    let mut far_off: Vec<Unusual> = Vec::new();
     let mut first_fault = None;
     let mut rows = Vec::new();
     for name in context.names() {
@@ -115,11 +114,11 @@ pub(crate) fn judge_with(
         if row.verdict == Verdict::Ok
             && let Some(variances) = variances.get(&name)
         {
-            unusual.extend(Unusual::new(&finding, variances, unusual.is_empty()));
+            far_off.extend(unusual(&finding, variances, far_off.is_empty()));
         }
         rows.push(row);
     }
-    let warnings = usual::warning(&unusual).into_iter().collect();
+    let warnings = usual::warning(&far_off).into_iter().collect();
     Judgement { rows: Rows(rows), first_fault, warnings, scale_tolerance }
 }
 
@@ -140,3 +139,51 @@ fn recompute(
     (shape.iter().product::<usize>() == data.len()).then_some(DumpedTensor { name, shape, data })
 }
 // ANCHOR_END: recompute
+
+/// If the dump applies 1/B to the gradients of the parameters: the dump with the factor moved back to `dz`, and a
+/// warning about it. Otherwise the dump itself.
+///
+/// By this project's definition `dzL = (p - y) / B`. Much public code leaves 1/B out there and divides each `dw` and `db`
+/// by B instead: every `dz` and `da` is B times as large, and the training step is the same.
+pub(crate) fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
+    let moved = move_factor(dump, scale_tolerance);
+    moved.map_or((Cow::Borrowed(dump), None), |(moved, note)| (Cow::Owned(moved), Some(note)))
+}
+
+fn move_factor(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
+    let chain = Chain::new(dump, dump.header.loss)?;
+    let factor = count(chain.batch());
+    let last = TensorName::Dz(chain.layers());
+    let dz = &dump.get(last)?.data;
+    let expected = chain.compute(last)?;
+    // A quick check, because judging the whole dump takes longer.
+    let largest = largest_magnitude(&expected);
+    let is_near = |(&dz, &e): (&f64, &f64)| within(factor * e, dz, 1e-2 * factor * largest);
+    if factor <= 1.0
+        || largest <= 0.0
+        || largest.is_infinite()
+        || dz.len() != expected.len()
+        || !dz.iter().zip(&expected).all(is_near)
+    {
+        return None;
+    }
+    let mut moved = dump.clone();
+    let is_scaled = |name| matches!(name, TensorName::Dz(_) | TensorName::Da(_));
+    for tensor in moved.tensors.iter_mut().filter(|tensor| is_scaled(tensor.name)) {
+        tensor.data.iter_mut().for_each(|value| *value /= factor);
+    }
+    let rows = judge_with(&moved, None, &[], scale_tolerance).rows;
+    let is_dw = |row: &&Row| matches!(row.name, TensorName::Dw(_));
+    // `db` may be wrong by itself, and is then reported against the right `dz`.
+    let mut compared = rows.iter().filter(|row| is_scaled(row.name) || is_dw(row));
+    let is_right = compared.all(|row| !row.verdict.is_mismatch())
+        && rows.iter().filter(is_dw).any(|row| row.verdict == Verdict::Ok);
+    is_right.then(|| {
+        let note = format!(
+            "every dz and da is B = {factor} times what this network defines, and every dw is right: \
+             1/B is applied to the gradients of the parameters instead of to {last}. The training step is \
+             the same; dz and da are compared with 1/B moved back"
+        );
+        (moved, note)
+    })
+}

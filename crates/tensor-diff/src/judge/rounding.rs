@@ -8,37 +8,31 @@
 //!   lemma 3.1: n factors `1 + δ`, `|δ| ≤ u`, multiply to at most `1 + γₙ`, `γₙ = n·u / (1 − n·u)`.
 //!   It holds for every order of summation and with or without fused multiply-add.
 //! - Sums of products on tensor cores, of TF32 and of bfloat16, which cut off where others round. The units add `g`
-//!   products and the sum so far at once (F. A. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor
-//!   Cores", arXiv 2512.07004; before them M. Fasi, N. Higham, M. Mikaitis and S. Pranesh, "Numerical behavior
-//!   of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Let `S` be the sum of the magnitudes of
-//!   those `g + 1` terms, and `e` the largest of their exponents, so that `2^e ≤ S`. The digits of a term below
-//!   `2^(e−f)` are cut off, but the one with the exponent `e` has no digits there: `g` terms lose less than
-//!   `2^(e−f) ≤ 2^−f·S` each. The sum is cut off to 24 digits, and loses less than `2u` of itself, which
-//!   isn't more than `S`. As whatever is cut off only shrinks, `S` is at most the sum of the magnitudes of
-//!   all products so far. So n products, in `⌈n/g⌉` groups, err by at most
+//!   products and the sum so far at once (F. A. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor Cores",
+//!   arXiv 2512.07004; before them M. Fasi, N. Higham, M. Mikaitis and S. Pranesh, "Numerical behavior of NVIDIA tensor
+//!   cores", PeerJ Computer Science 7:e330, 2021). Let `S` be the sum of the magnitudes of those `g + 1` terms, and `e`
+//!   the largest of their exponents, so that `2^e ≤ S`. The digits of a term below `2^(e−f)` are cut off, but the one
+//!   with the exponent `e` has no digits there: `g` terms lose less than `2^(e−f) ≤ 2^−f·S` each. The sum is cut off to
+//!   24 digits, and loses less than `2u` of itself, which isn't more than `S`. As whatever is cut off only shrinks, `S`
+//!   is at most the sum of the magnitudes of all products so far. So n products, in `⌈n/g⌉` groups, err by at most
 //!
-//!   ```text
-//!   (n·2^−f + ⌈n/g⌉·2u) · Σ|aᵢ||bᵢ|
-//!   ```
+//!   ```text (n·2^−f + ⌈n/g⌉·2u) · Σ|aᵢ||bᵢ| ```
 //!
 //!   With compute capability 8.x, `f` = 24 and `g` = 4 for TF32, that is `n + 2·⌈n/4⌉` times `u`; for bfloat16
 //!   `g` = 8. With 9.0, `f` = 25 and groups twice as large, it is less; the bound is that of 8.x. It also holds for sums that several accumulators share:
 //!   each has fewer products, and adding the parts up is a rounding for each. Zeros, which fill up an
 //!   instruction, lose nothing. n roundings to nearest would be `n` times `u`, which isn't enough: a test
 //!   of the bounds has the sum that shows it.
-//! - Single precision from tensor cores, each factor as the sum of three TF32 numbers `h + m + l`, whose
-//!   header says `f32`: it has to be within `γ` of ordinary sums, and is. A group of `t` terms, among them
-//!   the sum so far where that isn't 0, loses less than `(t − 2)·2^−f·2^e` with the digits of its terms and
-//!   those of the sum, and `2u·S` when the sum is cut off: with `f` = 24 that is `t·u·S`. The products `h·h`
-//!   are added eight at a time, from 0 on: in two groups of four, the second with the sum of the first, they
-//!   lose less than `9u·S`; with 9.0, whose groups have eight, `5u·S`. Ordinary additions put `⌈n/8⌉` such
-//!   sums together. The five small products are at most `2^−10·(1 + 2^−9)` of the whole, and lose less than
-//!   `50u` of that for each eight terms; what is left out is below `2^−32·(1 + 2^−9)` of it; one addition
-//!   more joins the two sums. Together
+//! - Single precision from tensor cores, each factor as the sum of three TF32 numbers `h + m + l`, whose header says
+//!   `f32`: it has to be within `γ` of ordinary sums, and is. A group of `t` terms, among them the sum so far where
+//!   that isn't 0, loses less than `(t − 2)·2^−f·2^e` with the digits of its terms and those of the sum, and `2u·S`
+//!   when the sum is cut off: with `f` = 24 that is `t·u·S`. The products `h·h` are added eight at a time, from 0 on:
+//!   in two groups of four, the second with the sum of the first, they lose less than `9u·S`; with 9.0, whose groups
+//!   have eight, `5u·S`. Ordinary additions put `⌈n/8⌉` such sums together. The five small products are at most
+//!   `2^−10·(1 + 2^−9)` of the whole, and lose less than `50u` of that for each eight terms; what is left out is below
+//!   `2^−32·(1 + 2^−9)` of it; one addition more joins the two sums. Together
 //!
-//!   ```text
-//!   (9·(1 + 2^−9) + 1.05·⌈n/8⌉ + 2^−7)·u · Σ|aᵢ||bᵢ|
-//!   ```
+//!   ```text (9·(1 + 2^−9) + 1.05·⌈n/8⌉ + 2^−7)·u · Σ|aᵢ||bᵢ| ```
 //!
 //!   That is no more than the `n` of `n` roundings from n = 12 on; sums of fewer terms are allowed as many
 //!   (`bounds`). For the gradients, what the factor `1/B` is allowed is enough: of n ≤ 8 terms no more
@@ -96,11 +90,6 @@ impl Side {
         Self { unit: unit + digits.map_or(0.0, decimal), group, product_input, tiny }
     }
 
-    /// γₙ of an ordinary sum.
-    fn gamma(&self, n: usize) -> f64 {
-        grown(n as f64 * self.unit)
-    }
-
     /// γₙ of a sum of products.
     fn product_sum(&self, n: usize) -> f64 {
         // The errors of cutting off the sum after each group, in single-precision unit roundoffs.
@@ -135,7 +124,7 @@ impl Rounding {
 
     /// γₙ: the relative error of n roundings in a row, or of each term of a sum of n terms.
     pub(crate) fn gamma(&self, n: usize) -> f64 {
-        self.sum(|side| side.gamma(n))
+        self.sum(|side| grown(n as f64 * side.unit))
     }
 
     /// The relative error of a term that is added to a sum of products, in which it takes part in `n`

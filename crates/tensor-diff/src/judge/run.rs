@@ -13,7 +13,7 @@ use serde::Serialize;
 use tensor::{Dump, DumpedTensor, TensorName};
 
 use super::compare::{Comparison, compare_from, varies};
-use super::context::Context;
+use super::context::{Context, distinct};
 use super::own::{Judgement, judge_step, recomputed};
 use super::usual;
 use super::verdict::{Row, Rows, Verdict, number};
@@ -67,6 +67,12 @@ impl Step {
     /// The rows of the comparison with the reference, or without one those of the judgement.
     pub(crate) fn rows(&self) -> &Rows {
         self.comparison.as_ref().map_or(&self.own.rows, |comparison| &comparison.rows)
+    }
+
+    /// Whether a tensor differs, or is wrong by itself.
+    pub(crate) fn is_wrong(&self, row: &Row) -> bool {
+        let own = self.comparison.as_ref().and_then(|found| found.is_own_fault(row.name));
+        row.verdict.is_mismatch() || own == Some(true)
     }
 
     pub(crate) fn warnings(&self) -> &[String] {
@@ -276,37 +282,18 @@ pub fn judge_files<'a>(
     Ok(all)
 }
 
-/// The verdict on one tensor of a candidate, over all its steps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Cell<'a> {
-    /// The candidate has no such row.
-    Nothing,
-    /// Within its bounds in every step: the largest error as a multiple of its bound.
-    Within(f64),
-    /// Not a mismatch, but not compared either.
-    Aside(Verdict),
-    /// The first step in which it is a mismatch, or wrong by itself.
-    Wrong(&'a Step, &'a Row),
-}
-
 impl Candidate<'_> {
-    /// The cell of a tensor.
-    pub(crate) fn cell(&self, name: TensorName) -> Cell<'_> {
-        let mut cell = Cell::Nothing;
-        for step in &self.found.steps {
-            let Some(comparison) = &step.comparison else { continue };
-            let Some(row) = comparison.rows.get(name) else { continue };
-            if row.verdict.is_mismatch() || comparison.is_own_fault(name) == Some(true) {
-                return Cell::Wrong(step, row);
-            }
-            let ratio = row.deviation.as_ref().filter(|_| row.verdict == Verdict::Ok);
-            cell = match (cell, ratio.map(|found| found.ratio)) {
-                (Cell::Within(so_far), ratio) => Cell::Within(so_far.max(ratio.unwrap_or(0.0))),
-                (_, Some(ratio)) => Cell::Within(ratio),
-                (_, None) => Cell::Aside(row.verdict),
-            };
-        }
-        cell
+    /// The row that decides the verdict on a tensor over all steps, with its step: the first wrong one, otherwise the one
+    /// that comes closest to its bound.
+    pub(crate) fn decisive_row(&self, name: TensorName) -> Option<(&Step, &Row)> {
+        let steps = self.found.steps.iter().filter(|step| step.comparison.is_some());
+        let mut rows = steps.filter_map(|step| Some((step, step.rows().get(name)?)));
+        let ratio = |row: &Row| match (row.verdict, &row.deviation) {
+            (Verdict::Ok, Some(found)) => found.ratio,
+            _ => -1.0,
+        };
+        let closest = rows.clone().max_by(|(_, a), (_, b)| ratio(a).total_cmp(&ratio(b)));
+        rows.find(|(step, row)| step.is_wrong(row)).or(closest)
     }
 
     /// `step 3: `, if the candidate has several steps.
@@ -317,13 +304,7 @@ impl Candidate<'_> {
 
 /// The name of every tensor that these steps have a row of, in the order of computation.
 pub(crate) fn names<'s>(steps: impl IntoIterator<Item = &'s Step>) -> Vec<TensorName> {
-    let mut names = Vec::new();
-    for row in steps.into_iter().flat_map(|step| step.rows().iter()) {
-        if !names.contains(&row.name) {
-            names.push(row.name);
-        }
-    }
-    names
+    distinct(steps.into_iter().flat_map(|step| step.rows().iter()).map(|row| row.name))
 }
 
 /// A title for each candidate: its level if no other candidate has the same, otherwise its file's name without the

@@ -115,49 +115,45 @@ fn variance(
     }
 }
 
-/// A tensor within its bound that is far further off than rounding usually gets.
-pub(super) struct Unusual {
-    name: TensorName,
-    times: f64,
-    /// The reason for its errors, if one was found.
-    why: Option<String>,
-}
-
 /// The words by which a warning about unusual errors is recognised: for a run, only the first of them is shown.
 pub(super) const FURTHER: &str = "times further off than rounding usually gets";
 
 /// A tensor that is further off than this many times the usual error gets a warning.
 const FAR: f64 = 16.0;
 
-impl Unusual {
-    /// The tensor, if it is unusually far off; with the reason if `explained`.
-    pub(super) fn new(finding: &Finding<'_>, variances: &[f64], explained: bool) -> Option<Self> {
-        let name = finding.row.name;
-        let expected = &finding.expected?.data;
-        let candidate = &finding.context.candidate.get(name)?.data;
-        let squares = expected.iter().zip(candidate).map(|(e, c)| (c - e).powi(2));
-        // NaN or infinity if rounding can't move any element.
-        let times = (squares.sum::<f64>() / variances.iter().sum::<f64>()).sqrt();
-        if !times.is_finite() || times <= FAR {
-            return None;
-        }
-        let why = || explain::errors(finding).or_else(|| too_small(expected, candidate));
-        Some(Self { name, times, why: explained.then(why).flatten() })
-    }
+/// A tensor within its bound that is far further off than rounding usually gets, how many times, and the reason if one
+/// was found.
+pub(super) type Unusual = (TensorName, f64, Option<String>);
+
+/// The tensor, if it is unusually far off; with the reason if `explained`.
+pub(super) fn unusual(
+    finding: &Finding<'_>,
+    variances: &[f64],
+    explained: bool,
+) -> Option<Unusual> {
+    let name = finding.row.name;
+    let expected = &finding.expected?.data;
+    let candidate = &finding.context.candidate.get(name)?.data;
+    let squares = expected.iter().zip(candidate).map(|(e, c)| (c - e).powi(2));
+    // NaN or infinity if rounding can't move any element.
+    let times = (squares.sum::<f64>() / variances.iter().sum::<f64>()).sqrt();
+    let why = || explain::errors(finding).or_else(|| too_small(expected, candidate));
+    let is_far = times.is_finite() && times > FAR;
+    is_far.then(|| (name, times, explained.then(why).flatten()))
 }
 
 /// The warning about all of them, in one sentence.
 pub(super) fn warning(all: &[Unusual]) -> Option<String> {
-    let names = list(all.iter().map(|one| one.name));
-    let times = list(all.iter().map(|one| format!("{:.0}", one.times)));
-    let are = if all.len() == 1 { "is within its bound" } else { "are within their bounds" };
-    let first = all.first()?;
-    let why = match &first.why {
-        Some(why) if all.len() == 1 => format!(": {why}"),
-        Some(why) => format!("; in {}, {why}", first.name),
-        None => String::new(),
+    let names = list(all.iter().map(|(name, ..)| name));
+    let times = list(all.iter().map(|(_, times, _)| format!("{times:.0}")));
+    let (are, why) = match all {
+        [] => return None,
+        [(.., why)] => ("is within its bound", why.as_ref().map(|why| format!(": {why}"))),
+        [(first, _, why), ..] => {
+            ("are within their bounds", why.as_ref().map(|why| format!("; in {first}, {why}")))
+        }
     };
-    Some(format!("{names} {are}, but {times} {FURTHER}{why}"))
+    Some(format!("{names} {are}, but {times} {FURTHER}{}", why.unwrap_or_default()))
 }
 
 /// A reason, if far more elements are too small in magnitude than too large.

@@ -64,9 +64,8 @@ struct Origin<'a> {
     header: &'a Header,
 }
 
-/// Writes everything that the tables show, and a little more, as JSON. NaN and the infinities are
-/// the words `"NaN"`, `"Infinity"` and `"-Infinity"`, as in a dump. The headers of runs are those of their
-/// first steps.
+/// Writes everything that the tables show, and a little more, as JSON. NaN and the infinities are the words `"NaN"`,
+/// `"Infinity"` and `"-Infinity"`, as in a dump. The headers of runs are those of their first steps.
 ///
 /// # Errors
 /// If `out` can't be written.

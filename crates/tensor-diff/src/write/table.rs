@@ -4,18 +4,17 @@
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use tensor::{Dump, Header};
+use tensor::{Dump, Header, TensorName};
 
 use super::plain_verdict;
 use crate::finding::{Pattern, PatternKind};
-use crate::judge::{self, Candidate, Deviation, Row, Run, Step, VARY, Verdict, names, titles};
+use crate::judge::{Candidate, Deviation, Row, Run, Step, VARY, Verdict, names, titles};
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const CAUTION: Style = AnsiColor::Yellow.on_default();
 
-/// The worst element, its error and its bound are next to each other: these two numbers make
-/// the verdict.
+/// The worst element, its error and its bound are next to each other: these two numbers make the verdict.
 const HEADINGS: [&str; 8] = [
     "tensor",
     "shape",
@@ -320,7 +319,7 @@ pub(super) fn level_lines(reference: Run<'_>, candidates: &[Candidate<'_>]) -> V
     let row = |name| {
         let mut rows = steps().filter_map(|step| step.rows().get(name));
         let shape = rows.find(|row| row.shape.is_some()).map_or("-".into(), Row::shown_shape);
-        let cells = candidates.iter().map(|one| cell(one, one.cell(name)));
+        let cells = candidates.iter().map(|one| cell(one, name));
         [plain(name.to_string()), plain(shape)].into_iter().chain(cells).collect()
     };
     let head = ["tensor", "shape"].map(String::from).into_iter().chain(titles);
@@ -335,16 +334,17 @@ pub(super) fn level_lines(reference: Run<'_>, candidates: &[Candidate<'_>]) -> V
     .concat()
 }
 
-fn cell(one: &Candidate<'_>, cell: judge::Cell<'_>) -> Cell {
-    match cell {
-        judge::Cell::Nothing => ("-".into(), CAUTION),
-        judge::Cell::Within(ratio) => (share(ratio), GOOD),
-        judge::Cell::Aside(verdict) => (verdict.label().into(), CAUTION),
-        judge::Cell::Wrong(step, row) => {
-            let ratio = row.deviation.as_ref().filter(|_| row.verdict == Verdict::Differs);
-            let ratio = ratio.map_or_else(String::new, |found| share(found.ratio) + " ");
+fn cell(one: &Candidate<'_>, name: TensorName) -> Cell {
+    let Some((step, row)) = one.decisive_row(name) else { return ("-".into(), CAUTION) };
+    let ratio = row.deviation.as_ref().map(|found| share(found.ratio));
+    match (row.verdict, ratio) {
+        (verdict, ratio) if step.is_wrong(row) => {
+            let ratio = ratio.filter(|_| verdict == Verdict::Differs);
+            let ratio = ratio.map_or_else(String::new, |ratio| ratio + " ");
             (format!("{}{ratio}{}", one.step_prefix(step), step.label(row)), BAD)
         }
+        (Verdict::Ok, Some(ratio)) => (ratio, GOOD),
+        (verdict, _) => (verdict.label().into(), CAUTION),
     }
 }
 

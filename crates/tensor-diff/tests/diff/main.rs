@@ -11,6 +11,7 @@ mod levels;
 mod malformed;
 mod operations;
 mod pages;
+mod places;
 mod ranks;
 mod readings;
 mod reference_dumps;

@@ -193,6 +193,35 @@ fn a_page_of_the_default_network_is_small() {
     }
 }
 
+/// The numbers of an attribute in all elements that begin like this.
+fn numbers(page: &str, begin: &str, attribute: &str) -> Vec<f64> {
+    let value = |element: &str| {
+        let (_, rest) = element.split_once(&format!(" {attribute}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.parse().unwrap()
+    };
+    page.split(begin).skip(1).map(value).collect()
+}
+
+/// In networks of one to five layers.
+#[test]
+fn no_two_boxes_of_the_drawing_overlap() {
+    let folder = Folder::new();
+    for layers in 1..=5 {
+        let start = Start::new(&vec![3; layers + 1], 2, Loss::Bce, 5);
+        folder.write("one.json", &[start.candidate()]);
+        let page = fs::read_to_string(folder.page("page", &["one.json"]).0).unwrap();
+        let [x, y] = ["x", "y"].map(|axis| numbers(&page, "<rect class=\"box\"", axis));
+        assert_eq!(x.len(), start.candidate().tensors.len());
+        for a in 0..x.len() {
+            for b in 0..a {
+                // A box is 86 by 30.
+                let apart = (x[a] - x[b]).abs() > 94.0 || (y[a] - y[b]).abs() > 38.0;
+                assert!(apart, "{layers} layers: boxes {a} and {b}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_page_never_overwrites_its_input() {
     let folder = Folder::new();

@@ -103,8 +103,9 @@ impl<'e> Exhibit<'e> {
         [self.ratio(i).map_or(0.0, worst), worst(value)]
     }
 
-    /// At most `most` cells, and how a larger tensor was reduced.
-    pub(super) fn cells(&self, most: usize, pictures: bool) -> (Cells, Option<String>) {
+    /// At most `most` cells; and how a larger tensor was reduced: the number of cells and of the elements of each, down and
+    /// across.
+    pub(super) fn cells(&self, most: usize, pictures: bool) -> (Cells, Option<[usize; 4]>) {
         let (rows, columns) = self.rows_and_columns();
         let (mut high, mut wide) = (1, 1);
         let cells = |high, wide| (rows.div_ceil(high), columns.div_ceil(wide));
@@ -130,14 +131,10 @@ impl<'e> Exhibit<'e> {
             let elements = rows.iter().flat_map(|row| row * columns..(row + 1) * columns);
             Rows { values: self.values(&elements.collect::<Vec<_>>()), rows }
         });
-        let reduced = format!(
-            "Reduced to {down} × {across} cells: each shows, of {high} × {wide} elements, the \
-             one with the largest error, or where none errs the largest one."
-        );
         let values = self.values(&shown);
         let index = is_reduced.then(|| shown.into_iter().collect());
         let cells = Cells { rows: down, columns: across, width: columns, index, values, kept };
-        (cells, is_reduced.then_some(reduced))
+        (cells, is_reduced.then_some([down, across, high, wide]))
     }
 
     /// The right and the wrong values and the bounds of the elements with these indices, for the script.
@@ -218,10 +215,14 @@ mod tests {
         candidate[5 * 8 + 7] = f64::NAN;
         let exhibit = exhibit(&[6, 8], [&[0.0; 6 * 8], &candidate, &[1.0; 6 * 8]]);
         let (cells, reduced) = exhibit.cells(12, true);
-        assert!(reduced.unwrap().contains(" 3 × 4 cells: each shows, of 2 × 2 elements,"));
+        assert_eq!(reduced, Some([3, 4, 2, 2]));
         assert_eq!((cells.rows, cells.columns, cells.width), (3, 4, 8));
         assert_eq!(cells.kept.unwrap().rows, [5]);
         assert_eq!((exhibit.weight(21)[0], exhibit.weight(47)[0]), (9.0, f64::INFINITY));
+        // A small tensor is whole.
+        let (cells, reduced) = exhibit.cells(48, true);
+        assert!(reduced.is_none() && cells.index.is_none() && cells.kept.is_none());
+        assert_eq!((cells.rows, cells.columns), (6, 8));
     }
 
     #[test]
@@ -232,16 +233,6 @@ mod tests {
             assert!((single - bound).abs() <= 1e-7 * bound.max(1e-40));
         }
         assert!(single_bound(f64::NAN, Some(1.0)).is_nan());
-    }
-
-    #[test]
-    fn a_small_tensor_is_whole() {
-        let values = [1.0, 2.0, 3.0];
-        let exhibit =
-            Exhibit { shape: &[3], expected: None, candidate: Some(&values), allowed: None };
-        let (cells, reduced) = exhibit.cells(3, false);
-        assert!(reduced.is_none() && cells.index.is_none() && cells.values.expected.is_none());
-        assert_eq!((cells.rows, cells.columns), (1, 3));
     }
 
     #[test]

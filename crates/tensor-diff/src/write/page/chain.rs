@@ -10,7 +10,7 @@ use tensor::TensorName;
 use super::View;
 use super::section::id;
 use crate::chain::operation::operation;
-use crate::judge::{Candidate, Cell, Step, Verdict, names};
+use crate::judge::{Candidate, Row, Step, Verdict, names};
 use crate::write::table::share;
 
 /// The status of a tensor, for all drawings. Each has a mark, so that nothing depends on colour.
@@ -78,13 +78,16 @@ pub(super) fn level_table(candidates: &[Candidate<'_>], titles: &[String]) -> Va
     let steps = candidates.iter().flat_map(|one| &one.found.steps);
     table(titles.to_vec(), steps, |name, n| {
         let one = &candidates[n];
-        let (status, text) = match one.cell(name) {
-            Cell::Nothing => (Status::Absent, "no such tensor".into()),
-            Cell::Within(ratio) => (Status::Right, share(ratio)),
-            Cell::Aside(verdict) => (Status::Absent, verdict.label().into()),
-            Cell::Wrong(step, row) => {
+        let decisive = one.decisive_row(name);
+        let ratio = |row: &Row| row.deviation.as_ref().map(|found| share(found.ratio));
+        let (status, text) = match decisive.map(|(step, row)| (step, row, row.verdict, ratio(row)))
+        {
+            None => (Status::Absent, "no such tensor".into()),
+            Some((step, row, ..)) if step.is_wrong(row) => {
                 (statuses(step)[&name], one.step_prefix(step) + &step.label(row))
             }
+            Some((.., Verdict::Ok, Some(ratio))) => (Status::Right, ratio),
+            Some((.., verdict, _)) => (Status::Absent, verdict.label().into()),
         };
         json!({"status": status, "text": text, "link": id(n, name)})
     })
@@ -194,24 +197,4 @@ fn path(from: TensorName, to: TensorName, layers: usize) -> String {
     };
     let ((x1, y1), (x2, y2)) = (border(from, 1.0), border(to, 3.0));
     format!("M{x1:.1} {y1:.1}Q{middle_x:.1} {middle_y:.1} {x2:.1} {y2:.1}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// In networks of one to five layers.
-    #[test]
-    fn no_two_boxes_overlap() {
-        for layers in 1..=5 {
-            let names = crate::chain::names(layers);
-            for (i, &a) in names.iter().enumerate() {
-                for &b in &names[..i] {
-                    let ((ax, ay), (bx, by)) = (place(a, layers), place(b, layers));
-                    let apart = (ax - bx).abs() > WIDTH + 8.0 || (ay - by).abs() > HEIGHT + 8.0;
-                    assert!(apart, "{layers} layers: {a} and {b}");
-                }
-            }
-        }
-    }
 }

@@ -87,7 +87,7 @@ pub fn write_page(
     };
     let most = (MAX_CELLS / candidates.len().max(1)).max(MIN_CELLS);
     let pair = |(n, (candidate, title)): (usize, (&Candidate<'_>, &String))| {
-        View::new(n, reference, candidate, scale_tolerance).pair(title, most, &mut data)
+        pair((n, title), reference, candidate, scale_tolerance, most, &mut data)
     };
     let pairs: Vec<Value> = candidates.iter().zip(&titles).enumerate().map(pair).collect();
     let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
@@ -126,83 +126,86 @@ struct View<'a> {
     /// The right values by the candidate itself, and by the reference.
     alone: Evidence<'a>,
     compared: Option<Evidence<'a>>,
+    /// The limit of cells of a tensor.
+    most: usize,
+    /// The side of the square pictures in the rows of `x`.
+    side: Option<usize>,
 }
 
-impl<'a> View<'a> {
-    fn new(
-        n: usize,
-        reference: Option<Run<'a>>,
-        candidate: &'a Candidate<'a>,
-        scale_tolerance: f64,
-    ) -> Self {
-        let found = &candidate.found;
-        let at = found.faulty().unwrap_or(found.steps.len() - 1);
-        let (step, dump) = (&found.steps[at], &candidate.run[at]);
-        let other = reference.map(|(_, run)| &run[at]);
-        let evidence = |reference| evidence(reference, candidate.run, at, scale_tolerance);
-        Self {
-            n,
-            candidate,
-            reference,
-            at,
-            step,
-            dump,
-            other,
-            layers: layers(dump).max(other.map_or(0, layers)),
-            statuses: statuses(step),
-            alone: evidence(None),
-            compared: reference.map(|(_, run)| evidence(Some(run))),
-        }
-    }
+/// Makes the part of one candidate, and adds its tensors to the page's data, with at most `most` cells for each.
+fn pair(
+    (n, title): (usize, &str),
+    reference: Option<Run<'_>>,
+    candidate: &Candidate<'_>,
+    scale_tolerance: f64,
+    most: usize,
+    data: &mut Data,
+) -> Value {
+    let found = &candidate.found;
+    let at = found.faulty().unwrap_or(found.steps.len() - 1);
+    let (step, dump) = (&found.steps[at], &candidate.run[at]);
+    let images = images(dump);
+    let other = reference.map(|(_, run)| &run[at]);
+    let evidence = |reference| evidence(reference, candidate.run, at, scale_tolerance);
+    let view = View {
+        n,
+        candidate,
+        reference,
+        at,
+        step,
+        dump,
+        other,
+        layers: layers(dump).max(other.map_or(0, layers)),
+        statuses: statuses(step),
+        alone: evidence(None),
+        compared: reference.map(|(_, run)| evidence(Some(run))),
+        most,
+        side: images.as_ref().map(|images| images.side),
+    };
+    data.images.extend(images.map(|images| (n, images)));
+    let mut rows: Vec<&Row> = step.rows().iter().collect();
+    // Tensors of layers that the network doesn't have have no place in the drawing.
+    let known = names(view.layers);
+    let drawn = rows.iter().map(|row| row.name).filter(|name| known.contains(name));
+    let chain = drawing(&view, &drawn.collect::<Vec<_>>());
+    // If nothing is wrong, the tensor that is closest to its bound is open.
+    let ratio = |row: &Row| row.deviation.as_ref().map_or(0.0, |found| found.ratio);
+    let closest = rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(|row| row.name);
+    let first = step.first_fault();
+    let open = first.map_or(closest, |fault| Some(fault.tensor));
+    // The first fault before all others, which stay in the order of computation.
+    rows.sort_by_key(|row| view.statuses[&row.name] != Status::First);
+    let mut section = |row: &&Row| {
+        let (section, drawn) = view.section(row, open == Some(row.name));
+        data.tensors.extend(drawn.map(|drawn| (id(n, row.name), drawn)));
+        section
+    };
+    let tensors: Vec<Value> = rows.iter().map(&mut section).collect();
+    let several = found.steps.len() > 1;
+    let why = if first.is_some() { "the first with a fault" } else { "the last" };
+    let other = reference.map(|(path, run)| origin("reference", path, &run[at].header));
+    let legends = other.into_iter().chain([origin("candidate", candidate.path, &dump.header)]);
+    json!({
+        "n": n,
+        "title": title,
+        "right": found.agrees(),
+        "headline": headline(candidate, reference),
+        // The section of the first fault, and `Likely` or `Unexplained` with the explanation.
+        "first": first.map(|fault| json!({
+            "link": id(n, fault.tensor),
+            "fault": fault,
+            "pattern": fault.pattern.as_ref().map(Pattern::sentence),
+        })),
+        "warnings": found.warnings,
+        "legends": legends.collect::<Vec<_>>(),
+        "run": several.then(|| view.run()),
+        "step": several.then(|| format!("Step {}, {why}", step.step)),
+        "chain": chain,
+        "tensors": tensors,
+    })
+}
 
-    /// Makes the candidate's part, and adds its tensors to the page's data, with at most `most` cells for each.
-    fn pair(&self, title: &str, most: usize, data: &mut Data) -> Value {
-        let Self { n, candidate, reference, at, step, dump, .. } = *self;
-        let images = images(dump);
-        let side = images.as_ref().map(|images| images.side);
-        data.images.extend(images.map(|images| (n, images)));
-        let mut rows: Vec<&Row> = step.rows().iter().collect();
-        // Tensors of layers that the network doesn't have have no place in the drawing.
-        let known = names(self.layers);
-        let drawn = rows.iter().map(|row| row.name).filter(|name| known.contains(name));
-        let chain = drawing(self, &drawn.collect::<Vec<_>>());
-        // If nothing is wrong, the tensor that is closest to its bound is open.
-        let ratio = |row: &Row| row.deviation.as_ref().map_or(0.0, |found| found.ratio);
-        let closest = rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b))).map(|row| row.name);
-        let first = step.first_fault();
-        let open = first.map_or(closest, |fault| Some(fault.tensor));
-        // The first fault before all others, which stay in the order of computation.
-        rows.sort_by_key(|row| self.statuses[&row.name] != Status::First);
-        let mut section = |row: &&Row| {
-            let (section, drawn) = self.section(row, open == Some(row.name), most, side);
-            data.tensors.extend(drawn.map(|drawn| (id(n, row.name), drawn)));
-            section
-        };
-        let tensors: Vec<Value> = rows.iter().map(&mut section).collect();
-        let several = candidate.found.steps.len() > 1;
-        let why = if first.is_some() { "the first with a fault" } else { "the last" };
-        let other = reference.map(|(path, run)| origin("reference", path, &run[at].header));
-        let legends = other.into_iter().chain([origin("candidate", candidate.path, &dump.header)]);
-        json!({
-            "n": n,
-            "title": title,
-            "right": candidate.found.agrees(),
-            "headline": headline(candidate, reference),
-            // The section of the first fault, and `Likely` or `Unexplained` with the explanation.
-            "first": first.map(|fault| json!({
-                "link": id(n, fault.tensor),
-                "fault": fault,
-                "pattern": fault.pattern.as_ref().map(Pattern::sentence),
-            })),
-            "warnings": candidate.found.warnings,
-            "legends": legends.collect::<Vec<_>>(),
-            "run": several.then(|| self.run()),
-            "step": several.then(|| format!("Step {}, {why}", step.step)),
-            "chain": chain,
-            "tensors": tensors,
-        })
-    }
-
+impl View<'_> {
     /// Tensors and steps, and the losses, of a run.
     fn run(&self) -> Value {
         let line = |name: &str, of: &dyn Fn(&Step) -> Option<f64>| {
