@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use tensor::{Dump, Loss, Network, TensorName};
 
-use operation::{Axis, Operation, Rule, Settings, Sum, element, operation};
+use operation::{Axis, Operation, Rule, Settings, element, operation};
 use product::{Factor, Product};
 
 /// The bounds of the errors of each tensor's elements; a tensor that isn't in the map is exact.
@@ -59,9 +59,10 @@ impl<'a> Chain<'a> {
     pub(crate) fn new(reference: &'a Dump, loss: Option<Loss>) -> Option<Self> {
         let layers = layers(reference);
         let &[batch, inputs] = &reference.get(TensorName::X)?.shape[..] else { return None };
-        let units = |layer| reference.get(TensorName::W(layer))?.shape.first().copied();
-        let sizes = [Some(inputs)].into_iter().chain((1..=layers).map(units));
-        let sizes = sizes.collect::<Option<Vec<usize>>>()?;
+        let mut sizes = vec![inputs];
+        for layer in 1..=layers {
+            sizes.push(*reference.get(TensorName::W(layer))?.shape.first()?);
+        }
         if batch == 0 || sizes.contains(&0) {
             // Tensors without elements would agree with each other, but be no evidence.
             return None;
@@ -130,14 +131,17 @@ impl<'a> Chain<'a> {
         made_of_it
     }
 
+    /// The number of samples of the batch.
     pub(crate) const fn batch(&self) -> usize {
         self.batch
     }
 
+    /// How many ranks computed the step together.
     pub(crate) const fn ranks(&self) -> usize {
         self.ranks
     }
 
+    /// The number of classes.
     pub(crate) fn outputs(&self) -> usize {
         self.network.outputs()
     }
@@ -160,21 +164,13 @@ impl<'a> Chain<'a> {
         self.learning_rate
     }
 
+    /// The numbers that elementwise operations use.
     pub(crate) const fn settings(&self) -> Settings {
         Settings { batch: count(self.batch), rate: self.learning_rate }
     }
 
-    /// The product that a row of the table describes, without its bias. If `errors` is `None`, the factors are exact.
-    pub(crate) fn product<'b>(
-        &'b self,
-        operation: &Operation,
-        errors: Option<&'b Errors>,
-    ) -> Option<Product<'b>> {
-        let Rule::Sum(Sum { right: Some(_), .. }) = operation.rule else { return None };
-        self.terms(operation, errors)
-    }
-
-    /// The terms of a sum as a product; if they have no second factor, it is 1.
+    /// The terms of a sum as a product, without its bias; if they have no second factor, it is 1. If `errors` is `None`,
+    /// the factors are exact.
     pub(crate) fn terms<'b>(
         &'b self,
         operation: &Operation,
@@ -239,8 +235,11 @@ impl<'a> Chain<'a> {
                 sums
             }
             Rule::Elementwise(rule) => {
-                let parts = |i| (rule.of)(&element(&inputs, i), self.settings());
-                (0..inputs[0].len()).map(parts).map(|(base, rest)| base + rest).collect()
+                let value = |i: usize| {
+                    let (base, rest) = (rule.of)(&element(&inputs, i), self.settings());
+                    base + rest
+                };
+                (0..inputs[0].len()).map(value).collect()
             }
             Rule::Output => output::output(self.loss?, inputs[0], self.outputs()),
             Rule::Loss => vec![output::loss(self.loss?, inputs[0], inputs[1], self.outputs())],

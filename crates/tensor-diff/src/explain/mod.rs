@@ -107,7 +107,7 @@ pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
     // In the first step, a dampened momentum is only a factor, which `named` would claim.
     let named = precision::flushed(&scene)
         .or_else(|| optimisers::with_momentum(&scene))
-        .or_else(|| named::of_all_elements(wrong));
+        .or_else(|| named::of_all_elements(&scene, wrong));
     if named.is_some() {
         return named;
     }

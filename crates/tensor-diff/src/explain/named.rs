@@ -3,127 +3,213 @@
 //!
 //! `tensor-diff` claims such a mistake only if every element fits it within the bounds.
 
-use tensor::{Dtype, Loss, TensorName};
+use tensor::{Loss, TensorName};
 
-use super::{Pattern, numbers};
+use super::formula::{Formula, Swap};
+use super::index::Map;
+use super::{Pattern, Scene, numbers};
 use crate::chain::count;
-use crate::chain::operation::{Operation, updated_from};
-use crate::chain::product::{Factor, Product};
+use crate::chain::operation::updated_from;
 use crate::finding::{PatternKind, Wrong};
 use crate::judge::{is_usual, within};
 
 /// The most elements of a tensor whose rows are compared with each other.
 const ROWS_WORTH_MATCHING: usize = 100_000_000;
 
-/// A mistake: its kind, its sentence, and the values that it makes.
-type Mistake = (PatternKind, String, Vec<f64>);
+/// The slack of elements that are made of the candidate's inputs in place of the reference's.
+const REMADE: f64 = 4.0;
 
-/// The first of these mistakes that explains all elements.
-pub(super) fn of_all_elements(wrong: &Wrong<'_>) -> Option<Pattern> {
-    let mistakes = [
-        Wrong::rounded_to_single,
-        Wrong::not_written,
-        Wrong::wrong_operation,
-        Wrong::factor,
-        Wrong::moved,
-        Wrong::equals_other,
-        Wrong::step_factor,
-        Wrong::rows_permuted,
-    ];
-    let found = mistakes.iter().find_map(|mistake| mistake(wrong))?;
+/// The slack of elements that are scaled: their errors are, too.
+fn scaled(factor: f64) -> f64 {
+    2.0 * factor.abs().max(1.0)
+}
+
+/// A mistake: its kind, its sentence, and whether it explains all elements.
+type Mistake<'m> = (PatternKind, String, Box<dyn Fn() -> bool + 'm>);
+
+/// The first mistake that explains all elements.
+pub(super) fn of_all_elements(scene: &Scene<'_>, wrong: &Wrong<'_>) -> Option<Pattern> {
+    let formula = Formula::new(scene);
+    let named = &Named { scene, wrong, formula: formula.as_ref() };
+    let families =
+        [Named::not_written, Named::wrong_operation, Named::factors, Named::moved, Named::steps];
+    let mut all = families.into_iter().flat_map(|family| family(named).unwrap_or_default());
+    let found = all.find(|(.., is)| is()).map(|(kind, text, _)| Pattern::new(kind, text));
+    let found = found.or_else(|| named.step_factor()).or_else(|| named.rows_permuted())?;
     Some(Pattern { explains: wrong.outside().len(), ..found })
 }
 
-fn named(is: bool, kind: PatternKind, text: impl FnOnce() -> String) -> Option<Pattern> {
-    is.then(|| Pattern::new(kind, text()))
+/// A wrong tensor, and the formula that makes it.
+struct Named<'a> {
+    scene: &'a Scene<'a>,
+    wrong: &'a Wrong<'a>,
+    formula: Option<&'a Formula<'a>>,
 }
 
-impl Wrong<'_> {
+impl<'a> Named<'a> {
     /// Whether a mistake makes the candidate: each element within `slack` times its bound and a rounding, which the
     /// bound of an operation without roundings doesn't allow. The mistake has to move at least `at_least` elements by
     /// more than four times that, because a smaller move is no evidence.
-    fn is_made(&self, mistaken: &[f64], slack: f64, at_least: usize) -> bool {
-        let unit = match self.finding.context.candidate.header.dtype {
-            Dtype::F64 => f64::EPSILON,
-            Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
+    fn is_made(&self, made: impl Fn(usize) -> f64, slack: f64, at_least: usize) -> bool {
+        let Scene { expected, candidate, bounds, unit, .. } = self.scene;
+        let all = || 0..candidate.len();
+        let fits = |i: usize| {
+            let made = made(i);
+            within(made, candidate[i], slack * bounds[i] + unit * made.abs())
         };
-        let elements = || mistaken.iter().zip(self.candidate).zip(self.bounds);
-        let moved = mistaken.iter().zip(self.expected).zip(self.bounds);
-        let moved = moved.filter(|((m, e), bound)| (**m - **e).abs() > 4.0 * slack * **bound);
-        let usual = self.usual_errors();
-        let elements_of = |usual: Vec<f64>| {
-            let sides = self.candidate.iter().zip(mistaken).zip(self.expected).zip(usual);
-            is_usual(sides.map(|(((&c, &m), &e), usual)| [c, m, e, usual]))
+        let moved = |&i: &usize| (made(i) - expected[i]).abs() > 4.0 * slack * bounds[i];
+        let is_usual = |usual: &Vec<f64>| {
+            is_usual(all().map(|i| [candidate[i], made(i), expected[i], usual[i]]))
         };
-        mistaken.len() == self.candidate.len()
-            && usual.is_none_or(elements_of)
-            && elements().all(|((&m, &c), &bound)| within(m, c, slack * bound + unit * m.abs()))
-            && moved.count() >= at_least
+        all().all(fits)
+            && all().filter(moved).take(at_least).count() == at_least
+            && self.scene.usual.as_ref().is_none_or(is_usual)
     }
 
-    /// Whether each element is this value, within this bound.
-    fn is(&self, at: impl Fn(usize) -> (f64, f64)) -> bool {
-        self.candidate.iter().enumerate().all(|(i, &c)| {
-            let (value, bound) = at(i);
-            within(value, c, bound)
-        })
+    /// A mistake with these elements, which it makes to within `slack` bounds.
+    fn made(
+        &'a self,
+        kind: PatternKind,
+        text: String,
+        slack: f64,
+        made: impl Fn(usize) -> f64 + 'a,
+    ) -> Mistake<'a> {
+        (kind, text, Box::new(move || self.is_made(&made, slack, 1)))
     }
 
-    /// Whether the candidate is another tensor of the reference, within that one's bounds.
-    fn equals(&self, other: TensorName) -> bool {
-        let bounds = self.finding.context.bounds.get(&other);
-        self.chain.get(other).zip(bounds).is_some_and(|(values, bounds)| {
-            values.len() == self.candidate.len()
-                && values.iter().zip(bounds).any(|(r, bound)| r.abs() > *bound)
-                && self.is(|i| (values[i], bounds[i]))
-        })
+    /// The formula with other values in the place of the second factor.
+    fn swapped(&'a self, kind: PatternKind, text: String, swap: Swap<'a>) -> Option<Mistake<'a>> {
+        let formula = self.formula?;
+        Some(self.made(kind, text, REMADE, move |i| formula.total(i, &[swap])))
+    }
+
+    /// The candidate is another tensor of the reference, within that one's bounds.
+    fn equal(&'a self, other: TensorName, kind: PatternKind, text: String) -> Mistake<'a> {
+        let is = move || {
+            let bounds = self.wrong.finding.context.bounds.get(&other);
+            let held = self.scene.candidate;
+            self.scene.chain.get(other).zip(bounds).is_some_and(|(values, bounds)| {
+                let elements = || values.iter().zip(bounds);
+                values.len() == held.len()
+                    && elements().any(|(right, bound)| right.abs() > *bound)
+                    && elements().zip(held).all(|((&r, &bound), &c)| within(r, c, bound))
+            })
+        };
+        (kind, text, Box::new(is))
     }
 
     /// The names and values of the parameter and its gradient, if the tensor is an updated parameter.
-    fn update(&self) -> Option<(TensorName, TensorName, &[f64], &[f64])> {
-        let (parameter, gradient) = updated_from(self.name)?;
-        Some((parameter, gradient, self.chain.get(parameter)?, self.chain.get(gradient)?))
+    fn update(&self) -> Option<(TensorName, TensorName, &'a [f64], &'a [f64])> {
+        let (parameter, gradient) = updated_from(self.scene.name)?;
+        let chain = self.scene.chain;
+        Some((parameter, gradient, chain.get(parameter)?, chain.get(gradient)?))
     }
 
-    fn rounded_to_single(&self) -> Option<Pattern> {
-        let is = self.bounds.iter().all(|&bound| bound == 0.0)
-            && self.candidate.iter().zip(self.expected).all(|(&c, &r)| c == f64::from(r as f32));
-        named(is, PatternKind::RoundedToSingle, || {
-            "it is the reference's rounded to float32: the reference started from values that no \
-             float32 holds"
-                .into()
-        })
-    }
-
-    fn not_written(&self) -> Option<Pattern> {
-        let before = self.update().filter(|(.., before, _)| self.candidate == *before);
-        let not_updated = before.and_then(|(parameter, ..)| {
+    /// A tensor that was not written, and a reference that no other program can start from.
+    fn not_written(&'a self) -> Option<Vec<Mistake<'a>>> {
+        let Scene { expected, candidate, bounds, .. } = self.scene;
+        let single = move || {
+            let mut elements = candidate.iter().zip(*expected);
+            bounds.iter().all(|&bound| bound == 0.0)
+                && elements.all(|(&c, &r)| c == f64::from(r as f32))
+        };
+        let text = "it is the reference's rounded to float32: the reference started from values that no float32 holds";
+        let mut all: Vec<Mistake<'a>> =
+            vec![(PatternKind::RoundedToSingle, text.into(), Box::new(single))];
+        if let Some((parameter, _, before, _)) = self.update() {
             let text = format!("it equals {parameter}: the update was not applied");
-            named(true, PatternKind::NotUpdated, || text)
-        });
-        not_updated.or_else(|| {
-            named(self.candidate.iter().all(|&c| c == 0.0), PatternKind::AllZeros, || {
-                "every element is 0: it was never written".into()
-            })
+            all.push((PatternKind::NotUpdated, text, Box::new(move || *candidate == before)));
+        }
+        let zero = move || candidate.iter().all(|&c| c == 0.0);
+        let text = "every element is 0: it was never written".to_owned();
+        all.push((PatternKind::AllZeros, text, Box::new(zero)));
+        Some(all)
+    }
+
+    /// The result of the operation if it leaves something out or takes something else.
+    fn wrong_operation(&'a self) -> Option<Vec<Mistake<'a>>> {
+        use PatternKind::{
+            BiasMissing, MaskMissing, OneSampleOnly, OutputFunctionMissing, ReluNotApplied,
+            UpdateSign, UpdatedWeights, WeightsReadColumnMajor,
+        };
+        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, P, W, WNext, Z};
+        let Scene { name, chain, expected, .. } = *self.scene;
+        let last = chain.layers();
+        let equal = |other: TensorName, kind, what: &str| {
+            vec![self.equal(other, kind, format!("it equals {other}: {what} was not applied"))]
+        };
+        let column_major = |w: TensorName| {
+            let text = format!("it is the product with {w} read in column-major order");
+            let swap = Swap { place: 1, values: chain.get(w)?, map: Map::Transposed };
+            self.swapped(WeightsReadColumnMajor, text, swap)
+        };
+        Some(match name {
+            Z(layer) => {
+                let (formula, b) = (self.formula?, B(layer));
+                let text = format!("it is the product alone: {b} was not added");
+                let product = move |i: usize| expected[i] - formula.base_of(i);
+                vec![self.made(BiasMissing, text, REMADE, product), column_major(W(layer))?]
+            }
+            A(layer) => equal(Z(layer), ReluNotApplied, "relu"),
+            P => {
+                let function = match chain.losses()[..] {
+                    [Loss::CrossEntropy] => "softmax",
+                    [Loss::Bce] => "sigmoid",
+                    _ => "softmax or sigmoid",
+                };
+                equal(Z(last), OutputFunctionMissing, function)
+            }
+            Dz(layer) if layer < last => {
+                equal(Da(layer), MaskMissing, &format!("the mask [{} > 0]", Z(layer)))
+            }
+            Dw(_) | Db(_) if chain.batch() > 1 => {
+                let (formula, last) = (self.formula?, chain.batch() - 1);
+                let first = "only sample 0 of the batch counts: row-0 indexing".to_owned();
+                let overwritten = format!(
+                    "only the last sample of the batch, {last}, counts: overwritten where it should be added"
+                );
+                let one = |sample, text| {
+                    self.made(OneSampleOnly, text, REMADE, move |i| formula.term(i, sample))
+                };
+                vec![one(0, first), one(last, overwritten)]
+            }
+            Da(layer) => {
+                let next = WNext(layer + 1);
+                let text = format!(
+                    "it is the product with {next}: the update ran before the gradient was passed on"
+                );
+                let swap = |values| Swap { place: 1, values, map: Map::Right };
+                let updated = chain.get(next).map(swap);
+                let updated = updated.and_then(|swap| self.swapped(UpdatedWeights, text, swap));
+                updated.into_iter().chain(column_major(W(layer + 1))).collect()
+            }
+            WNext(_) | BNext(_) => {
+                let (parameter, gradient, w, dw) = self.update()?;
+                let rate = chain.learning_rate();
+                let text =
+                    format!("it is {parameter} + lr * {gradient}: the step has the wrong sign");
+                vec![self.made(UpdateSign, text, REMADE, move |i| w[i] + rate * dw[i])]
+            }
+            _ => return None,
         })
     }
 
     /// One factor for all elements.
-    fn factor(&self) -> Option<Pattern> {
+    fn factors(&'a self) -> Option<Vec<Mistake<'a>>> {
+        let expected = self.scene.expected;
         let flipped = "it is what it should be with the sign flipped".to_owned();
-        let factors =
+        let known =
             self.known_factors().into_iter().map(|(k, text)| (PatternKind::Factor, k, text));
-        let mut all = [(PatternKind::SignFlipped, -1.0, flipped)].into_iter().chain(factors);
-        let (kind, _, text) = all.find(|&(_, factor, _)| {
-            let scaled: Vec<f64> = self.expected.iter().map(|r| factor * r).collect();
-            self.is_made(&scaled, 2.0 * factor.abs().max(1.0), 1)
-        })?;
-        Some(Pattern::new(kind, text))
+        let all = [(PatternKind::SignFlipped, -1.0, flipped)].into_iter().chain(known);
+        let row = |(kind, k, text): (PatternKind, f64, String)| {
+            self.made(kind, text, scaled(k), move |i| k * expected[i])
+        };
+        Some(all.map(row).collect())
     }
 
     /// The factors that mistakes make.
     fn known_factors(&self) -> Vec<(f64, String)> {
-        let (b, c) = (self.chain.batch(), self.chain.outputs());
+        let (b, c) = (self.scene.chain.batch(), self.scene.chain.outputs());
         let right = "what it should be";
         let of_b = format!("{right}, B = {b}: a 1/B");
         let of_c = format!("{right}, and there are {c} outputs: perhaps a");
@@ -139,7 +225,7 @@ impl Wrong<'_> {
             (2, 2.0, format!("it is twice {right}: a ½ is missing, or it was added twice")),
             (2, 0.5, format!("it is half of {right}")),
         ];
-        let rate = self.chain.learning_rate();
+        let rate = self.scene.chain.learning_rate();
         let named = all.into_iter().filter(|(size, ..)| *size > 1).map(|(_, factor, text)| {
             // 10 outputs and a learning rate of 0.1 make the same factor.
             let rates = (factor - rate).abs() < 1e-6 * rate;
@@ -149,14 +235,55 @@ impl Wrong<'_> {
         named.collect()
     }
 
-    /// `w − k·lr·dw` with one `k` for all elements.
-    fn step_factor(&self) -> Option<Pattern> {
-        let (parameter, gradient, w, dw) = self.update()?;
-        let rate = self.chain.learning_rate();
-        let is_step = |k: f64, at_least: usize| {
-            let stepped: Vec<f64> = w.iter().zip(dw).map(|(w, dw)| w - k * rate * dw).collect();
-            self.is_made(&stepped, 2.0 * k.abs().max(1.0), at_least)
+    /// The right values of other elements: the tensor is transposed, made of one row or column, or another tensor.
+    fn moved(&'a self) -> Option<Vec<Mistake<'a>>> {
+        let (rows, columns) = match *self.scene.shape {
+            [rows, columns] => (rows, columns),
+            _ => (1, 1),
         };
+        let from = |kind, text: String, from: fn([usize; 3]) -> usize| -> Mistake<'a> {
+            let Scene { expected, candidate, bounds, .. } = self.scene;
+            let fits = move |(i, &held): (usize, &f64)| {
+                let from = from([i, rows, columns]);
+                within(expected[from], held, bounds[from])
+            };
+            (kind, text, Box::new(move || candidate.iter().enumerate().all(fits)))
+        };
+        let index = |what| {
+            format!("every {what} equals what {what} 0 should be: the {what}'s index is not used")
+        };
+        let transposed = if rows == columns {
+            "it is the transpose of what it should be"
+        } else {
+            "its buffer holds the transpose of what it should be: it is stored column-major"
+        };
+        // Element i of the buffer belongs to column i / rows and row i % rows.
+        let transpose: fn([usize; 3]) -> usize = |[i, n, m]| i % n * m + i / n;
+        let all = [
+            (rows > 1 && columns > 1)
+                .then(|| from(PatternKind::StoredColumnMajor, transposed.into(), transpose)),
+            (rows > 1).then(|| from(PatternKind::RowZero, index("row"), |[i, _, m]| i % m)),
+            (columns > 1)
+                .then(|| from(PatternKind::ColumnZero, index("column"), |[i, _, m]| i - i % m)),
+        ];
+        // A dump that is judged by itself makes later tensors of the wrong one: that they equal it explains nothing.
+        let (name, chain) = (self.scene.name, self.scene.chain);
+        let alone = self.wrong.finding.compared.is_none();
+        let made_of_it = if alone { chain.made_of(name) } else { vec![name] };
+        let others = self.wrong.finding.context.reference.tensors.iter();
+        let others = others
+            .filter(|other| !made_of_it.contains(&other.name) && other.shape == self.scene.shape);
+        let equal = others.map(|other| {
+            let text = format!("it equals {}: exchanged names or buffers", other.name);
+            self.equal(other.name, PatternKind::EqualsOther, text)
+        });
+        Some(all.into_iter().flatten().chain(equal).collect())
+    }
+
+    /// `w − k·lr·dw` with one known `k` for all elements.
+    fn steps(&'a self) -> Option<Vec<Mistake<'a>>> {
+        let (parameter, gradient, w, dw) = self.update()?;
+        let rate = self.scene.chain.learning_rate();
         let without_rate = format!("it is {parameter} - {gradient}: the learning rate is missing");
         // A mean over the outputs is no part of an update.
         let known = self.known_factors().into_iter().filter(|(_, text)| !text.contains("outputs"));
@@ -164,178 +291,43 @@ impl Wrong<'_> {
             text.replacen("it is", "the step is", 1).replace(": a 1/B", ": perhaps a 1/B")
         };
         let known = known.map(|(k, text)| (k, step(text)));
-        let mut known = [(1.0 / rate, without_rate)].into_iter().chain(known);
-        if let Some((_, text)) = known.find(|&(k, _)| is_step(k, 1)) {
-            return Some(Pattern::new(PatternKind::StepFactor, text));
-        }
-        let moved: f64 =
-            w.iter().zip(dw).zip(self.candidate).map(|((w, dw), c)| (w - c) * dw).sum();
+        let all = [(1.0 / rate, without_rate)].into_iter().chain(known);
+        let row = |(k, text): (f64, String)| {
+            let stepped = move |i: usize| w[i] - k * rate * dw[i];
+            self.made(PatternKind::StepFactor, text, scaled(k), stepped)
+        };
+        Some(all.map(row).collect())
+    }
+
+    /// `w − k·lr·dw` with any `k`.
+    fn step_factor(&self) -> Option<Pattern> {
+        let (_, gradient, w, dw) = self.update()?;
+        let Scene { chain, candidate, .. } = *self.scene;
+        let rate = chain.learning_rate();
+        let moved: f64 = w.iter().zip(dw).zip(candidate).map(|((w, dw), c)| (w - c) * dw).sum();
         let factor = moved / (rate * dw.iter().map(|dw| dw * dw).sum::<f64>());
-        named(factor.is_finite() && is_step(factor, 3), PatternKind::StepFactor, || {
-            let clipped = numbers::clipped_to(self.chain, gradient, dw, factor);
+        let stepped = |i: usize| w[i] - factor * rate * dw[i];
+        (factor.is_finite() && self.is_made(stepped, scaled(factor), 3)).then(|| {
+            let clipped = numbers::clipped_to(chain, gradient, dw, factor);
             // A learning rate of 0.1 is a tenth, too.
             let rates = (factor - rate).abs() < 1e-6 * rate.abs();
             let or = if rates { ": perhaps the learning rate is applied once more" } else { "" };
-            format!("the step is {factor:.6} times what it should be{clipped}{or}")
+            let text = format!("the step is {factor:.6} times what it should be{clipped}{or}");
+            Pattern::new(PatternKind::StepFactor, text)
         })
-    }
-
-    /// The result of the operation if it leaves something out or takes something else.
-    fn wrong_operation(&self) -> Option<Pattern> {
-        let (chain, last) = (self.chain, self.chain.layers());
-        let equal = |other: TensorName, kind, what: &str| {
-            let text = || format!("it equals {other}: {what} was not applied");
-            named(self.equals(other), kind, text)
-        };
-        let mistakes: Vec<Mistake> = match self.name {
-            TensorName::Z(layer) => {
-                let (w, b) = (TensorName::W(layer), TensorName::B(layer));
-                let bias = chain.get(b)?;
-                let with = |values: &[f64], sign: f64| -> Vec<f64> {
-                    values.iter().zip(bias.iter().cycle()).map(|(z, b)| z + sign * b).collect()
-                };
-                let text = format!("it is the product alone: {b} was not added");
-                let (kind, misread, product) = self.column_major_weights(w)?;
-                vec![
-                    (PatternKind::BiasMissing, text, with(self.expected, -1.0)),
-                    (kind, misread, with(&product, 1.0)),
-                ]
-            }
-            TensorName::A(layer) => {
-                return equal(TensorName::Z(layer), PatternKind::ReluNotApplied, "relu");
-            }
-            TensorName::P => {
-                let function = match chain.losses()[..] {
-                    [Loss::CrossEntropy] => "softmax",
-                    [Loss::Bce] => "sigmoid",
-                    _ => "softmax or sigmoid",
-                };
-                return equal(TensorName::Z(last), PatternKind::OutputFunctionMissing, function);
-            }
-            TensorName::Dz(layer) if layer < last => {
-                let mask = format!("the mask [{} > 0]", TensorName::Z(layer));
-                return equal(TensorName::Da(layer), PatternKind::MaskMissing, &mask);
-            }
-            TensorName::Dw(_) => {
-                let product = self.product()?;
-                self.one_sample(|sample| product.term(sample))
-            }
-            TensorName::Db(layer) => {
-                let dz = chain.get(TensorName::Dz(layer))?;
-                let outputs = self.candidate.len();
-                self.one_sample(|sample| dz[sample * outputs..][..outputs].to_vec())
-            }
-            TensorName::Da(layer) => {
-                let (w, next) = (TensorName::W(layer + 1), TensorName::WNext(layer + 1));
-                let operation = chain.operation(self.name)?;
-                let inputs = vec![operation.inputs[0], next];
-                let updated = chain.made_by(&Operation { inputs, ..operation });
-                let text = format!(
-                    "it is the product with {next}: the update ran before the gradient was passed on"
-                );
-                vec![
-                    (PatternKind::UpdatedWeights, text, updated.unwrap_or_default()),
-                    self.column_major_weights(w)?,
-                ]
-            }
-            TensorName::WNext(_) | TensorName::BNext(_) => {
-                let (parameter, gradient, w, dw) = self.update()?;
-                let rate = chain.learning_rate();
-                let text =
-                    format!("it is {parameter} + lr * {gradient}: the step has the wrong sign");
-                let wrong = w.iter().zip(dw).map(|(w, dw)| w + rate * dw).collect();
-                vec![(PatternKind::UpdateSign, text, wrong)]
-            }
-            _ => return None,
-        };
-        // The values are made of the candidate's inputs in place of the reference's, and so may be a few bounds off.
-        let mut found = mistakes.into_iter().filter(|(.., values)| self.is_made(values, 4.0, 1));
-        found.next().map(|(kind, text, _)| Pattern::new(kind, text))
-    }
-
-    fn product(&self) -> Option<Product<'_>> {
-        self.chain.product(&self.chain.operation(self.name)?, None)
-    }
-
-    /// The product of `z` or `da` when the weights' buffer is read in the other order.
-    fn column_major_weights(&self, weights: TensorName) -> Option<Mistake> {
-        let product = self.product()?;
-        let w = self.chain.get(weights)?;
-        let right = match self.name {
-            TensorName::Z(_) => Factor::by_columns(w, None, product.columns),
-            _ => Factor::by_rows(w, None, product.length),
-        };
-        let text = format!("it is the product with {weights} read in column-major order");
-        let values = Product { right, ..product }.values();
-        Some((PatternKind::WeightsReadColumnMajor, text, values))
-    }
-
-    /// The gradient of the first sample, or of the last.
-    fn one_sample(&self, of: impl Fn(usize) -> Vec<f64>) -> Vec<Mistake> {
-        let Some(last) = self.chain.batch().checked_sub(1).filter(|&last| last > 0) else {
-            return Vec::new();
-        };
-        let first = "only sample 0 of the batch counts: row-0 indexing".to_owned();
-        let overwritten = format!(
-            "only the last sample of the batch, {last}, counts: overwritten where it should be added"
-        );
-        let mistakes = [(0, first), (last, overwritten)];
-        mistakes.map(|(at, text)| (PatternKind::OneSampleOnly, text, of(at))).into()
-    }
-
-    /// The right values of other elements: the tensor is transposed, or made of one row or column.
-    fn moved(&self) -> Option<Pattern> {
-        let &[rows, columns] = self.shape else { return None };
-        let from = |from: &dyn Fn(usize) -> usize| {
-            self.is(|i| (self.expected[from(i)], self.bounds[from(i)]))
-        };
-        let text = |what| {
-            format!("every {what} equals what {what} 0 should be: the {what}'s index is not used")
-        };
-        // Element i of the buffer belongs to column i / rows and row i % rows.
-        let transposed = rows > 1 && columns > 1 && from(&|i| i % rows * columns + i / rows);
-        named(transposed, PatternKind::StoredColumnMajor, || {
-            if rows == columns {
-                "it is the transpose of what it should be".into()
-            } else {
-                "its buffer holds the transpose of what it should be: it is stored column-major"
-                    .into()
-            }
-        })
-        .or_else(|| named(rows > 1 && from(&|i| i % columns), PatternKind::RowZero, || text("row")))
-        .or_else(|| {
-            let is = columns > 1 && from(&|i| i - i % columns);
-            named(is, PatternKind::ColumnZero, || text("column"))
-        })
-    }
-
-    fn equals_other(&self) -> Option<Pattern> {
-        // A dump that is judged by itself makes later tensors of the wrong one: that they equal it explains nothing.
-        let alone = self.finding.compared.is_none();
-        let made_of_it = if alone { self.chain.made_of(self.name) } else { vec![self.name] };
-        let mut others = self.finding.context.reference.tensors.iter();
-        let other = others.find(|other| {
-            !made_of_it.contains(&other.name)
-                && other.shape == self.shape
-                && self.equals(other.name)
-        })?;
-        let text = format!("it equals {}: exchanged names or buffers", other.name);
-        Some(Pattern::new(PatternKind::EqualsOther, text))
     }
 
     /// The rows are right, but in another order: the samples of a batch are shuffled.
     fn rows_permuted(&self) -> Option<Pattern> {
-        let &[rows, columns] = self.shape else { return None };
-        if rows < 2
-            || columns < 2
-            || rows.saturating_mul(self.candidate.len()) > ROWS_WORTH_MATCHING
-        {
+        let Scene { expected, candidate, bounds, shape, .. } = self.scene;
+        let &[rows, columns] = *shape else { return None };
+        if rows < 2 || columns < 2 || rows.saturating_mul(candidate.len()) > ROWS_WORTH_MATCHING {
             return None;
         }
         let matches = |from: usize, to: usize| {
             (from * columns..(from + 1) * columns)
-                .zip(&self.candidate[to * columns..])
-                .all(|(r, &c)| within(self.expected[r], c, self.bounds[r]))
+                .zip(&candidate[to * columns..])
+                .all(|(r, &c)| within(expected[r], c, bounds[r]))
         };
         let mut free: Vec<usize> = (0..rows).collect();
         let mut moved = None;
