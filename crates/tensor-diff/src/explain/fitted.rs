@@ -108,25 +108,25 @@ fn short(value: f64) -> Option<f64> {
 /// change it.
 fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
     let (rows, columns) = scene.rows_and_columns();
-    let group = move |what, i: usize| match what {
-        "row" => (i / columns * columns, 1, columns),
-        _ => (i % columns, columns, rows),
-    };
+    // The beginning of an element's group, the step to its next element, and its length.
+    let row = |i: usize| (i / columns * columns, 1, columns);
+    let column = |i: usize| (i % columns, columns, rows);
+    let groups: [(&str, &dyn Fn(usize) -> (usize, usize, usize)); 2] =
+        [("row", &row), ("column", &column)];
     let epsilons = [0.0, 1e-8, 1e-6, 1e-5, 1e-3].into_iter();
-    let family = epsilons.flat_map(|epsilon| ["row", "column"].map(|what| (epsilon, what)));
-    let family = family.map(|(epsilon, what)| {
+    let family = epsilons.flat_map(|epsilon| groups.map(|group| (epsilon, group)));
+    scene.first(family.map(|(epsilon, (what, group))| {
         let text = format!(
             "each {what} is normalised: its mean is subtracted, and it is divided by its deviation"
         );
         hypothesis(text, move |i| {
-            let (from, step, n) = group(what, i);
+            let (from, step, n) = group(i);
             let own = || scene.expected.iter().skip(from).step_by(step).take(n);
             let mean = own().sum::<f64>() / count(n);
             let squares: f64 = own().map(|x| (x - mean).powi(2)).sum();
             (scene.expected[i] - mean) / (squares / count(n) + epsilon).sqrt()
         })
-    });
-    scene.first(family)
+    }))
 }
 
 /// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
@@ -143,28 +143,26 @@ fn summed(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     // Each row of p - y sums to 0 if p is softmax's.
     let both_are_zero =
         rows.iter().chain([&total]).all(|sum| sum.abs() <= scene.tolerance(scene.probes[0], 0.0));
-    let family: Vec<Hypothesis<'_>> = if both_are_zero {
+    if both_are_zero {
         let text = format!(
             "it is 0 except for rounding, which is the sum of {name} without an axis, or over the units \
              instead of the samples"
         );
-        vec![hypothesis(text, |_| 0.0)]
-    } else {
-        let rows = &rows;
-        let of_row = move |i: usize| rows[i % rows.len()];
-        let padded = move |i: usize| rows.get(i).copied().unwrap_or(0.0);
-        let sum = format!("it is the sum of {name} over the units, not the samples");
-        let mean = format!("it is the mean of {name} over the units, not its sum over the samples");
-        let all = |what| format!("it is the {what} of all of {name}: the axis is missing");
-        vec![
-            hypothesis(all("sum"), move |_| total),
-            hypothesis(all("mean"), move |_| total / count(dz.len())),
-            hypothesis(format!("{sum}: the wrong axis"), of_row),
-            hypothesis(format!("{sum}, and 0 after the last sample"), padded),
-            hypothesis(mean, move |i| of_row(i) / count(units)),
-        ]
-    };
-    scene.first(family)
+        return scene.first([hypothesis(text, |_| 0.0)]);
+    }
+    let rows = &rows;
+    let of_row = move |i: usize| rows[i % rows.len()];
+    let padded = move |i: usize| rows.get(i).copied().unwrap_or(0.0);
+    let sum = format!("it is the sum of {name} over the units, not the samples");
+    let mean = format!("it is the mean of {name} over the units, not its sum over the samples");
+    let all = |what| format!("it is the {what} of all of {name}: the axis is missing");
+    scene.first([
+        hypothesis(all("sum"), move |_| total),
+        hypothesis(all("mean"), move |_| total / count(dz.len())),
+        hypothesis(format!("{sum}: the wrong axis"), of_row),
+        hypothesis(format!("{sum}, and 0 after the last sample"), padded),
+        hypothesis(mean, move |i| of_row(i) / count(units)),
+    ])
 }
 
 /// Predictions from one, two or three numbers for the whole tensor.
@@ -178,11 +176,8 @@ pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
 /// All elements are the same number.
 fn constant(scene: &Scene<'_>) -> Option<Pattern> {
     let constant = scene.candidate[*scene.probes.first()?];
-    if scene.probes.len() < 3 || !constant.is_finite() {
-        return None;
-    }
-    let text = format!("every element is {}", plain(constant));
-    scene.first([hypothesis(text, move |_| constant)])
+    let all = hypothesis(format!("every element is {}", plain(constant)), move |_| constant);
+    if scene.probes.len() < 3 { None } else { scene.first([all]) }
 }
 
 /// An upper limit, a lower limit, or both.
@@ -210,16 +205,20 @@ fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first([hypothesis(text, move |i| scene.expected[i].min(high).max(low))])
 }
 
-/// A straight line in the place of a function of `z`.
+/// A straight line in the place of a function of `z`, through the probes with the least and the greatest `z`.
 fn line(scene: &Scene<'_>) -> Option<Pattern> {
     let z = scene.chain.get(match scene.name {
         TensorName::A(layer) => TensorName::Z(layer),
         TensorName::P => TensorName::Z(scene.chain.layers()),
         _ => return None,
     })?;
-    let (slope, start) = scene.line(&scene.probes, z).filter(|_| scene.probes.len() >= 4)?;
+    let by_z = |a: &&usize, b: &&usize| z[**a].total_cmp(&z[**b]);
+    let (&low, &high) = (scene.probes.iter().min_by(by_z)?, scene.probes.iter().max_by(by_z)?);
+    let slope = (scene.candidate[high] - scene.candidate[low]) / (z[high] - z[low]);
+    let start = scene.candidate[low] - slope * z[low];
     let text = format!("it is a straight line: {slope:.6} times z + {start:.6}");
-    scene.first([hypothesis(text, move |i| slope * z[i] + start)])
+    let line = hypothesis(text, move |i| slope * z[i] + start);
+    if slope.is_finite() && scene.probes.len() >= 4 { scene.first([line]) } else { None }
 }
 
 /// `α·p + β·y + γ` in the place of `p − y`, and the same for an update.
@@ -233,19 +232,16 @@ fn combination(scene: &Scene<'_>) -> Option<Pattern> {
     let (one, other) = (scene.chain.get(names.0)?, scene.chain.get(names.1)?);
     // Half of the elements determine the numbers, and the other half has to confirm them.
     let half = scene.wrong.iter().step_by(2).take(500);
-    let equations: Vec<Vec<f64>> =
-        half.map(|&i| vec![one[i] * scale, other[i] * scale, scale, scene.candidate[i]]).collect();
+    let row = |&i: &usize| vec![one[i] * scale, other[i] * scale, scale, scene.candidate[i]];
+    let equations: Vec<Vec<f64>> = half.map(row).collect();
     if equations.len() < 6 {
         return None;
     }
-    let found = least_squares(&equations)?;
-    let (alpha, beta, gamma) = (found[0], found[1], found[2]);
+    let [alpha, beta, gamma]: [f64; 3] = least_squares(&equations)?.try_into().ok()?;
     let rest = if gamma.abs() < 1e-6 { String::new() } else { format!(" + {gamma:.6}") };
     let over = if scale == 1.0 { "" } else { ", over B" };
-    let times = |factor: f64, name| format!("{factor:.6} times {name}");
-    let both =
-        [(alpha, names.0), (beta, names.1)].into_iter().filter(|(factor, _)| factor.abs() > 1e-6);
-    let both: Vec<String> = both.map(|(factor, name)| times(factor, name)).collect();
+    let both = [(alpha, names.0), (beta, names.1)].into_iter().filter(|(by, _)| by.abs() > 1e-6);
+    let both: Vec<String> = both.map(|(by, name)| format!("{by:.6} times {name}")).collect();
     let text = format!("it is {}{rest}{over}", both.join(" + "));
     scene.first([hypothesis(text, move |i| scale * (alpha * one[i] + beta * other[i] + gamma))])
 }
@@ -254,22 +250,19 @@ fn combination(scene: &Scene<'_>) -> Option<Pattern> {
 /// of each column.
 pub(super) fn of_rows_and_columns(scene: &Scene<'_>) -> Option<Pattern> {
     let &[rows, columns] = scene.shape else { return None };
+    let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
+    let known = scene.wrong.iter().filter(|&&i| scene.candidate[i].is_finite());
     let mut family: Vec<Hypothesis<'_>> = Vec::new();
     for (what, groups) in [("row", rows), ("column", columns)] {
         let group = move |i: usize| if what == "row" { i / columns } else { i % columns };
-        // The element of each group that is the farthest off, and the number of wrong elements in it.
-        let mut farthest: Vec<Option<usize>> = vec![None; groups];
-        let mut wrong = vec![0_usize; groups];
-        let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
-        for &i in scene.wrong.iter().filter(|&&i| scene.candidate[i].is_finite()) {
-            wrong[group(i)] += 1;
-            let so_far = &mut farthest[group(i)];
-            if so_far.is_none_or(|other| off(other) < off(i)) {
-                *so_far = Some(i);
-            }
-        }
-        // A group has to confirm its number with two more elements.
-        farthest.iter_mut().zip(&wrong).filter(|(_, n)| **n < 3).for_each(|(at, _)| *at = None);
+        let mut wrong = vec![Vec::new(); groups];
+        known.clone().for_each(|&i| wrong[group(i)].push(i));
+        // The element that is the farthest off determines a group's number, and two more have to confirm it.
+        let farthest = |wrong: &Vec<usize>| {
+            let farthest = wrong.iter().copied().rev().max_by(|&a, &b| off(a).total_cmp(&off(b)));
+            farthest.filter(|_| wrong.len() > 2)
+        };
+        let farthest: Vec<Option<usize>> = wrong.iter().map(farthest).collect();
         let fitted = |how: fn(f64, f64) -> f64| -> (Vec<f64>, f64, f64) {
             let number = |i: usize| how(scene.candidate[i], scene.expected[i]);
             let all: Vec<f64> = farthest.iter().map(|i| i.map_or(f64::NAN, number)).collect();

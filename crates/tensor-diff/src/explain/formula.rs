@@ -64,25 +64,21 @@ impl<'a> Formula<'a> {
                 let left = operand(scene, operation.inputs[0], sum.left)?;
                 length = if sum.left[0] == Axis::Term { left.rows } else { left.columns };
                 over = sum.over;
-                let nowhere = [Axis::Nothing; 2];
-                let one =
-                    || Operand { name: "1".into(), values: &ONE, rows: 1, columns: 1, by: nowhere };
+                let (name, by) = ("1".to_owned(), [Axis::Nothing; 2]);
+                let one = Operand { name, values: &ONE, rows: 1, columns: 1, by };
                 let right = sum.right.map(|by| operand(scene, operation.inputs[1], by));
                 let base = operation.inputs.get(2);
                 let base = base.map(|&base| operand(scene, base, [Axis::Nothing, Axis::Column]));
-                let operands = [Some(left), right.unwrap_or_else(|| Some(one()))].into_iter();
-                (operands.chain(base).collect::<Option<_>>()?, Kind::Sum)
+                let operands = [Some(left), right.unwrap_or(Some(one))].into_iter().chain(base);
+                (operands.collect::<Option<_>>()?, Kind::Sum)
             }
             Rule::Output if chain.losses() == [Loss::CrossEntropy] => {
-                let all = [own, [Axis::Row, Axis::Term]]
-                    .map(|by| operand(scene, operation.inputs[0], by));
-                (all.into_iter().collect::<Option<_>>()?, Kind::Softmax(columns))
+                let z = |by| operand(scene, operation.inputs[0], by);
+                (vec![z(own)?, z([Axis::Row, Axis::Term])?], Kind::Softmax(columns))
             }
             Rule::Output => {
-                let of: fn(&[f64]) -> (f64, f64) = match chain.losses()[..] {
-                    [Loss::Bce] => |v| (0.0, sigmoid(v[0])),
-                    _ => |v| (0.0, v[0]),
-                };
+                let sigmoids = chain.losses() == [Loss::Bce];
+                let of = move |v: &[f64]| (0.0, if sigmoids { sigmoid(v[0]) } else { v[0] });
                 (vec![operand(scene, operation.inputs[0], own)?], Kind::Elementwise(Box::new(of)))
             }
             Rule::Elementwise(Elementwise { of, .. }) => {
@@ -141,22 +137,21 @@ impl<'a> Formula<'a> {
 
     /// The base and the rest of an element, with some operands exchanged.
     pub(super) fn made(&self, i: usize, swaps: &[Swap<'_>]) -> (f64, f64) {
-        let at = |term| At { row: i / self.columns, column: i % self.columns, term };
         let reader = |place: usize| {
             let operand = &self.operands[place];
             let swap = swaps.iter().find(|swap| swap.place == place);
             let (values, map) = swap.map_or((operand.values, Map::Right), |s| (s.values, s.map));
-            move |term: usize| operand.read(values, map, at(term))
+            move |term: usize| operand.read(values, map, self.at(i, term))
         };
         let read = |place: usize, term: usize| reader(place)(term);
+        let optional = |place| if self.operands.len() > place { read(place, 0) } else { 0.0 };
         match &self.kind {
             Kind::Sum => {
-                let base = if self.operands.len() > 2 { read(2, 0) } else { 0.0 };
                 let (left, right) = (reader(0), reader(1));
-                (base, (0..self.length).map(|k| left(k) * right(k)).sum())
+                (optional(2), (0..self.length).map(|k| left(k) * right(k)).sum())
             }
             Kind::Elementwise(of) => {
-                let inputs = [read(0, 0), if self.operands.len() > 1 { read(1, 0) } else { 0.0 }];
+                let inputs = [read(0, 0), optional(1)];
                 // A comparison would hide a NaN.
                 if inputs.iter().any(|x| x.is_nan()) { (f64::NAN, f64::NAN) } else { of(&inputs) }
             }
@@ -165,6 +160,10 @@ impl<'a> Formula<'a> {
                 (0.0, 1.0 / (0..*classes).map(|c| (read(1, c) - own).exp()).sum::<f64>())
             }
         }
+    }
+
+    fn at(&self, i: usize, term: usize) -> At {
+        At { row: i / self.columns, column: i % self.columns, term }
     }
 
     /// An element with some operands exchanged.
@@ -220,8 +219,7 @@ impl<'a> Formula<'a> {
 
     /// The factor of term `k` of element `i` from other values that are stored like an operand.
     pub(super) fn factor(&self, place: usize, values: &[f64], i: usize, k: usize) -> f64 {
-        let at = At { row: i / self.columns, column: i % self.columns, term: k };
-        self.operands[place].read(values, Map::Right, at)
+        self.operands[place].read(values, Map::Right, self.at(i, k))
     }
 
     /// The two factors of a term.

@@ -62,44 +62,34 @@ impl<'a> Gate<'a> {
             factor => format!("{} times {}", number(scene, factor), self.name),
         }
     }
-
-    /// The threshold of another tensor that separates the elements that pass from the others.
-    fn opened_by(
-        &self,
-        scene: &Scene<'_>,
-        text: &str,
-        by: impl Fn(usize) -> f64,
-    ) -> Option<Pattern> {
-        [(1.0, "above"), (-1.0, "below")].into_iter().find_map(|(sign, side)| {
-            let of = |elements: &[usize]| extremes(elements.iter().map(|&i| sign * by(i)));
-            let ((_, shut), (open, _)) = (of(&self.zeroed), of(&self.passes));
-            let edge = simplest_between(shut, open);
-            let edge = if edge >= open { shut } else { edge };
-            let what = self.times(scene);
-            let made = |i| if sign * by(i) > edge { self.factor * self.values[i] } else { 0.0 };
-            // Adding 0 turns −0 into 0, for the text.
-            let edge = plain(sign * edge + 0.0);
-            let words = || format!("it is {what} where {text} is {side} {edge}, and 0 elsewhere");
-            if shut < open { scene.try_numbers(made, words) } else { None }
-        })
-    }
 }
 
+/// A threshold of another tensor, or of its magnitude, that separates the elements that pass from the others.
 pub(super) fn opened(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.in_part || !scene.tells_after(200, 0) {
         return None;
     }
-    // The tensors that may open a gate, and their magnitudes.
     let same = scene.tensors().into_iter().filter(|(.., v)| v.len() == scene.candidate.len());
     let same = same.map(|(text, .., values)| (text, values));
     let tensors: Vec<_> = same.chain([("what it should be".into(), scene.expected)]).collect();
     let ways: [Function; 2] = [("", |x| x), ("the magnitude of ", f64::abs)];
+    let all = ways.iter().flat_map(|way| tensors.iter().map(move |by| (way, by)));
+    let all = all.flat_map(|by| [(by, 1.0, "above"), (by, -1.0, "below")]);
     passing(scene).into_iter().find_map(|(name, values)| {
-        let gate = Gate::new(scene, name, values)?;
-        ways.into_iter().find_map(|(what, of)| {
-            tensors.iter().find_map(|(text, by)| {
-                gate.opened_by(scene, &format!("{what}{text}"), |i| of(by[i]))
-            })
+        let gate = &Gate::new(scene, name, values)?;
+        all.clone().find_map(|(((what, of), (text, by)), sign, side)| {
+            let at = |i: usize| sign * of(by[i]);
+            let ends = |elements: &[usize]| extremes(elements.iter().map(|&i| at(i)));
+            let ((_, shut), (open, _)) = (ends(&gate.zeroed), ends(&gate.passes));
+            let edge = simplest_between(shut, open);
+            let edge = if edge >= open { shut } else { edge };
+            let made = |i| if at(i) > edge { gate.factor * gate.values[i] } else { 0.0 };
+            let words = || {
+                // Adding 0 turns −0 into 0.
+                let (passes, edge) = (gate.times(scene), plain(sign * edge + 0.0));
+                format!("it is {passes} where {what}{text} is {side} {edge}, and 0 elsewhere")
+            };
+            if shut < open { scene.try_numbers(made, words) } else { None }
         })
     })
 }

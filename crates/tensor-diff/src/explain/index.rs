@@ -86,12 +86,8 @@ pub(super) enum Step {
     Exchanged(usize),
     AtMost(usize),
     AtLeast(usize),
-    /// `i + by` for one `i` in `of`, from `from` on.
-    OneIn {
-        of: usize,
-        from: usize,
-        by: isize,
-    },
+    /// `i + by` for one `i` in `of`, from `from` on, in the order of, from, by.
+    OneIn(usize, usize, isize),
 }
 
 impl Step {
@@ -108,8 +104,8 @@ impl Step {
             Self::Exchanged(m) => i ^ m,
             Self::AtMost(m) => i.min(m),
             Self::AtLeast(m) => i.max(m),
-            Self::OneIn { of, from, by } if i % of == from => Self::Clamped(by).apply(i, n),
-            Self::OneIn { .. } => i,
+            Self::OneIn(of, from, by) if i % of == from => Self::Clamped(by).apply(i, n),
+            Self::OneIn(..) => i,
         }
     }
 }
@@ -261,7 +257,7 @@ fn step_words(name: &str, what: &str, step: Step, n: usize) -> String {
         Step::Exchanged(m) => format!(
             "{read} with {m} {what}s and the next {m} exchanged: {what} i ^ {m} for {what} i"
         ),
-        Step::OneIn { of, from, by } => {
+        Step::OneIn(of, from, by) => {
             let how = if by > 0 { "too far" } else { "too early" };
             format!("one {what} in {of} of {name}, from {from} on, is read one {what} {how}")
         }
@@ -286,7 +282,7 @@ fn steps(n: usize) -> Vec<Step> {
     all.extend((1..n.saturating_sub(1)).flat_map(|m| [Step::AtMost(m), Step::AtLeast(m)]));
     for of in [2, 4, 8, 16, 32].into_iter().filter(|of| 2 * of <= n) {
         let starts = (0..of).flat_map(|from| [(from, 1), (from, -1)]);
-        all.extend(starts.map(|(from, by)| Step::OneIn { of, from, by }));
+        all.extend(starts.map(|(from, by)| Step::OneIn(of, from, by)));
     }
     all
 }

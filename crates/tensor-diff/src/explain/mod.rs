@@ -389,35 +389,29 @@ impl<'a> Scene<'a> {
         predict: impl Fn(usize) -> f64,
         words: impl FnOnce() -> String,
     ) -> Option<Pattern> {
-        let mut known = 0;
-        for &i in &self.probes {
-            let predicted = predict(i);
-            if !predicted.is_nan() {
-                known += 1;
-                if !self.fits(i, predicted) {
+        // How many of these elements the prediction explains; `None` if it contradicts one.
+        let explained = |elements: &[usize]| -> Option<usize> {
+            let mut explains = 0;
+            for &i in elements {
+                let predicted = predict(i);
+                if self.fits(i, predicted) {
+                    explains += 1;
+                } else if !predicted.is_nan() {
                     return None;
                 }
             }
-        }
-        if 2 * known < self.probes.len() {
+            Some(explains)
+        };
+        if 2 * explained(&self.probes)? < self.probes.len() {
             return None;
         }
-        let mut explains = 0;
-        for &i in &self.wrong {
-            let predicted = predict(i);
-            if self.fits(i, predicted) {
-                explains += 1;
-            } else if !predicted.is_nan() {
-                return None;
-            }
-        }
+        let explains = explained(&self.wrong)?;
         if 2 * explains <= self.wrong.len() {
             return None;
         }
         // Within the bounds of the worst case, another mistake may make about the same numbers.
         let element = |&i: &usize| {
-            let usual = self.usual.as_ref()?[i];
-            let made = predict(i);
+            let (made, usual) = (predict(i), self.usual.as_ref()?[i]);
             made.is_finite().then_some([self.candidate[i], made, self.expected[i], usual])
         };
         if !is_usual(self.wrong.iter().filter_map(element)) {
@@ -484,16 +478,6 @@ impl<'a> Scene<'a> {
     /// The weight of an element's equation in least squares: one over its tolerance.
     fn weight(&self, i: usize, predicted: f64) -> f64 {
         1.0 / self.tolerance(i, predicted).max(f64::MIN_POSITIVE)
-    }
-
-    /// The slope and the intercept of the candidate as a linear function of `values`, through two of the `elements`:
-    /// the ones with the least and the greatest value.
-    fn line(&self, elements: &[usize], values: &[f64]) -> Option<(f64, f64)> {
-        let by_value = |a: &&usize, b: &&usize| values[**a].total_cmp(&values[**b]);
-        let (&low, &high) = (elements.iter().min_by(by_value)?, elements.iter().max_by(by_value)?);
-        let slope = (self.candidate[high] - self.candidate[low]) / (values[high] - values[low]);
-        let start = self.candidate[low] - slope * values[low];
-        slope.is_finite().then_some((slope, start))
     }
 
     /// Every tensor of this step and of the one before. Tensors that were computed from the wrong one explain nothing,

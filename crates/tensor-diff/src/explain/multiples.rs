@@ -13,8 +13,8 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
     let others = scene.tensors().into_iter().filter(|(_, name, earlier, values)| {
         values.len() == scene.candidate.len() && (*name != scene.name || *earlier)
     });
-    let family = others.map(|(text, name, earlier, values)| {
-        let text = if name == scene.name && earlier {
+    let family = others.map(|(text, name, _, values)| {
+        let text = if name == scene.name {
             format!("it is still {text}: it was not written")
         } else {
             format!("it is {text}")
@@ -31,12 +31,13 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
 
 /// The hypotheses that the values are the right values of another tensor of the same shape.
 fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
-    let shape = |name| scene.chain.shape(name).is_some_and(|shape| shape == scene.shape);
     let made_of_it = scene.chain.made_of(scene.name);
-    let names = scene.chain.names().into_iter();
-    names.filter(|name| !made_of_it.contains(name) && shape(*name)).find_map(|name| {
-        let values = scene.chain.compute(name)?;
-        let text = || format!("it equals {name}: exchanged names or buffers");
+    let others = scene.chain.names().into_iter().filter(|other| !made_of_it.contains(other));
+    let mut others =
+        others.filter(|&other| scene.chain.shape(other).as_deref() == Some(scene.shape));
+    others.find_map(|other| {
+        let values = scene.chain.compute(other)?;
+        let text = || format!("it equals {other}: exchanged names or buffers");
         let found = scene.try_numbers(|i| values[i], text)?;
         Some(Pattern { kind: PatternKind::EqualsOther, ..found })
     })
@@ -108,20 +109,18 @@ pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
 /// The right value plus a multiple of another tensor: regularisation, momentum, accumulation.
 pub(super) fn plus_other(scene: &Scene<'_>) -> Option<Pattern> {
     let (_, columns) = scene.rows_and_columns();
-    let elements = scene.candidate.len();
+    let (elements, expected) = (scene.candidate.len(), scene.expected);
     let &first = scene.probes.first()?;
-    let more = scene.candidate[first] - scene.expected[first];
-    let mut whole = Vec::new();
-    let mut fitted = Vec::new();
+    let more = scene.candidate[first] - expected[first];
+    let (mut whole, mut fitted) = (Vec::new(), Vec::new());
     if scene.other_probes(first) >= 2 {
         let text = format!("every element is {more:.6} more than it should be");
-        fitted.push(hypothesis(text, move |i| scene.expected[i] + more));
+        fitted.push(hypothesis(text, move |i| expected[i] + more));
     }
-    for (text, name, earlier, values) in scene.tensors() {
-        let own = name == scene.name;
-        if own && !earlier {
-            continue;
-        }
+    let others = scene.tensors().into_iter();
+    for (text, name, _, values) in
+        others.filter(|(_, name, earlier, _)| *earlier || *name != scene.name)
+    {
         // All elements; or one row, which is added to every row.
         let is_row = scene.shape.len() == 2 && (columns..elements).contains(&values.len());
         let length = match values.len() {
@@ -130,20 +129,21 @@ pub(super) fn plus_other(scene: &Scene<'_>) -> Option<Pattern> {
             _ => continue,
         };
         let part = if values.len() == length { "" } else { "the beginning of " };
-        let text = format!("{part}{text}");
         let at = move |i: usize| values[i % length];
-        let again = if own { ": it is added to the result of the step before" } else { "" };
+        let again =
+            if name == scene.name { ": it is added to the result of the step before" } else { "" };
         for (sign, word) in [(1.0, "plus"), (-1.0, "minus")] {
-            let text = format!("it is what it should be {word} {text}{again}");
-            whole.push(hypothesis(text, move |i| scene.expected[i] + sign * at(i)));
+            let text = format!("it is what it should be {word} {part}{text}{again}");
+            whole.push(hypothesis(text, move |i| expected[i] + sign * at(i)));
         }
         // The multiple from the farthest element has to reproduce the others.
         let factor = more / at(first);
         let others = scene.probes.iter().filter(|&&i| i != first && at(i) != 0.0).count();
         if factor.is_finite() && others >= 2 {
             let called = called(scene, name, factor);
-            let text = format!("it is what it should be plus {factor:.4e} times {text}{called}");
-            fitted.push(hypothesis(text, move |i| scene.expected[i] + factor * at(i)));
+            let text =
+                format!("it is what it should be plus {factor:.4e} times {part}{text}{called}");
+            fitted.push(hypothesis(text, move |i| expected[i] + factor * at(i)));
         }
     }
     scene.first(whole).or_else(|| scene.first(fitted))

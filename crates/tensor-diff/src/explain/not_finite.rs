@@ -138,18 +138,15 @@ fn causes(wrong: &Wrong<'_>) -> Option<Causes> {
         Dz(layer) => each(&OF_DA_AND_Z, &single(Da(layer))?, &single(Z(layer))?),
         Dw(_) | Db(_) => {
             let right: Vec<f32> = wrong.expected.iter().map(|&g| g as f32).collect();
-            divided(wrong, wrong.name, &right)
+            divided(wrong, wrong.name, &right, |quotients| quotients)
         }
         WNext(_) | BNext(_) => {
             let (parameter, gradient) = updated_from(wrong.name)?;
             let (w, dw) = (single(parameter)?, single(gradient)?);
             let rate = chain.learning_rate() as f32;
-            let stepped =
-                |step: Vec<f32>| w.iter().zip(step).map(|(w, step)| w - rate * step).collect();
-            divided(wrong, gradient, &dw)
-                .into_iter()
-                .map(|(text, step)| (text, stepped(step)))
-                .collect()
+            divided(wrong, gradient, &dw, |step| {
+                w.iter().zip(step).map(|(w, step)| w - rate * step).collect()
+            })
         }
         X | Y | W(_) | B(_) | Da(_) => return None,
     })
@@ -181,6 +178,8 @@ fn normalised(values: &[f32], width: usize) -> Causes {
     divisors.map(made).into()
 }
 
+const NOT_SUBTRACTED: &str = "max z is not subtracted";
+
 /// Softmax with anything but the row's largest logit subtracted.
 fn quotients(z: &[f32], classes: usize) -> Causes {
     let most = |z: &[f32]| z.iter().copied().fold(f32::MIN, f32::max);
@@ -188,7 +187,7 @@ fn quotients(z: &[f32], classes: usize) -> Causes {
     let same = |by: f32| vec![by; z.len() / classes];
     let mean = |row: &[f32]| row.iter().sum::<f32>() / row.len() as f32;
     let shifts: [(&str, Vec<f32>); 6] = [
-        ("max z is not subtracted", same(0.0)),
+        (NOT_SUBTRACTED, same(0.0)),
         ("the largest z of the whole batch is subtracted, not that of the row", same(most(z))),
         ("the largest z of the first row is subtracted from every row", same(most(&z[..classes]))),
         (
@@ -200,156 +199,141 @@ fn quotients(z: &[f32], classes: usize) -> Causes {
         }),
         ("the mean of the row is subtracted, not its largest z", rows().map(mean).collect()),
     ];
-    let mut all = Causes::new();
-    for (shift, (how, shifts)) in shifts.into_iter().enumerate() {
-        // exp with and without subnormal numbers, and in half.
-        for (least, most) in [(0.0, f32::MAX), (f32::MIN_POSITIVE, f32::MAX), (0.0, 65_519.0)] {
-            let exp = |z: f32| match z.exp() {
-                e if e < least => 0.0,
-                e if e > most => f32::INFINITY,
-                e => e,
-            };
-            let (mut over, mut under) = (false, false);
-            let made = rows().zip(&shifts).flat_map(|(row, shift)| {
-                let e: Vec<f32> = row.iter().map(|z| exp(z - shift)).collect();
-                let sum: f32 = e.iter().sum();
-                over |= sum.is_infinite();
-                under |= sum == 0.0;
-                e.into_iter().map(move |e| e / sum)
-            });
-            let made = made.collect();
-            let exp = if shift == 0 { "exp(z)" } else { "exp" };
-            let exp = if most < f32::MAX { format!("in half, {exp}") } else { exp.to_owned() };
-            let why = match (over, under) {
-                (true, false) => "overflows there, and infinity over infinity is NaN",
-                (false, true) => "underflows to 0 for all classes of a row, and 0 over 0 is NaN",
-                _ => {
-                    "overflows in some rows and underflows to 0 in others, and both quotients are NaN"
-                }
-            };
-            all.push((format!("{exp} {why}: {how}"), made));
-        }
-    }
-    all
+    // exp with and without subnormal numbers, and in half.
+    let formats = [(0.0, f32::MAX), (f32::MIN_POSITIVE, f32::MAX), (0.0, 65_519.0)];
+    let ways = shifts.iter().flat_map(|shift| formats.map(|format| (shift, format)));
+    let cause = |((how, shifts), (least, most)): (&(&str, Vec<f32>), (f32, f32))| {
+        let exp = |z: f32| match z.exp() {
+            e if e < least => 0.0,
+            e if e > most => f32::INFINITY,
+            e => e,
+        };
+        let (mut over, mut under) = (false, false);
+        let made = rows().zip(shifts).flat_map(|(row, shift)| {
+            let e: Vec<f32> = row.iter().map(|z| exp(z - shift)).collect();
+            let sum: f32 = e.iter().sum();
+            over |= sum.is_infinite();
+            under |= sum == 0.0;
+            e.into_iter().map(move |e| e / sum)
+        });
+        let made = made.collect();
+        let exp = if *how == NOT_SUBTRACTED { "exp(z)" } else { "exp" };
+        let half = if most < f32::MAX { "in half, " } else { "" };
+        let why = match (over, under) {
+            (true, false) => "overflows there, and infinity over infinity is NaN",
+            (false, true) => "underflows to 0 for all classes of a row, and 0 over 0 is NaN",
+            _ => "overflows in some rows and underflows to 0 in others, and both quotients are NaN",
+        };
+        (format!("{half}{exp} {why}: {how}"), made)
+    };
+    ways.map(cause).collect()
 }
 
 /// Losses with a logarithm of 0, or an exponential that overflows.
 fn losses(wrong: &Wrong<'_>, z: &[f32], p: &[f32], y: &[f32]) -> Causes {
     let classes = wrong.chain.outputs();
+    let rows = || z.chunks_exact(classes);
     let mean = |sum: f32| vec![sum / wrong.chain.batch() as f32];
-    let entropy = |p: &[f32]| p.iter().zip(y).map(|(p, y)| -y * p.ln()).sum::<f32>();
-    let zeros = |p: &[f32]| p.iter().filter(|p| **p == 0.0).count();
-    let own = |p: &[f32]| p.iter().zip(y).any(|(p, y)| *p == 0.0 && *y != 0.0);
-    let logarithm = |what: &str, p: &[f32]| {
-        let is_nan = entropy(p).is_nan();
-        let then = match (is_nan, own(p)) {
-            (true, _) => ", and 0 times infinity is NaN where y is 0",
-            (false, _) => ", and the sample's own class is among them",
-        };
-        format!("{what} 0 in {} of {} elements: ln 0 = -infinity{then}", zeros(p), p.len())
-    };
-    let squared = z.iter().zip(y).map(|(z, y)| (z - y) * (z - y)).sum::<f32>();
+    let of_p_and_y =
+        |p: &[f32], of: fn(f32, f32) -> f32| mean(p.iter().zip(y).map(|(&p, &y)| of(p, y)).sum());
+    let entropy: fn(f32, f32) -> f32 = |p, y| -y * p.ln();
+    let zeros = p.iter().filter(|p| **p == 0.0).count();
     match wrong.chain.losses()[..] {
         [Loss::CrossEntropy] => {
-            let picked: f32 =
-                p.iter().zip(y).filter(|(_, y)| **y != 0.0).map(|(p, y)| -y * p.ln()).sum();
-            let naive: Vec<f32> = z
-                .chunks_exact(classes)
-                .flat_map(|row| {
-                    let sum: f32 = row.iter().map(|z| z.exp()).sum();
-                    row.iter().map(move |z| z.exp() / sum)
-                })
-                .collect();
-            let logs: f32 = z
-                .chunks_exact(classes)
-                .map(|row| row.iter().map(|z| z.exp()).sum::<f32>().ln())
-                .sum();
-            let picked_text = "p of a sample's own class is 0: ln 0 = -infinity";
+            let then = if of_p_and_y(p, entropy)[0].is_nan() {
+                ", and 0 times infinity is NaN where y is 0"
+            } else {
+                ", and the sample's own class is among them"
+            };
+            let zeros =
+                format!("p is 0 in {zeros} of {} elements: ln 0 = -infinity{then}", p.len());
+            let picked: fn(f32, f32) -> f32 = |p, y| if y == 0.0 { 0.0 } else { -y * p.ln() };
+            let sum = |row: &[f32]| row.iter().map(|z| z.exp()).sum::<f32>();
+            let naive = rows().flat_map(|row| row.iter().map(move |z| z.exp() / sum(row)));
+            let naive: Vec<f32> = naive.collect();
+            let logs = rows().map(|row| sum(row).ln()).sum();
             let overflow = "exp(z) overflows, because max z is not subtracted";
             vec![
-                (logarithm("p is", p), mean(entropy(p))),
-                (picked_text.into(), mean(picked)),
-                (format!("{overflow}: infinity over infinity is NaN"), mean(entropy(&naive))),
+                (zeros, of_p_and_y(p, entropy)),
+                ("p of a sample's own class is 0: ln 0 = -infinity".into(), of_p_and_y(p, picked)),
+                (format!("{overflow}: infinity over infinity is NaN"), of_p_and_y(&naive, entropy)),
                 (format!("{overflow}: the logarithm of its sum is infinity"), mean(logs)),
             ]
         }
         [Loss::Bce] => {
-            let both = p.iter().zip(y).map(|(p, y)| -y * p.ln() - (1.0 - y) * (1.0 - p).ln());
             let ones = p.iter().filter(|p| **p == 1.0).count();
-            let softplus = |sign: f32| z.iter().map(|z| (1.0 + (sign * z).exp()).ln()).sum::<f32>();
+            let softplus =
+                |sign: f32| mean(z.iter().map(|z| (1.0 + (sign * z).exp()).ln()).sum::<f32>());
             let text = format!(
-                "p is 0 in {} and 1 in {ones} of {} elements: ln 0 = -infinity, and 0 times it is NaN",
-                zeros(p),
+                "p is 0 in {zeros} and 1 in {ones} of {} elements: ln 0 = -infinity, and 0 times it is NaN",
                 p.len()
             );
             vec![
-                (text, mean(both.sum())),
-                ("exp(z) overflows to infinity: ln(1 + exp(z))".into(), mean(softplus(1.0))),
-                ("exp(-z) overflows to infinity: ln(1 + exp(-z))".into(), mean(softplus(-1.0))),
+                (text, of_p_and_y(p, |p, y| -y * p.ln() - (1.0 - y) * (1.0 - p).ln())),
+                ("exp(z) overflows to infinity: ln(1 + exp(z))".into(), softplus(1.0)),
+                ("exp(-z) overflows to infinity: ln(1 + exp(-z))".into(), softplus(-1.0)),
             ]
         }
-        _ => vec![("(z - y)² overflows".into(), mean(squared))],
+        _ => {
+            let squares = z.iter().zip(y).map(|(z, y)| (z - y) * (z - y));
+            vec![("(z - y)² overflows".into(), mean(squares.sum()))]
+        }
     }
 }
 
-/// A divisor of each element, in words and as a function of the element's number.
-type Divisor<'a> = (String, Box<dyn Fn(usize) -> f32 + 'a>);
-
-/// A gradient over a divisor that may be 0.
-fn divided(wrong: &Wrong<'_>, name: TensorName, gradient: &[f32]) -> Causes {
+/// A gradient over a divisor that may be 0; `made` makes the tensor of the quotients.
+fn divided(
+    wrong: &Wrong<'_>,
+    name: TensorName,
+    gradient: &[f32],
+    made: impl Fn(Vec<f32>) -> Vec<f32>,
+) -> Causes {
     let norm = |values: &[f32]| values.iter().map(|x| x * x).sum::<f32>().sqrt();
     let chain = wrong.chain;
     let all = chain
         .names()
         .into_iter()
         .filter(|name| matches!(name, TensorName::Dw(_) | TensorName::Db(_)));
-    let all: Vec<f32> =
-        all.filter_map(|name| chain.get(name)).flatten().map(|&x| x as f32).collect();
+    let all = all.filter_map(|name| chain.get(name)).flatten();
     let width = if let [_, columns] = *wrong.shape { columns } else { gradient.len() };
-    let rows: Vec<f32> = gradient.chunks(width.max(1)).map(norm).collect();
+    let rows = gradient.chunks(width.max(1)).flat_map(|row| vec![norm(row); row.len()]);
+    let same = |divisor: f32| vec![divisor; gradient.len()];
     let largest = gradient.iter().fold(0.0_f32, |all, x| all.max(x.abs()));
-    let (own, global) = (norm(gradient), norm(&all));
-    let divisors: [Divisor<'_>; 5] = [
-        ("the norm of all gradients".into(), Box::new(move |_| global)),
-        (format!("the norm of {name}"), Box::new(move |_| own)),
-        (format!("the norm of its row of {name}"), Box::new(|i| rows[i / width.max(1)])),
-        (format!("the largest magnitude of {name}"), Box::new(move |_| largest)),
+    let global = norm(&all.map(|&x| x as f32).collect::<Vec<f32>>());
+    let divisors = [
+        ("the norm of all gradients".to_owned(), same(global)),
+        (format!("the norm of {name}"), same(norm(gradient))),
+        (format!("the norm of its row of {name}"), rows.collect()),
+        (format!("the largest magnitude of {name}"), same(largest)),
         (
             "the root of its square, without an epsilon".into(),
-            Box::new(|i| (gradient[i] * gradient[i]).sqrt()),
+            gradient.iter().map(|g| (g * g).sqrt()).collect(),
         ),
     ];
-    let quotients: Vec<(String, Vec<f32>)> = divisors
-        .into_iter()
-        .map(|(by, of)| (by, gradient.iter().enumerate().map(|(i, g)| g / of(i)).collect()))
-        .collect();
-    // Divisors that make the same numbers are one cause.
-    let is_same =
-        |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
-    let first = quotients
-        .iter()
-        .enumerate()
-        .filter(|(at, (_, made))| !quotients[..*at].iter().any(|(_, other)| is_same(other, made)));
-    let cause = |(_, (_, made)): (usize, &(String, Vec<f32>))| {
-        let alike = quotients.iter().filter(|(_, other)| is_same(other, made)).map(|(by, _)| by);
-        (
-            format!(
-                "{name} is 0 there, and 0 over 0 is NaN: it is divided by {}",
-                joined(alike, "or")
-            ),
-            made.clone(),
-        )
+    let quotient = |(by, below): (String, Vec<f32>)| {
+        (by, made(gradient.iter().zip(below).map(|(g, below)| g / below).collect()))
     };
-    let mut all: Causes = first.map(cause).collect();
-    if gradient.iter().all(|&g| g == 0.0) {
-        return all;
+    // Divisors that make the same numbers are one cause.
+    let mut different: Vec<(Vec<String>, Vec<f32>)> = Vec::new();
+    for (by, made) in divisors.map(quotient) {
+        let is_same =
+            |other: &[f32]| made.iter().zip(other).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
+        match different.iter_mut().find(|(_, other)| is_same(other)) {
+            Some((names, _)) => names.push(by),
+            None => different.push((vec![by], made)),
+        }
     }
-    let text = "its bias is corrected by 1 - 0.9^0, which is 0, as if no step had been taken";
-    all.push((
-        text.into(),
-        gradient.iter().map(|g| (0.1 * g / 0.0) / (0.001 * g * g / 0.0).sqrt()).collect(),
-    ));
-    all
+    let cause = |(names, made): (Vec<String>, Vec<f32>)| {
+        let by = joined(names, "or");
+        (format!("{name} is 0 there, and 0 over 0 is NaN: it is divided by {by}"), made)
+    };
+    let mut found: Causes = different.into_iter().map(cause).collect();
+    if gradient.iter().any(|&g| g != 0.0) {
+        let text = "its bias is corrected by 1 - 0.9^0, which is 0, as if no step had been taken";
+        let adam = gradient.iter().map(|g| (0.1 * g / 0.0) / (0.001 * g * g / 0.0).sqrt());
+        found.push((text.into(), made(adam.collect())));
+    }
+    found
 }
 
 /// Results, or operands, beyond the largest number of a format.

@@ -11,7 +11,7 @@ use crate::numeric::{extremes, largest, log_sum_exp, norm, sigmoid, softmax};
 /// A function of a row of the last `z` and of one of its elements.
 type Output = (&'static str, fn(&[f64], f64) -> f64);
 
-const OUTPUTS: [Output; 16] = [
+const OUTPUTS: [Output; 15] = [
     ("it is z itself: no function is applied", |_, z| z),
     ("it is softmax(z)", |row, z| quotient(row, z, f64::exp)),
     ("it is sigmoid(z)", |_, z| sigmoid(z)),
@@ -20,9 +20,6 @@ const OUTPUTS: [Output; 16] = [
     ("it is softmax(-z)", |row, z| quotient(row, z, |z| (-z).exp())),
     ("it is exp(z - max z): not divided by its sum", |row, z| (z - largest(row)).exp()),
     ("it is exp(z): not divided by its sum", |_, z| z.exp()),
-    ("1 is added to the sum below exp(z)", |row, z| {
-        z.exp() / (1.0 + row.iter().map(|z| z.exp()).sum::<f64>())
-    }),
     ("1 is added to the sum below exp(z - max z)", |row, z| {
         let largest = largest(row);
         (z - largest).exp() / (1.0 + row.iter().map(|z| (z - largest).exp()).sum::<f64>())
@@ -190,16 +187,16 @@ struct Rows<'a> {
     text: &'a str,
     values: &'a [f64],
     columns: usize,
-    /// By row; `None` for a row without wrong elements.
-    divisors: Vec<Option<f64>>,
+    /// By row; NaN for a row without wrong elements.
+    divisors: Vec<f64>,
 }
 
 impl<'a> Rows<'a> {
     fn new(scene: &Scene<'_>, text: &'a str, values: &'a [f64], columns: usize) -> Option<Self> {
-        let mut divisors = vec![None; values.len() / columns];
+        let mut divisors = vec![f64::NAN; values.len() / columns];
         for &i in &scene.wrong {
             let row = i / columns;
-            if divisors[row].is_some() {
+            if !divisors[row].is_nan() {
                 continue;
             }
             let of_row = || row * columns..row * columns + columns;
@@ -208,67 +205,49 @@ impl<'a> Rows<'a> {
             if !divisor.is_finite() || !of_row().all(|i| scene.fits(i, values[i] / divisor)) {
                 return None;
             }
-            divisors[row] = Some(divisor);
+            divisors[row] = divisor;
         }
-        (divisors.iter().flatten().count() > 1).then_some(Self { text, values, columns, divisors })
+        let known = divisors.iter().filter(|divisor| !divisor.is_nan()).count();
+        (known > 1).then_some(Self { text, values, columns, divisors })
     }
 
-    fn row(&self, row: usize) -> &[f64] {
-        &self.values[row * self.columns..][..self.columns]
-    }
-
-    fn divided(
-        &self,
-        scene: &Scene<'_>,
-        below: &[f64],
-        words: impl Fn() -> String,
-    ) -> Option<Pattern> {
-        scene.try_numbers(|i| self.values[i] / below[i / self.columns], words)
+    fn divided(&self, scene: &Scene<'_>, below: &[f64], words: String) -> Option<Pattern> {
+        scene.try_numbers(|i| self.values[i] / below[i / self.columns], || words)
     }
 
     /// A divisor that is a function of its row, a multiple of it, or it plus a number.
     fn plainly(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let text = self.text;
         DIVISORS.into_iter().find_map(|(name, of)| {
-            let below: Vec<f64> = (0..self.divisors.len()).map(|row| of(self.row(row))).collect();
-            let known = self.divisors.iter().zip(&below).find_map(|(d, b)| Some(((*d)?, *b)));
-            let (divisor, own) = known?;
-            let (factor, more) = (divisor / own, divisor - own);
-            let changed =
-                |of: &dyn Fn(f64) -> f64| below.iter().map(|b| of(*b)).collect::<Vec<_>>();
-            let found = self.divided(scene, &below, || format!("it is {text} over {name}"));
-            let found = found.or_else(|| {
-                let words = || format!("it is {text} over {} times {name}", number(scene, factor));
-                self.divided(scene, &changed(&|below| factor * below), words)
-            });
-            found.or_else(|| {
-                let words = || format!("{} is added to the divisor of {text}, {name}", plain(more));
-                self.divided(scene, &changed(&|below| more + below), words)
-            })
+            let own: Vec<f64> = self.values.chunks_exact(self.columns).map(of).collect();
+            let known = self.divisors.iter().zip(&own).find(|(divisor, _)| !divisor.is_nan());
+            let (factor, more) = known.map(|(divisor, own)| (divisor / own, divisor - own))?;
+            let times: Vec<f64> = own.iter().map(|own| factor * own).collect();
+            let plus: Vec<f64> = own.iter().map(|own| more + own).collect();
+            let by = number(scene, factor);
+            let ways = [
+                (own, format!("it is {text} over {name}")),
+                (times, format!("it is {text} over {by} times {name}")),
+                (plus, format!("{} is added to the divisor of {text}, {name}", plain(more))),
+            ];
+            ways.into_iter().find_map(|(below, words)| self.divided(scene, &below, words))
         })
     }
 
     /// Divisors that follow no rule.
     fn with_a_number(&self, scene: &Scene<'_>) -> Option<Pattern> {
-        let &first = self.divisors.iter().flatten().next()?;
-        let below: Vec<f64> = self.divisors.iter().map(|d| d.unwrap_or(f64::NAN)).collect();
-        let all = self.divisors.iter().flatten();
-        let same = all.clone().all(|d| (d - first).abs() < 1e-5 * first.abs());
-        let (least, most) = extremes(all.copied());
+        let (least, most) = extremes(self.divisors.iter().copied().filter(|d| !d.is_nan()));
+        let same = most - least < 1e-5 * least.abs();
+        let text = self.text;
+        let words = if same {
+            format!("it is {text} over {} in every row", number(scene, least))
+        } else {
+            format!(
+                "it is {text} over a number of each row, from {least:.6} to {most:.6}, that is not \
+                 its sum: rows don't sum to 1"
+            )
+        };
         // Each row has to confirm its number with two more elements.
-        if self.columns < 3 {
-            return None;
-        }
-        self.divided(scene, &below, || {
-            if same {
-                format!("it is {} over {} in every row", self.text, number(scene, first))
-            } else {
-                format!(
-                    "it is {} over a number of each row, from {least:.6} to {most:.6}, that is not \
-                     its sum: rows don't sum to 1",
-                    self.text
-                )
-            }
-        })
+        if self.columns < 3 { None } else { self.divided(scene, &self.divisors, words) }
     }
 }

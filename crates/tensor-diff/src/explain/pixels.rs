@@ -11,27 +11,22 @@ use crate::numeric::norm;
 /// The means and deviations of usual normalisations: MNIST's, none, and a half.
 const NORMALISATIONS: [(f64, f64); 3] = [(0.1307, 0.3081), (0.0, 1.0), (0.5, 0.5)];
 
-/// A wrong normalisation: a function of the byte, of the right value, and of the mean and deviation.
-type Way = (&'static str, fn(f64, f64, (f64, f64)) -> f64);
+/// A wrong way to read pixels: a function of the byte, and whether the result is normalised.
+type Way = (&'static str, fn(f64) -> f64, bool);
 
-const WAYS: [Way; 8] = [
-    ("normalised twice", |_, x, (mean, deviation)| (x - mean) / deviation),
-    ("not normalised", |byte, _, _| byte / 255.0),
-    ("the bytes themselves: neither divided by 255 nor normalised", |byte, _, _| byte),
-    ("normalised without a division by 255", |byte, _, (mean, deviation)| {
-        (byte - mean) / deviation
-    }),
-    ("read as signed bytes: from 128 on, 256 is missing", |byte, _, (mean, deviation)| {
-        ((if byte > 127.0 { byte - 256.0 } else { byte }) / 255.0 - mean) / deviation
-    }),
-    ("divided by 256, not by 255", |byte, _, (mean, deviation)| (byte / 256.0 - mean) / deviation),
-    ("inverted: 255 minus the byte", |byte, _, (mean, deviation)| {
-        ((255.0 - byte) / 255.0 - mean) / deviation
-    }),
-    ("read as signed bytes and not normalised", |byte, _, _| {
-        (if byte > 127.0 { byte - 256.0 } else { byte }) / 255.0
-    }),
+const WAYS: [Way; 7] = [
+    ("not normalised", |byte| byte / 255.0, false),
+    ("the bytes themselves: neither divided by 255 nor normalised", |byte| byte, false),
+    ("normalised without a division by 255", |byte| byte, true),
+    ("read as signed bytes: from 128 on, 256 is missing", signed, true),
+    ("divided by 256, not by 255", |byte| byte / 256.0, true),
+    ("inverted: 255 minus the byte", |byte| (255.0 - byte) / 255.0, true),
+    ("read as signed bytes and not normalised", signed, false),
 ];
+
+fn signed(byte: f64) -> f64 {
+    (if byte > 127.0 { byte - 256.0 } else { byte }) / 255.0
+}
 
 /// A function of all pixels of an image.
 type ByImage = (&'static str, fn(&[f64]) -> Vec<f64>);
@@ -60,19 +55,16 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
     let mut ways = ways(x);
     let columns = *scene.chain.sizes().first()?;
     ways.extend(BY_IMAGE.map(|(text, of)| (text, x.chunks(columns).flat_map(of).collect())));
-    if scene.name == TensorName::X {
-        let family = ways
-            .into_iter()
-            .map(|(text, values)| hypothesis(format!("the pixels are {text}"), move |i| values[i]));
-        return scene.first(family);
-    }
-    let formula = &Formula::new(scene)?;
-    let place = formula.operands.iter().position(|operand| operand.is("x"))?;
-    let family = ways.iter().map(|(text, values)| {
+    let (formula, of) = match scene.name {
+        TensorName::X => (Formula::same(scene), ""),
+        _ => (Formula::new(scene)?, " of x"),
+    };
+    let formula = &formula;
+    let place = formula.operands.iter().position(|operand| of.is_empty() || operand.is("x"))?;
+    scene.first(ways.iter().map(|(text, values)| {
         let swap = [Swap { place, values, map: Map::Right }];
-        hypothesis(format!("the pixels of x are {text}"), move |i| formula.total(i, &swap))
-    });
-    scene.first(family)
+        hypothesis(format!("the pixels{of} are {text}"), move |i| formula.total(i, &swap))
+    }))
 }
 
 /// The images under each wrong normalisation; empty if their pixels aren't bytes.
@@ -82,12 +74,13 @@ fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
     let mut found =
         NORMALISATIONS.into_iter().filter(|&how| x.iter().all(|&x| is_byte(byte(x, how))));
     let Some(how) = found.next() else { return Vec::new() };
-    let made = |(text, of): Way| {
-        (text, x.iter().map(|&x| of(byte(x, how).round(), x, how)).collect::<Vec<f64>>())
+    let normalised = |value: f64| (value - how.0) / how.1;
+    let made = |(text, of, is_normalised): Way| {
+        let bytes = x.iter().map(|&x| of(byte(x, how).round()));
+        (text, bytes.map(|v| if is_normalised { normalised(v) } else { v }).collect())
     };
+    let twice = ("normalised twice", x.iter().copied().map(normalised).collect::<Vec<f64>>());
     // Some ways to read pixels give the right values if pixels aren't normalised; these are no mistakes.
-    WAYS.into_iter()
-        .map(made)
-        .filter(|(_, values)| values.iter().zip(x).any(|(v, x)| (v - x).abs() > 1e-3))
-        .collect()
+    let all = std::iter::once(twice).chain(WAYS.map(made));
+    all.filter(|(_, values)| values.iter().zip(x).any(|(v, x)| (v - x).abs() > 1e-3)).collect()
 }

@@ -34,47 +34,32 @@ pub(super) fn flushed(scene: &Scene<'_>) -> Option<Pattern> {
         return None;
     }
     let all = 0..scene.candidate.len();
+    // The number of elements outside their bounds that a prediction of all elements explains.
     let explains = |made: &dyn Fn(usize) -> f64| {
         let fits = |i: usize| match made(i) {
             0.0 if scene.expected[i] != 0.0 => scene.candidate[i] == 0.0,
             made => scene.fits(i, made),
         };
-        let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
-        let is_outside = |&i: &usize| off(i) > scene.bounds[i];
+        let is_outside =
+            |&i: &usize| (scene.candidate[i] - scene.expected[i]).abs() > scene.bounds[i];
         // If nothing is left of the tensor, it may not have been written.
         let explained = all.clone().all(fits) && scene.candidate.iter().any(|&held| held != 0.0);
         if explained { all.clone().filter(is_outside).count() } else { 0 }
     };
-    let results = if scene.expected.iter().any(is_small) {
-        explains(&|i| flush(scene.expected[i]))
-    } else {
-        0
-    };
+    let has_small = scene.expected.iter().any(is_small);
+    let results = if has_small { explains(&|i| flush(scene.expected[i])) } else { 0 };
     let formula = Formula::new(scene);
-    let formula = formula.as_ref();
-    let places = formula.map_or(0..0, |formula| 0..formula.operands.len());
-    let small: Vec<(usize, Vec<f64>)> = places
-        .filter_map(|place| {
-            let values = formula?.operands[place].values;
-            let flushed = || (place, values.iter().map(|&x| flush(x)).collect());
-            values.iter().any(is_small).then(flushed)
-        })
-        .collect();
+    let operands = formula.iter().flat_map(|formula| formula.operands.iter().enumerate());
+    let small = operands.filter(|(_, one)| one.values.iter().any(is_small));
+    let small = small.map(|(place, one)| (place, one.values.iter().map(|&x| flush(x)).collect()));
+    let small: Vec<(usize, Vec<f64>)> = small.collect();
     // All operands together, and each one.
     let groups =
         std::iter::once(&small[..]).chain(small.chunks(1)).filter(|group| !group.is_empty());
     let operands = groups.filter_map(|group| {
-        let formula = formula?;
-        let each = group.iter();
-        let swaps: Vec<Swap<'_>> =
-            each.map(|(place, values)| Swap { place: *place, values, map: Map::Right }).collect();
-        let explained = [false, true].map(|flushes| {
-            explains(&|i| {
-                let made = formula.total(i, &swaps);
-                if flushes { flush(made) } else { made }
-            })
-        });
-        let explained = explained[0].max(explained[1]);
+        let (formula, swaps) = (formula.as_ref()?, swaps(group));
+        let made = |i: usize| formula.total(i, &swaps);
+        let explained = explains(&made).max(explains(&|i| flush(made(i))));
         let names = list(group.iter().map(|(place, _)| &formula.operands[*place].name));
         (explained > 0).then_some((explained, names))
     });
@@ -115,65 +100,51 @@ pub(super) fn ways() -> Vec<Way> {
     all
 }
 
-/// Operands that lost digits: which, how, and their values.
-struct Shortened {
-    places: Vec<usize>,
-    how: String,
-    values: Vec<Vec<f64>>,
+/// Operands with other values, as they are read.
+fn swaps(operands: &[(usize, Vec<f64>)]) -> Vec<Swap<'_>> {
+    let all = operands.iter().map(|(place, values)| (*place, values));
+    all.map(|(place, values)| Swap { place, values, map: Map::Right }).collect()
 }
 
-impl Shortened {
-    /// The bias of a sum counts too little to be among them.
-    fn all(formula: &Formula<'_>) -> Vec<Self> {
-        let mut groups = formula.places();
-        if formula.factors() > 0 {
-            groups.retain(|places| places[0] < formula.factors());
-        }
-        if formula.factors() == 2 {
-            groups.insert(0, vec![0, 1]);
-        }
-        let mut all: Vec<Self> = Vec::new();
-        for places in groups {
-            let start = all.len();
-            for (how, of) in ways() {
-                let own = |&place: &usize| formula.operands[place].values.iter();
-                let values: Vec<Vec<f64>> = places
-                    .iter()
-                    .map(|place| own(place).map(|&value| of(value)).collect())
-                    .collect();
-                // If nothing is left of an operand, its digits are not the mistake: any tiny result would fit.
-                if values.iter().any(|values| values.iter().all(|&value| value == 0.0)) {
-                    continue;
+/// Operands that lost digits, in words, and their values.
+type Shortened = (String, Vec<(usize, Vec<f64>)>);
+
+/// Every way to shorten the operands. The bias of a sum counts too little to be among them.
+fn shortened_operands(formula: &Formula<'_>) -> Vec<Shortened> {
+    let mut groups = formula.places();
+    if formula.factors() > 0 {
+        groups.retain(|places| places[0] < formula.factors());
+    }
+    if formula.factors() == 2 {
+        groups.insert(0, vec![0, 1]);
+    }
+    let mut all: Vec<Shortened> = Vec::new();
+    for places in groups {
+        let mut names: Vec<&str> =
+            places.iter().map(|&place| &formula.operands[place].name[..]).collect();
+        names.dedup();
+        let names =
+            format!("{} {}", names.join(" and "), if names.len() == 1 { "is" } else { "are" });
+        let start = all.len();
+        for (how, of) in ways() {
+            let own = |place: usize| formula.operands[place].values.iter().map(|&value| of(value));
+            let made: Vec<(usize, Vec<f64>)> =
+                places.iter().map(|&place| (place, own(place).collect())).collect();
+            // If nothing is left of an operand, its digits are not the mistake: any tiny result would fit.
+            if made.iter().any(|(_, values)| values.iter().all(|&value| value == 0.0)) {
+                continue;
+            }
+            // TF32 has as many digits as half, and differs from it only in its exponents.
+            match all[start..].iter_mut().find(|(_, other)| *other == made) {
+                Some((text, _)) => {
+                    let format = how.rsplit_once(" to ").map_or("", |(_, format)| format);
+                    *text += &format!(" or {format}");
                 }
-                // TF32 has as many digits as half, and differs from it only in its exponents.
-                match all[start..].iter_mut().find(|other| other.values == values) {
-                    Some(other) => {
-                        let format = how.rsplit_once(" to ").map_or("", |(_, format)| format);
-                        other.how = format!("{} or {format}", other.how);
-                    }
-                    None => all.push(Self { places: places.clone(), how, values }),
-                }
+                None => all.push((format!("{names} {how}"), made)),
             }
         }
-        all
     }
-
-    fn swaps(&self) -> Vec<Swap<'_>> {
-        let each = self.places.iter().zip(&self.values);
-        each.map(|(&place, values)| Swap { place, values, map: Map::Right }).collect()
-    }
-
-    fn words(&self, formula: &Formula<'_>) -> String {
-        let mut names: Vec<&str> =
-            self.places.iter().map(|&place| &formula.operands[place].name[..]).collect();
-        names.dedup();
-        format!(
-            "{} {} {}",
-            names.join(" and "),
-            if names.len() == 1 { "is" } else { "are" },
-            self.how
-        )
-    }
+    all
 }
 
 /// The hypotheses that an operand was rounded to fewer digits.
@@ -182,9 +153,9 @@ fn operands(scene: &Scene<'_>) -> Option<Pattern> {
     if !scene.tells(50) {
         return None;
     }
-    Shortened::all(formula).iter().find_map(|one| {
-        let swaps = one.swaps();
-        scene.try_numbers(|i| formula.total(i, &swaps), || one.words(formula))
+    shortened_operands(formula).into_iter().find_map(|(text, made)| {
+        let swaps = swaps(&made);
+        scene.try_numbers(|i| formula.total(i, &swaps), || text)
     })
 }
 
@@ -223,10 +194,9 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
     if elements < 16 || !allowed.is_finite() {
         return None;
     }
-    let all = Shortened::all(formula);
-    let left_over = all.iter().map(|one| {
-        let swaps = one.swaps();
-        (one.words(formula), root_mean_square(&|i| formula.total(i, &swaps)))
+    let left_over = shortened_operands(formula).into_iter().map(|(text, made)| {
+        let swaps = swaps(&made);
+        (text, root_mean_square(&|i| formula.total(i, &swaps)))
     });
     let left_over: Vec<(String, f64)> = left_over.collect();
     let least = left_over.iter().map(|(_, left)| *left).min_by(f64::total_cmp)?;

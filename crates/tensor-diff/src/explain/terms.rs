@@ -18,7 +18,7 @@ const MAX_LENGTH_FOR_WEIGHTS: usize = 800;
 
 /// Some of the terms of a sum, by their indices: of each `tile` of them those in a range, or all but those.
 #[derive(Clone, Copy)]
-pub(super) struct Subset {
+struct Subset {
     tile: usize,
     from: usize,
     to: usize,
@@ -31,7 +31,7 @@ impl Subset {
     }
 
     /// A range of all terms, which are one tile.
-    pub(super) const fn range((from, to): (usize, usize)) -> Self {
+    const fn range((from, to): (usize, usize)) -> Self {
         Self::of_each(usize::MAX, from, to)
     }
 
@@ -40,32 +40,20 @@ impl Subset {
     }
 
     /// The sum of these terms, of `length` terms.
-    pub(super) fn sum(self, length: usize, term: impl Fn(usize) -> f64) -> f64 {
+    fn sum(self, length: usize, term: impl Fn(usize) -> f64) -> f64 {
         if self.tile == usize::MAX {
             return (self.from..self.to).map(term).sum();
         }
         (0..length).filter(|&k| self.contains(k)).map(term).sum()
     }
 
-    /// The subset of `length` terms that corresponds to this one of `own` terms; a range may be counted from the end.
-    pub(super) fn at_length(self, own: usize, length: usize, from_end: bool) -> Self {
-        let moved = |at: usize| (at + length).saturating_sub(own);
-        let (from, to) = (self.from, self.to);
-        match self.tile {
-            usize::MAX if from_end => Self::range((moved(from), moved(to))),
-            usize::MAX if to == own => Self::range((from.min(length), length)),
-            usize::MAX => Self::range((from.min(length), to.min(length))),
-            _ => self,
-        }
-    }
-
     /// The weights of `length` terms, if these have one weight and all others count once.
-    pub(super) fn weights(self, length: usize, weight: f64) -> Vec<f64> {
+    fn weights(self, length: usize, weight: f64) -> Vec<f64> {
         (0..length).map(|k| if self.contains(k) { weight } else { 1.0 }).collect()
     }
 
     /// The subsets of `length` terms that loops and tiles cut out, except ranges, in families, the simplest first.
-    pub(super) fn families(length: usize) -> [Vec<Self>; 4] {
+    fn families(length: usize) -> [Vec<Self>; 4] {
         let ends = [(0, 1), (length - 1, length), (1, length), (0, length - 1)].map(Self::range);
         let tiles = TILES.into_iter().filter(|&tile| tile < length).flat_map(|tile| {
             let whole = length / tile * tile;
@@ -92,7 +80,7 @@ impl Subset {
 
 /// Every range of `length` terms, the simplest first: those that reach to an end, single terms, and, if `all` is set,
 /// the rest.
-pub(super) fn ranges(length: usize, all: bool) -> impl Iterator<Item = (usize, usize)> {
+fn ranges(length: usize, all: bool) -> impl Iterator<Item = (usize, usize)> {
     let ends = (1..length).flat_map(move |cut| [(cut, length), (0, cut)]);
     let singles = (0..length).map(|k| (k, k + 1));
     let rest = (0..if all { length } else { 0 })
@@ -102,55 +90,53 @@ pub(super) fn ranges(length: usize, all: bool) -> impl Iterator<Item = (usize, u
 
 /// Some of the terms left out, or added twice.
 pub(super) fn subsets(scene: &Scene<'_>) -> Option<Pattern> {
+    let terms = Terms::new(scene)?;
+    let found = terms.group(scene).or_else(|| terms.search(scene, &[0.0, 2.0], false));
     let is_output = scene.name == TensorName::P;
-    Terms::of(scene, |terms| {
-        let found = terms.group(scene).or_else(|| terms.search(scene));
-        found.or_else(|| if is_output { terms.weighted_range(scene) } else { None })
-    })
+    found.or_else(|| if is_output { terms.weighted_range(scene) } else { None })
 }
 
 /// A range of terms with any weight.
 pub(super) fn weighted_range(scene: &Scene<'_>) -> Option<Pattern> {
-    Terms::of(scene, |terms| terms.weighted_range(scene))
+    Terms::new(scene)?.weighted_range(scene)
 }
 
 /// The terms of the sums that make a tensor.
-struct Terms<'a> {
-    length: usize,
+pub(super) struct Terms<'a> {
+    pub(super) length: usize,
     /// The noun of the terms, in the plural.
-    over: &'static str,
+    pub(super) over: &'static str,
     /// A term of an element.
-    term: &'a dyn Fn(usize, usize) -> f64,
+    pub(super) term: Box<dyn Fn(usize, usize) -> f64 + 'a>,
     /// An element, from the sum of the terms that are left out. If terms are added twice, this sum is negative.
-    predict: &'a dyn Fn(usize, f64) -> f64,
+    pub(super) predict: Box<dyn Fn(usize, f64) -> f64 + 'a>,
     /// The sum of the terms that are left out, from the element.
-    left_out: &'a dyn Fn(usize) -> f64,
+    pub(super) left_out: Box<dyn Fn(usize) -> f64 + 'a>,
 }
 
-impl Terms<'_> {
+impl<'a> Terms<'a> {
     /// The terms of a sum of products, or those below softmax's line: there an element is the right value over one
     /// minus the part of its row that is left out.
-    fn of(scene: &Scene<'_>, search: impl Fn(&Terms<'_>) -> Option<Pattern>) -> Option<Pattern> {
+    fn new(scene: &'a Scene<'a>) -> Option<Self> {
         let (held, right) = (scene.candidate, scene.expected);
         if scene.name != TensorName::P {
             let sum = Formula::sum(scene)?;
-            return search(&Terms {
+            return Some(Self {
                 length: sum.length,
                 over: sum.over,
-                term: &|i, k| sum.term(i, k),
-                predict: &|i, part| right[i] - part,
-                left_out: &|i| right[i] - held[i],
+                term: Box::new(move |i, k| sum.term(i, k)),
+                predict: Box::new(move |i, part| right[i] - part),
+                left_out: Box::new(move |i| right[i] - held[i]),
             });
         }
         let length = scene.chain.outputs();
-        let terms = Terms {
+        (scene.chain.losses() == [Loss::CrossEntropy]).then(|| Self {
             length,
             over: "classes of the sum below",
-            term: &|i, k| right[i / length * length + k],
-            predict: &|i, part| right[i] / (1.0 - part),
-            left_out: &|i| 1.0 - right[i] / held[i],
-        };
-        if scene.chain.losses() == [Loss::CrossEntropy] { search(&terms) } else { None }
+            term: Box::new(move |i, k| right[i / length * length + k]),
+            predict: Box::new(move |i, part| right[i] / (1.0 - part)),
+            left_out: Box::new(move |i| 1.0 - right[i] / held[i]),
+        })
     }
 
     /// Softmax that divides each class by the sum over a group of adjacent classes, instead of over all classes.
@@ -169,9 +155,17 @@ impl Terms<'_> {
         scene.first(groups)
     }
 
-    /// Tries the hypothesis that a subset has this weight.
-    fn weighted(&self, scene: &Scene<'_>, subset: Subset, weight: f64) -> Option<Pattern> {
+    /// The weight that a part of the first probe has to have.
+    fn weight_of(&self, scene: &Scene<'_>, part: f64) -> f64 {
+        let first = scene.probes.iter().find(|&&i| scene.candidate[i].is_finite());
+        first.map_or(f64::NAN, |&first| 1.0 - (self.left_out)(first) / part)
+    }
+
+    /// Tries the hypothesis that a subset has this weight, or any.
+    fn weighted(&self, scene: &Scene<'_>, subset: Subset, weight: Option<f64>) -> Option<Pattern> {
         let part = |i: usize| subset.sum(self.length, |k| (self.term)(i, k));
+        let fitted = || Some(self.weight_of(scene, part(*scene.probes.first()?)));
+        let weight = weight.or_else(fitted).filter(|weight| (weight - 1.0).abs() > 1e-3)?;
         scene.try_numbers(
             |i| (self.predict)(i, (1.0 - weight) * part(i)),
             || {
@@ -181,48 +175,52 @@ impl Terms<'_> {
         )
     }
 
-    /// Tries to leave out each subset, and to add it twice, the simplest first.
-    fn search(&self, scene: &Scene<'_>) -> Option<Pattern> {
+    /// Tries each subset with each of these weights and, if `any` is set, with the one that explains the first probe;
+    /// the simplest subset first.
+    pub(super) fn search(&self, scene: &Scene<'_>, usual: &[f64], any: bool) -> Option<Pattern> {
         if self.length < 2 {
             return None;
         }
-        let families = Subset::families(self.length).into_iter();
-        let mut families = families.filter(|subsets| scene.tells(2 * subsets.len()));
-        let found = families.find_map(|subsets| {
-            let mut both = subsets.into_iter().flat_map(|subset| [(subset, 0.0), (subset, 2.0)]);
-            both.find_map(|(subset, weight)| self.weighted(scene, subset, weight))
+        let weights = || usual.iter().copied().map(Some).chain(any.then_some(None));
+        let found = Subset::families(self.length).into_iter().find_map(|subsets| {
+            weights().find_map(|weight| {
+                let tells = scene.tells_after(2 * subsets.len(), weight.is_none().into());
+                let mut tried = subsets.iter().filter(|_| tells);
+                tried.find_map(|&subset| self.weighted(scene, subset, weight))
+            })
         });
         let all = self.length <= MAX_LENGTH_FOR_RANGES;
-        let tells = || scene.tells(self.length * if all { self.length } else { 4 });
-        found.or_else(|| if tells() { self.range(scene, all, |_| vec![0.0, 2.0]) } else { None })
+        let members = self.length * if all { self.length } else { 4 };
+        found.or_else(|| {
+            weights().find_map(|weight| {
+                let tried = |part| weight.unwrap_or_else(|| self.weight_of(scene, part));
+                let tells = scene.tells_after(members, weight.is_none().into());
+                if tells { self.range(scene, all, tried) } else { None }
+            })
+        })
     }
 
-    /// The range that explains every probe by one of the weights for its part of the first probe.
-    fn range(
-        &self,
-        scene: &Scene<'_>,
-        all: bool,
-        weights: impl Fn(f64) -> Vec<f64>,
-    ) -> Option<Pattern> {
+    /// The range that explains every probe by the weight for its part of the first probe.
+    fn range(&self, scene: &Scene<'_>, all: bool, weight: impl Fn(f64) -> f64) -> Option<Pattern> {
         let prefix = |&i: &usize| (i, prefix_sums((0..self.length).map(|k| (self.term)(i, k))));
         let prefixes: Vec<(usize, Vec<f64>)> = scene.probes.iter().map(prefix).collect();
         ranges(self.length, all).find_map(|(from, to)| {
             let part = |sums: &[f64]| sums[to] - sums[from];
-            let fits = |weight: f64| {
-                let made = |i, sums| (self.predict)(i, (1.0 - weight) * part(sums));
-                prefixes.iter().all(|(i, sums)| scene.fits(*i, made(*i, sums)))
-            };
-            let weight = weights(part(&prefixes.first()?.1)).into_iter().find(|&w| fits(w))?;
+            let weight = weight(part(&prefixes.first()?.1));
+            let made = |i, sums| (self.predict)(i, (1.0 - weight) * part(sums));
+            if !prefixes.iter().all(|(i, sums)| scene.fits(*i, made(*i, sums))) {
+                return None;
+            }
             let near = weight.round();
             let weight = if (weight - near).abs() < 1e-3 { near } else { weight };
-            self.weighted(scene, Subset::range((from, to)), weight)
+            self.weighted(scene, Subset::range((from, to)), Some(weight))
         })
     }
+
     fn weighted_range(&self, scene: &Scene<'_>) -> Option<Pattern> {
-        let &first = scene.probes.iter().find(|&&i| scene.candidate[i].is_finite())?;
         let known = scene.probes.len() >= 4 && scene.tells_after(self.length * self.length, 1);
         let short = (3..=MAX_LENGTH_FOR_WEIGHTS).contains(&self.length);
-        let weight = |part: f64| vec![1.0 - (self.left_out)(first) / part];
+        let weight = |part: f64| self.weight_of(scene, part);
         if known && short { self.range(scene, true, weight) } else { None }
     }
 }

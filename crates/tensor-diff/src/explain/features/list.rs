@@ -190,7 +190,7 @@ pub(super) fn features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
     const RIGHT: &str = "what it should be";
     let columns = scene.rows_and_columns().1.max(1);
     let scale = if is_output_gradient(scene) { 1.0 / count(scene.chain.batch()) } else { 1.0 };
-    let mut all = own_features(scene);
+    let mut all = own_features(scene).unwrap_or_default();
     let expected = scene.expected;
     all.extend(of_one(RIGHT, expected, &FUNCTIONS_OF_EXPECTED));
     let one = Feature { over_batch: is_output_gradient(scene), ..feature("1", move |_| scale) };
@@ -240,11 +240,7 @@ fn of_two<'a>(
 }
 
 /// Functions of the operation's own operands.
-pub(super) fn own_features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
-    operand_features(scene).unwrap_or_default()
-}
-
-fn operand_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
+pub(super) fn own_features<'a>(scene: &'a Scene<'a>) -> Option<Vec<Feature<'a>>> {
     use TensorName::{A, B, BNext, Da, Dz, P, WNext, Y, Z};
     let chain = scene.chain;
     let last = chain.layers();

@@ -39,14 +39,14 @@ fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
     // Any of the features as it is; or one that is a known mistake, times a factor.
     let one = |features: &[Feature<'_>], scaled: bool| {
         let factor = (!scaled).then_some(1.0);
-        let all =
-            0..if scene.tells_after(features.len(), scaled.into()) { features.len() } else { 0 };
-        all.filter(|&at| !scaled || !features[at].note.is_empty()).find_map(|at| {
+        let tells = scene.tells_after(features.len(), scaled.into());
+        let tried = |at: &usize| tells && (!scaled || !features[*at].note.is_empty());
+        (0..features.len()).filter(tried).find_map(|at| {
             let made = |i: usize| (0.0, (features[at].of)(i));
             scene.try_made(factor, made, |factor| words(scene, features, &[at], &[factor]))
         })
     };
-    let features = own_features(scene);
+    let features = own_features(scene)?;
     let smoothed = || one(&list::smoothed(scene)?, false);
     one(&features, false).or_else(smoothed).or_else(|| one(&features, true))
 }
@@ -54,27 +54,14 @@ fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
 /// A sum of one or two features, each times a factor that is fitted.
 pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     let features = features(scene);
-    let sample = Sample::new(scene, &features)?;
+    let (rows, wrong) = equations(scene, &features);
     let all = features.len();
-    let one = (0..all).map(|a| vec![a]);
-    let two = (0..all).flat_map(|b| (0..b).map(move |a| vec![a, b]));
-    of_size(scene, &features, &sample, 1, all, one)
-        .or_else(|| of_size(scene, &features, &sample, 2, all * all / 2, two))
-}
-
-fn of_size(
-    scene: &Scene<'_>,
-    features: &[Feature<'_>],
-    sample: &Sample,
-    size: usize,
-    members: usize,
-    mut family: impl Iterator<Item = Vec<usize>>,
-) -> Option<Pattern> {
-    if sample.wrong < size + 3 || !scene.tells_after(members, size) {
-        return None;
-    }
-    family.find_map(|chosen| {
-        let factors = sample.solve(&chosen)?;
+    let tells = |size: usize, members: usize| wrong >= size + 3 && scene.tells_after(members, size);
+    let one = (0..if tells(1, all) { all } else { 0 }).map(|a| vec![a]);
+    let pairs = 0..if tells(2, all * all / 2) { all } else { 0 };
+    let two = pairs.flat_map(|b| (0..b).map(move |a| vec![a, b]));
+    one.chain(two).find_map(|chosen| {
+        let factors = factors(&rows, &chosen)?;
         // With a factor of 0, a simpler hypothesis explains as much.
         if factors.iter().any(|factor| factor.abs() < 1e-7) {
             return None;
@@ -86,50 +73,41 @@ fn of_size(
             let made = |i: usize| -> f64 {
                 chosen.iter().zip(&factors).map(|(&at, factor)| factor * (features[at].of)(i)).sum()
             };
-            scene.try_numbers(made, || words(scene, features, &chosen, &factors))
+            scene.try_numbers(made, || words(scene, &features, &chosen, &factors))
         })
     })
 }
 
-/// The elements that determine the factors, each equation divided by its tolerance.
-struct Sample {
-    /// By feature, then by element.
-    columns: Vec<Vec<f64>>,
-    results: Vec<f64>,
-    wrong: usize,
+/// The elements that determine the factors: every feature's value and the result, divided by the tolerance; and how many of the
+/// elements are wrong.
+fn equations(scene: &Scene<'_>, features: &[Feature<'_>]) -> (Vec<Vec<f64>>, usize) {
+    let mut elements = scene.known_wrong(WRONG);
+    let wrong = elements.len();
+    if !scene.in_part {
+        let all = scene.candidate.len();
+        let right = (0..all).step_by(all.div_ceil(RIGHT).max(1));
+        elements.extend(right.filter(|&i| scene.candidate[i].is_finite()));
+    }
+    let row = |i: usize| -> Vec<f64> {
+        let weight = scene.weight(i, scene.candidate[i]);
+        let values = features.iter().map(|feature| (feature.of)(i));
+        values.chain([scene.candidate[i]]).map(|value| weight * value).collect()
+    };
+    (elements.into_iter().map(row).collect(), wrong)
 }
 
-impl Sample {
-    fn new(scene: &Scene<'_>, features: &[Feature<'_>]) -> Option<Self> {
-        let mut elements = scene.known_wrong(WRONG);
-        let wrong = elements.len();
-        if !scene.in_part {
-            let all = scene.candidate.len();
-            let right = (0..all).step_by(all.div_ceil(RIGHT).max(1));
-            elements.extend(right.filter(|&i| scene.candidate[i].is_finite()));
-        }
-        let weights: Vec<f64> =
-            elements.iter().map(|&i| scene.weight(i, scene.candidate[i])).collect();
-        let column = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
-            elements.iter().zip(&weights).map(|(&i, weight)| weight * of(i)).collect()
-        };
-        let columns = features.iter().map(|feature| column(&feature.of)).collect();
-        (wrong > 1).then(|| Self { columns, results: column(&|i| scene.candidate[i]), wrong })
-    }
-
-    /// The factors of these features that reproduce the whole sample to within a few bounds.
-    fn solve(&self, chosen: &[usize]) -> Option<Vec<f64>> {
-        let row = |(at, &result): (usize, &f64)| -> Vec<f64> {
-            chosen.iter().map(|&feature| self.columns[feature][at]).chain([result]).collect()
-        };
-        let rows: Vec<Vec<f64>> = self.results.iter().enumerate().map(row).collect();
-        let factors = least_squares(&rows)?;
-        let meets = |row: &Vec<f64>| {
-            let made: f64 = row.iter().zip(&factors).map(|(x, factor)| x * factor).sum();
-            (made - row[chosen.len()]).abs() <= 2.0
-        };
-        rows.iter().all(meets).then_some(factors)
-    }
+/// The factors of these features that reproduce all elements to within a few bounds.
+fn factors(rows: &[Vec<f64>], chosen: &[usize]) -> Option<Vec<f64>> {
+    let row = |row: &Vec<f64>| -> Vec<f64> {
+        chosen.iter().map(|&at| row[at]).chain(row.last().copied()).collect()
+    };
+    let rows: Vec<Vec<f64>> = rows.iter().map(row).collect();
+    let factors = least_squares(&rows)?;
+    let meets = |row: &Vec<f64>| {
+        let made: f64 = row.iter().zip(&factors).map(|(x, factor)| x * factor).sum();
+        (made - row[chosen.len()]).abs() <= 2.0
+    };
+    rows.iter().all(meets).then_some(factors)
 }
 
 fn words(scene: &Scene<'_>, features: &[Feature<'_>], chosen: &[usize], factors: &[f64]) -> String {

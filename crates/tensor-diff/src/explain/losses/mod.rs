@@ -10,8 +10,7 @@ use super::index::{At, Operand};
 use super::multiples::plain_factors;
 use super::numbers::number;
 use super::precision::ways;
-use super::terms::{Subset, ranges};
-use super::weights::of_weights;
+use super::terms::Terms;
 use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::chain::operation::Axis;
 use crate::chain::output::{loss, output};
@@ -40,8 +39,6 @@ pub(super) fn spreads(e: f64, classes: f64) -> [(&'static str, f64, f64); 3] {
 const USUAL: f64 = 2.7e-7;
 /// The number of steps that are looked at: more would not change an explanation.
 const MAX_STEPS: usize = 8;
-/// Of more samples than this, not every range is tried.
-const MAX_SAMPLES_FOR_RANGES: usize = 500;
 
 /// The first step whose loss is wrong, or a step after it.
 struct Step<'a> {
@@ -278,14 +275,24 @@ impl Search<'_> {
                 }
             };
             let all: Vec<Vec<f64>> = self.steps.iter().map(sums).collect();
-            let n = all[0].len();
-            if n < 2 {
-                return None;
-            }
-            let ranges = ranges(n, n <= MAX_SAMPLES_FOR_RANGES);
-            let ranges = ranges.map(Subset::range).collect();
-            let mut families = Subset::families(n).into_iter().chain([ranges]);
-            let found = families.find_map(|subsets| self.weighted(&subsets, &all, over));
+            let (n, expected, held) = (all[0].len(), self.scene.expected, self.scene.candidate);
+            // Other steps may have fewer samples: the terms are counted from the beginning, or from the end.
+            let differ = all.iter().any(|step| step.len() != n);
+            let ways = if differ { &[false, true][..] } else { &[false] };
+            let found = ways.iter().find_map(|&from_end| {
+                let place = |own: usize, k: usize| {
+                    if from_end { (k + own).checked_sub(n) } else { Some(k) }
+                };
+                let term = |i: usize, k: usize| all[i].get(place(all[i].len(), k)?).copied();
+                let terms = Terms {
+                    length: n,
+                    over,
+                    term: Box::new(move |i, k| term(i, k).unwrap_or(0.0)),
+                    predict: Box::new(|i, part| expected[i] - part),
+                    left_out: Box::new(|i| expected[i] - held[i]),
+                };
+                terms.search(self.scene, &[0.0, 2.0, -1.0, 0.5, 3.0, 4.0, 5.0, 10.0], true)
+            });
             let is_one = over == "samples" && all.len() == 1;
             found.or_else(|| if is_one { self.mean_of_some(&all[0]) } else { None })
         })
@@ -302,30 +309,6 @@ impl Search<'_> {
             hypothesis(text, move |_| sum * count(n) / count(to - from))
         });
         self.scene.first(family)
-    }
-
-    /// A subset of the terms with a weight that is usual, or with any weight.
-    fn weighted(&self, subsets: &[Subset], all: &[Vec<f64>], over: &str) -> Option<Pattern> {
-        let (n, scene) = (all[0].len(), self.scene);
-        let usual = [0.0, 2.0, -1.0, 0.5, 3.0, 4.0, 5.0, 10.0].map(Some);
-        let mut weights = usual.into_iter().chain([None]);
-        weights.find_map(|weight| {
-            if !scene.tells_after(subsets.len(), weight.is_none().into()) {
-                return None;
-            }
-            // Other steps may have more or fewer samples.
-            let mut both = subsets.iter().flat_map(|subset| [(subset, false), (subset, true)]);
-            let found = both.find_map(|(subset, from_end)| {
-                let part = |at: usize| {
-                    let length = all[at].len();
-                    subset.at_length(n, length, from_end).sum(length, |k| all[at][k])
-                };
-                let without = |at: usize| (scene.expected[at] - part(at), part(at));
-                let words = |weight| of_weights(scene, &subset.weights(n, weight), over);
-                scene.try_made(weight, without, |weight| words(weight).unwrap_or_default())
-            });
-            found.filter(|found| !found.text.is_empty())
-        })
     }
 
     /// Logits or labels that are misread, or another tensor in their place.

@@ -2,9 +2,10 @@
 //! it, then described in words. If there are more terms than elements, terms that a loop, a tile or a sign
 //! treats alike share a weight.
 
-mod grouped;
 mod term;
 mod words;
+
+use tensor::TensorName;
 
 use super::formula::Formula;
 use super::numbers::number;
@@ -13,7 +14,6 @@ use super::terms::weighted_range;
 use super::{Pattern, Scene};
 use crate::describe::place::TILES;
 use crate::numeric::unique;
-use grouped::Grouping;
 pub(super) use words::of_weights;
 
 /// The largest number of elements that make equations.
@@ -29,76 +29,61 @@ pub(super) fn of_terms(scene: &Scene<'_>) -> Option<Pattern> {
     found.or_else(|| weighted_range(scene))
 }
 
-/// The elements that make equations: in a part of the tensor, those that are wrong.
-struct Equations {
-    elements: Vec<usize>,
-    /// The terms of the sum, for each of these elements.
-    terms: Vec<Vec<f64>>,
-    /// The number of elements that can confirm the weights.
-    all: usize,
-}
-
-impl Equations {
-    fn new(scene: &Scene<'_>, sum: &Formula<'_>) -> Self {
-        let pool: Vec<usize> = if scene.in_part {
-            scene.known_wrong(usize::MAX)
-        } else {
-            (0..scene.candidate.len()).filter(|&i| scene.candidate[i].is_finite()).collect()
-        };
-        let mut step = pool.len().div_ceil(MAX_EQUATIONS).max(1);
-        // A step that divides a row's length would see few columns.
-        if step > 1 && scene.rows_and_columns().1.is_multiple_of(step) {
-            step += 1;
-        }
-        let elements: Vec<usize> = pool.iter().copied().step_by(step).collect();
-        let terms = elements.iter().map(|&i| sum.terms(i).collect()).collect();
-        Self { terms, elements, all: pool.len() }
+/// The elements that make equations, each with the terms of its sum: in a part of the tensor, only wrong ones.
+fn equations(scene: &Scene<'_>, sum: &Formula<'_>) -> Vec<(usize, Vec<f64>)> {
+    let pool: Vec<usize> = if scene.in_part {
+        scene.known_wrong(usize::MAX)
+    } else {
+        (0..scene.candidate.len()).filter(|&i| scene.candidate[i].is_finite()).collect()
+    };
+    let mut step = pool.len().div_ceil(MAX_EQUATIONS).max(1);
+    // A step that divides a row's length would see few columns.
+    if step > 1 && scene.rows_and_columns().1.is_multiple_of(step) {
+        step += 1;
     }
+    pool.into_iter().step_by(step).map(|i| (i, sum.terms(i).collect())).collect()
 }
 
+/// Solves for the weights of groups of terms: each term, those whose distances are multiples of a period, and chunks.
 fn solved(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pattern> {
-    let equations = Equations::new(scene, sum);
-    // A group for each term, for those whose distances are multiples of a period, and for chunks.
-    let mut groupings = vec![Grouping::by_number(sum.length, |k| k)];
-    let periods = (2..=64).filter(|period| 2 * period <= sum.length);
+    let (n, equations) = (sum.length, equations(scene, sum));
+    let periods = (2..=64).filter(|period| 2 * period <= n);
+    let chunks = (2..=8).map(|chunks| n.div_ceil(chunks));
+    let tiles = unique(TILES.into_iter().chain(chunks)).into_iter();
+    let tiles = tiles.filter(|&tile| 1 < tile && tile < n);
+    let mut groupings = vec![Grouping::by_number(n, |k| k)];
     groupings.extend(periods.map(|period| Grouping::by_number(period, move |k| k % period)));
-    let chunks = (2..=8).map(|chunks| sum.length.div_ceil(chunks));
-    let tiles = unique(TILES.into_iter().chain(chunks));
-    let tiles = tiles.into_iter().filter(|&tile| 1 < tile && tile < sum.length);
-    groupings.extend(
-        tiles.map(|tile| Grouping::by_number(sum.length.div_ceil(tile), move |k| k / tile)),
-    );
-    groupings.extend(grouped::by_place(scene, sum));
+    groupings.extend(tiles.map(|tile| Grouping::by_number(n.div_ceil(tile), move |k| k / tile)));
+    groupings.extend(by_place(scene, sum));
     groupings.into_iter().find_map(|grouping| by_groups(scene, sum, &equations, &grouping))
 }
 
 fn by_groups(
     scene: &Scene<'_>,
     sum: &Formula<'_>,
-    equations: &Equations,
+    equations: &[(usize, Vec<f64>)],
     grouping: &Grouping<'_>,
 ) -> Option<Pattern> {
     let groups = grouping.groups;
     let unknowns = groups + usize::from(sum.bias().is_some());
     // Half as many elements again have to confirm the weights.
-    if equations.all.min(equations.elements.len()) < unknowns + unknowns / 2 + 6 {
+    if equations.len() < unknowns + unknowns / 2 + 6 {
         return None;
     }
     // The terms of each group, the bias, and the result.
-    let row = |(&i, terms): (&usize, &Vec<f64>)| {
-        let weight = scene.weight(i, scene.expected[i]);
+    let row = |(i, terms): &(usize, Vec<f64>)| {
+        let weight = scene.weight(*i, scene.expected[*i]);
         let mut row = vec![0.0; unknowns + 1];
         for (k, term) in terms.iter().enumerate() {
-            row[(grouping.of)(i, k)] += weight * term;
+            row[(grouping.of)(*i, k)] += weight * term;
         }
         if unknowns > groups {
-            row[groups] = weight * sum.base_of(i);
+            row[groups] = weight * sum.base_of(*i);
         }
-        row[unknowns] = weight * scene.candidate[i];
+        row[unknowns] = weight * scene.candidate[*i];
         row
     };
-    let mut rows: Vec<Vec<f64>> =
-        equations.elements.iter().zip(&equations.terms).map(row).collect();
+    let mut rows: Vec<Vec<f64>> = equations.iter().map(row).collect();
     // A weight that no element depends on stays 1.
     let size = |at: usize| rows.iter().map(|row| row[at].abs()).fold(0.0, f64::max);
     let (traced, lost): (Vec<usize>, Vec<usize>) = (0..unknowns).partition(|&at| size(at) > 1.0);
@@ -145,4 +130,94 @@ fn described(
     });
     let of_terms = grouping.words(scene, sum, terms);
     [of_terms, of_base].into_iter().flatten().collect::<Vec<_>>().join(", and ")
+}
+
+/// The group of term `k` of element `i`.
+struct Grouping<'a> {
+    groups: usize,
+    of: Box<dyn Fn(usize, usize) -> usize + 'a>,
+    /// The words for the first of two groups; `None` if a term's number determines its group.
+    first: Option<String>,
+}
+
+impl<'a> Grouping<'a> {
+    fn by_number(groups: usize, of: impl Fn(usize) -> usize + 'a) -> Self {
+        Self { groups, of: Box::new(move |_, k| of(k)), first: None }
+    }
+
+    /// The weights of all groups in words.
+    fn words(&self, scene: &Scene<'_>, sum: &Formula<'_>, weights: &[f64]) -> Option<String> {
+        let Some(first) = &self.first else {
+            let each: Vec<f64> = (0..sum.length).map(|k| weights[(self.of)(0, k)]).collect();
+            return of_weights(scene, &each, sum.over);
+        };
+        let &[own, others] = weights else { return None };
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-3;
+        let verb = |weight: f64| match () {
+            () if same(weight, 0.0) => "left out".into(),
+            () if same(weight, 2.0) => "added twice".into(),
+            () if same(weight, -1.0) => "subtracted, not added".into(),
+            () => format!("counted {} times", number(scene, weight)),
+        };
+        match (same(own, 1.0), same(others, 1.0)) {
+            (true, true) => None,
+            (false, true) => Some(format!("{first}: {}", verb(own))),
+            (true, false) => Some(format!("all but {first}: {}", verb(others))),
+            (false, false) => Some(format!("{first}: {}; the others: {}", verb(own), verb(others))),
+        }
+    }
+}
+
+/// Two groups, by a term's index compared with its element's, or by its factors.
+fn by_place<'a>(scene: &'a Scene<'a>, sum: &'a Formula<'a>) -> Vec<Grouping<'a>> {
+    use TensorName::{Da, Db, Dw, Y};
+    let (columns, one) = (sum.columns, sum.over.trim_end_matches('s'));
+    let mut all: Vec<Grouping<'a>> = Vec::new();
+    let mut add = |text: String, is_first: Box<dyn Fn(usize, usize) -> bool + 'a>| {
+        let of = Box::new(move |i, k| usize::from(!is_first(i, k)));
+        all.push(Grouping { groups: 2, of, first: Some(text) });
+    };
+    let operands = &sum.operands[..if sum.is_product() { 2 } else { 1 }];
+    for (place, operand) in operands.iter().enumerate() {
+        let text = format!("terms in which {} is below 0", operand.name);
+        add(text, Box::new(move |i, k| sum.pair(i, k)[place] < 0.0));
+    }
+    if sum.is_product() {
+        add("terms that are below 0".into(), Box::new(|i, k| sum.term(i, k) < 0.0));
+    }
+    // A mask from another tensor of an operand's shape.
+    for (text, _, _, values) in scene.tensors() {
+        for (place, operand) in operands.iter().enumerate() {
+            if operand.name != text && values.len() == operand.values.len() {
+                let text = format!("terms in which {text} is not above 0");
+                add(text, Box::new(move |i, k| sum.factor(place, values, i, k) <= 0.0));
+            }
+        }
+    }
+    for what in ["row", "column"].into_iter().skip(usize::from(!sum.is_product())) {
+        let at = move |i: usize| if what == "row" { i / columns } else { i % columns };
+        let number = format!("the number of the {what}");
+        add(format!("the {one} with {number}"), Box::new(move |i, k| k == at(i)));
+        add(format!("{one}s before {number}"), Box::new(move |i, k| k < at(i)));
+        add(format!("{one}s after {number}"), Box::new(move |i, k| k > at(i)));
+        let even = move |i: usize, k: usize| (k + at(i)).is_multiple_of(2);
+        add(format!("{one}s that make an even number with the {what}"), Box::new(even));
+    }
+    if let Some(y) = scene.chain.get(Y) {
+        let (last, classes) = (scene.chain.layers(), scene.chain.outputs());
+        let is = move |sample: usize, class: usize| y.get(sample * classes + class) == Some(&1.0);
+        match scene.name {
+            Da(l) if l + 1 == last => {
+                add("the sample's own class".into(), Box::new(move |i, k| is(i / columns, k)));
+            }
+            Dw(l) if l == last => {
+                add("samples of the row's class".into(), Box::new(move |i, k| is(k, i / columns)));
+            }
+            Db(l) if l == last => {
+                add("samples of the element's class".into(), Box::new(move |i, k| is(k, i)));
+            }
+            _ => {}
+        }
+    }
+    all
 }
