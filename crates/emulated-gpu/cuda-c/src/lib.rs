@@ -66,6 +66,25 @@
 //!
 //! Calls are inlined, except calls of recursive and of `__noinline__` functions.
 
+/// Declares an enum, and `ROWS`: values that belong to its members, in the members' order.
+macro_rules! with_rows {
+    (
+        $(#[$meta:meta])*
+        enum $name:ident: $row:ty {
+            $($(#[$member_meta:meta])* $member:ident = $values:expr;)*
+        }
+    ) => {
+        $(#[$meta])*
+        pub(crate) enum $name {
+            $($(#[$member_meta])* $member,)*
+        }
+
+        impl $name {
+            const ROWS: &[$row] = &[$($values),*];
+        }
+    };
+}
+
 mod diagnostic;
 mod ir;
 mod lex;

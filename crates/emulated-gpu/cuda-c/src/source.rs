@@ -13,7 +13,6 @@ pub(crate) struct Span {
 
 impl Span {
     /// The range from here to the end of another range in the same text.
-    #[must_use]
     pub(crate) fn until(self, other: Self) -> Self {
         if self.file == other.file && other.end >= self.start {
             Self { end: other.end.max(self.end), ..self }
@@ -47,7 +46,6 @@ impl Source {
     }
 
     /// Line and column of a byte, both counted from 1; the column counts characters.
-    #[must_use]
     pub(crate) fn place(&self, at: u32) -> (usize, usize) {
         let line = self.lines.partition_point(|&start| start <= at).max(1);
         let start = self.lines[line - 1] as usize;
@@ -57,7 +55,6 @@ impl Source {
     }
 
     /// The text of a line, counted from 1, without the line break.
-    #[must_use]
     pub(crate) fn line(&self, line: usize) -> &str {
         let start = self.lines[line - 1] as usize;
         let end = self.lines.get(line).map_or(self.text.len(), |&next| next as usize);
@@ -77,13 +74,11 @@ impl Sources {
     }
 
     /// The text with a number.
-    #[must_use]
     pub(crate) fn get(&self, file: u32) -> &Source {
         &self.0[file as usize]
     }
 
     /// Line and column of the start of a range.
-    #[must_use]
     pub(crate) fn place(&self, span: Span) -> (usize, usize) {
         self.get(span.file).place(span.start)
     }

@@ -3,6 +3,27 @@
 //!
 //! It contains no text, except for names that reports show.
 
+/// Declares an enum, and `NAMED`: the members that have a name, with their names and the values of further columns.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident $(, $column:ty)* {
+            $($(#[$member_meta:meta])* $member:ident $(= $text:literal $(, $value:expr)*)?;)*
+        }
+    ) => {
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[$member_meta])* $member,)*
+        }
+
+        impl $name {
+            pub(crate) const NAMED: &[(&'static str, Self $(, $column)*)] =
+                &[$($(($text, Self::$member $(, $value)*),)?)*];
+        }
+    };
+}
+pub(crate) use named;
+
 mod asynchronous;
 mod fragment;
 mod matrix;
@@ -32,7 +53,6 @@ pub use operand::{
 pub use operation_counts::OperationCounts;
 pub use special::Special;
 pub use texture::{Geometry, OutOfBounds, Query, SurfaceAddress, TextureOp};
-pub(crate) use types::TYPES;
 pub use types::{Space, Type};
 pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
 
@@ -40,7 +60,7 @@ use crate::source::Span;
 use crate::texture::{Opaque, Sampling};
 
 /// A PTX file, resolved and checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Module {
     /// `.version`, as (major, minor).
     pub version: (u32, u32),

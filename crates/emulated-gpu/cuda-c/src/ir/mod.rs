@@ -133,7 +133,7 @@ pub(crate) struct Slot {
 }
 
 /// A kernel, or a function that stays a call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) is_kernel: bool,
@@ -161,21 +161,7 @@ impl Function {
     pub(crate) fn new(name: String, span: Span) -> Self {
         let entry =
             Block { params: Vec::new(), insts: Vec::new(), end: Terminator::Unreachable, span };
-        Self {
-            name,
-            is_kernel: true,
-            result: None,
-            params: Vec::new(),
-            values: Vec::new(),
-            blocks: vec![entry],
-            slots: Vec::new(),
-            variables: BTreeMap::new(),
-            constants: HashMap::default(),
-            unrolling: HashMap::default(),
-            spaces: Vec::new(),
-            bounds: Vec::new(),
-            span,
-        }
+        Self { name, is_kernel: true, blocks: vec![entry], span, ..Self::default() }
     }
 
     pub(crate) const ENTRY: BlockId = BlockId(0);

@@ -4,27 +4,22 @@ use std::rc::Rc;
 
 use super::Function;
 
-/// A memory space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Space {
-    Generic,
-    Global,
-    Shared,
-    Local,
-    Constant,
-    Param,
+with_rows! {
+    /// A memory space, and the name of its instructions' modifier.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Space: &'static str {
+        Generic = "";
+        Global = ".global";
+        Shared = ".shared";
+        Local = ".local";
+        Constant = ".const";
+        Param = ".param";
+    }
 }
 
 impl Space {
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Generic => "",
-            Self::Global => ".global",
-            Self::Shared => ".shared",
-            Self::Local => ".local",
-            Self::Constant => ".const",
-            Self::Param => ".param",
-        }
+        Self::ROWS[self as usize]
     }
 }
 

@@ -33,53 +33,33 @@ impl Ty {
     }
 }
 
-/// The type of a value in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Memory {
-    U8,
-    S8,
-    U16,
-    S16,
-    B16,
-    B32,
-    B64,
-    F32,
-    F64,
+with_rows! {
+    /// The type of a value in memory: its bytes, the type of the register that holds it, and the suffix of instructions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Memory: (u64, Ty, &'static str) {
+        U8 = (1, Ty::I32, "u8");
+        S8 = (1, Ty::I32, "s8");
+        U16 = (2, Ty::I32, "u16");
+        S16 = (2, Ty::I32, "s16");
+        B16 = (2, Ty::B16, "b16");
+        B32 = (4, Ty::I32, "u32");
+        B64 = (8, Ty::I64, "u64");
+        F32 = (4, Ty::F32, "f32");
+        F64 = (8, Ty::F64, "f64");
+    }
 }
 
 impl Memory {
     pub(crate) fn bytes(self) -> u64 {
-        match self {
-            Self::U8 | Self::S8 => 1,
-            Self::U16 | Self::S16 | Self::B16 => 2,
-            Self::B32 | Self::F32 => 4,
-            Self::B64 | Self::F64 => 8,
-        }
+        Self::ROWS[self as usize].0
     }
 
-    /// The type of the register that holds a value of this type.
     pub(crate) fn ty(self) -> Ty {
-        match self {
-            Self::U8 | Self::S8 | Self::U16 | Self::S16 | Self::B32 => Ty::I32,
-            Self::B16 => Ty::B16,
-            Self::B64 => Ty::I64,
-            Self::F32 => Ty::F32,
-            Self::F64 => Ty::F64,
-        }
+        Self::ROWS[self as usize].1
     }
 
     pub(crate) fn suffix(self) -> &'static str {
-        match self {
-            Self::U8 => "u8",
-            Self::S8 => "s8",
-            Self::U16 => "u16",
-            Self::S16 => "s16",
-            Self::B16 => "b16",
-            Self::B32 => "u32",
-            Self::B64 => "u64",
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        }
+        Self::ROWS[self as usize].2
     }
 }
 

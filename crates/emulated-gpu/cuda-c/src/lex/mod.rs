@@ -44,7 +44,6 @@ pub(crate) struct Token {
 
 impl Token {
     /// Whether the token is the operator or word `text`.
-    #[must_use]
     pub(crate) fn is(&self, text: &str) -> bool {
         matches!(self.kind, TokenKind::Word | TokenKind::Punctuation) && &*self.text == text
     }

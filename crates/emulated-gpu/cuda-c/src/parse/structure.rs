@@ -93,20 +93,7 @@ impl Parser<'_> {
         span: Span,
     ) -> Parsed<StructDeclaration> {
         let Head { is_union, layout } = head;
-        let mut own = StructDeclaration {
-            name,
-            fields: Vec::new(),
-            defaults: Vec::new(),
-            aligned: Vec::new(),
-            methods: Vec::new(),
-            constructors: Vec::new(),
-            conversions: Vec::new(),
-            has_default: false,
-            names: Vec::new(),
-            layout,
-            is_union,
-            span,
-        };
+        let mut own = StructDeclaration { name, layout, is_union, span, ..Default::default() };
         self.expect("{", "before the members")?;
         self.enclosing_bodies += 1;
         let result = self.scoped(|parser| {

@@ -35,57 +35,38 @@ pub(crate) enum Unary {
     PostDecrement,
 }
 
-/// An operator with two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binary {
-    Multiply,
-    Divide,
-    Remainder,
-    Add,
-    Subtract,
-    ShiftLeft,
-    ShiftRight,
-    Less,
-    Greater,
-    LessEqual,
-    GreaterEqual,
-    Equal,
-    NotEqual,
-    And,
-    Xor,
-    Or,
-    LogicalAnd,
-    LogicalOr,
+with_rows! {
+    /// An operator with two operands, and how it is written.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Binary: &'static str {
+        Multiply = "*";
+        Divide = "/";
+        Remainder = "%";
+        Add = "+";
+        Subtract = "-";
+        ShiftLeft = "<<";
+        ShiftRight = ">>";
+        Less = "<";
+        Greater = ">";
+        LessEqual = "<=";
+        GreaterEqual = ">=";
+        Equal = "==";
+        NotEqual = "!=";
+        And = "&";
+        Xor = "^";
+        Or = "|";
+        LogicalAnd = "&&";
+        LogicalOr = "||";
+    }
 }
 
 impl Binary {
     /// The operator in the source.
-    #[must_use]
     pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Multiply => "*",
-            Self::Divide => "/",
-            Self::Remainder => "%",
-            Self::Add => "+",
-            Self::Subtract => "-",
-            Self::ShiftLeft => "<<",
-            Self::ShiftRight => ">>",
-            Self::Less => "<",
-            Self::Greater => ">",
-            Self::LessEqual => "<=",
-            Self::GreaterEqual => ">=",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-            Self::And => "&",
-            Self::Xor => "^",
-            Self::Or => "|",
-            Self::LogicalAnd => "&&",
-            Self::LogicalOr => "||",
-        }
+        Self::ROWS[self as usize]
     }
 
     /// Whether the operator is a comparison.
-    #[must_use]
     pub(crate) fn compares(self) -> bool {
         use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
         matches!(self, Less | Greater | LessEqual | GreaterEqual | Equal | NotEqual)

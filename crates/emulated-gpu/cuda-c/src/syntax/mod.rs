@@ -43,7 +43,7 @@ pub(crate) enum TypeExpr {
 }
 
 /// The definition of a struct, `struct name { … };`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct StructDeclaration {
     /// The name, which is made up for unnamed types.
     pub(crate) name: Rc<str>,
@@ -71,7 +71,6 @@ pub(crate) struct StructDeclaration {
 }
 
 /// Whether this is the made-up name of an unnamed struct or enum.
-#[must_use]
 pub(crate) fn is_unnamed(name: &str) -> bool {
     name.starts_with('(')
 }

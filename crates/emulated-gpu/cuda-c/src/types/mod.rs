@@ -2,52 +2,27 @@
 
 use std::rc::Rc;
 
-/// The arithmetic types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scalar {
-    Bool,
-    Char,
-    SignedChar,
-    UnsignedChar,
-    Short,
-    UnsignedShort,
-    Int,
-    UnsignedInt,
-    Long,
-    UnsignedLong,
-    LongLong,
-    UnsignedLongLong,
-    Half,
-    Float,
-    Double,
-}
-
-/// The scalars in the order of the enum: size in bytes, name, and letters in mangled names (Itanium
-/// C++ ABI).
-const SCALARS: [(Scalar, u64, &str, &str); 15] = [
-    (Scalar::Bool, 1, "bool", "b"),
-    (Scalar::Char, 1, "char", "c"),
-    (Scalar::SignedChar, 1, "signed char", "a"),
-    (Scalar::UnsignedChar, 1, "unsigned char", "h"),
-    (Scalar::Short, 2, "short", "s"),
-    (Scalar::UnsignedShort, 2, "unsigned short", "t"),
-    (Scalar::Int, 4, "int", "i"),
-    (Scalar::UnsignedInt, 4, "unsigned int", "j"),
-    (Scalar::Long, 8, "long", "l"),
-    (Scalar::UnsignedLong, 8, "unsigned long", "m"),
-    (Scalar::LongLong, 8, "long long", "x"),
-    (Scalar::UnsignedLongLong, 8, "unsigned long long", "y"),
-    (Scalar::Half, 2, "__half", "6__half"),
-    (Scalar::Float, 4, "float", "f"),
-    (Scalar::Double, 8, "double", "d"),
-];
-const _: () = {
-    let mut index = 0;
-    while index < SCALARS.len() {
-        assert!(SCALARS[index].0 as usize == index, "the index of each is its number");
-        index += 1;
+with_rows! {
+    /// The arithmetic types: size in bytes, name, and letters in mangled names (Itanium C++ ABI).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Scalar: (u64, &'static str, &'static str) {
+        Bool = (1, "bool", "b");
+        Char = (1, "char", "c");
+        SignedChar = (1, "signed char", "a");
+        UnsignedChar = (1, "unsigned char", "h");
+        Short = (2, "short", "s");
+        UnsignedShort = (2, "unsigned short", "t");
+        Int = (4, "int", "i");
+        UnsignedInt = (4, "unsigned int", "j");
+        Long = (8, "long", "l");
+        UnsignedLong = (8, "unsigned long", "m");
+        LongLong = (8, "long long", "x");
+        UnsignedLongLong = (8, "unsigned long long", "y");
+        Half = (2, "__half", "6__half");
+        Float = (4, "float", "f");
+        Double = (8, "double", "d");
     }
-};
+}
 
 /// Types that CUDA's headers define as scalars.
 pub(crate) const SCALAR_ALIASES: [(&str, Scalar); 19] = [
@@ -98,37 +73,31 @@ pub(crate) fn header_types() -> impl Iterator<Item = String> {
 
 impl Scalar {
     /// The size in bytes.
-    #[must_use]
     pub(crate) fn size(self) -> u64 {
-        SCALARS[self as usize].1
+        Self::ROWS[self as usize].0
     }
 
     /// Whether the type is an integer type (including `bool`).
-    #[must_use]
     pub(crate) fn is_integer(self) -> bool {
         !self.is_floating()
     }
 
     /// Whether the type is a floating-point type.
-    #[must_use]
     pub(crate) fn is_floating(self) -> bool {
         matches!(self, Self::Half | Self::Float | Self::Double)
     }
 
     /// Whether the type is signed.
-    #[must_use]
     pub(crate) fn is_signed(self) -> bool {
         self.is_floating() || self.unsigned() != self
     }
 
     /// Integer promotion: types narrower than `int` become `int`.
-    #[must_use]
     pub(crate) fn promoted(self) -> Self {
         if self.is_integer() && self.size() < 4 { Self::Int } else { self }
     }
 
     /// The common type of two types by C's usual arithmetic conversions.
-    #[must_use]
     pub(crate) fn common(self, other: Self) -> Self {
         for floating in [Self::Double, Self::Float, Self::Half] {
             if self == floating || other == floating {
@@ -155,7 +124,6 @@ impl Scalar {
     }
 
     /// The unsigned type of the same size.
-    #[must_use]
     pub(crate) fn unsigned(self) -> Self {
         match self {
             Self::Char | Self::SignedChar => Self::UnsignedChar,
@@ -168,15 +136,13 @@ impl Scalar {
     }
 
     /// The type's name in the source.
-    #[must_use]
     pub(crate) fn name(self) -> &'static str {
-        SCALARS[self as usize].2
+        Self::ROWS[self as usize].1
     }
 
     /// The letters in mangled names (Itanium C++ ABI).
-    #[must_use]
     pub(crate) fn mangled(self) -> &'static str {
-        SCALARS[self as usize].3
+        Self::ROWS[self as usize].2
     }
 }
 
@@ -209,7 +175,6 @@ pub(crate) struct Struct {
 impl Struct {
     /// The member with this name, which may be in an unnamed member. Its offset is from the start
     /// of the whole struct.
-    #[must_use]
     pub(crate) fn member(&self, name: &str) -> Option<Field> {
         let inner = |field: &Field| match &field.ty.ty {
             Type::Struct(inner) if crate::syntax::is_unnamed(&field.name) => {
@@ -223,7 +188,6 @@ impl Struct {
     }
 
     /// The template and its arguments, if the struct is an instance.
-    #[must_use]
     pub(crate) fn template_arguments(&self) -> Option<(&Rc<str>, &Vec<TemplateValue>)> {
         self.applied.as_ref().map(|(name, arguments)| (name, arguments))
     }
@@ -240,7 +204,6 @@ pub(crate) enum TemplateValue {
 
 impl TemplateValue {
     /// The argument's name in the source.
-    #[must_use]
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Type(ty) => ty.name(),
@@ -305,13 +268,11 @@ impl From<Scalar> for Type {
 
 impl Type {
     /// A pointer to a type.
-    #[must_use]
     pub(crate) fn pointer(to: QualifiedType) -> Self {
         Self::Pointer(Rc::new(to))
     }
 
     /// The size in bytes; 0 for `void`.
-    #[must_use]
     pub(crate) fn size(&self) -> u64 {
         match self {
             Self::Void => 0,
@@ -323,7 +284,6 @@ impl Type {
     }
 
     /// The alignment in bytes.
-    #[must_use]
     pub(crate) fn align(&self) -> u64 {
         match self {
             Self::Array(element, _) => element.ty.align(),
@@ -333,7 +293,6 @@ impl Type {
     }
 
     /// The type as an arithmetic type, if it is one. An enum counts as its underlying type.
-    #[must_use]
     pub(crate) fn scalar(&self) -> Option<Scalar> {
         match self {
             Self::Scalar(scalar) | Self::Enum(_, scalar) => Some(*scalar),
@@ -342,13 +301,11 @@ impl Type {
     }
 
     /// Whether the type is an integer type or an enum.
-    #[must_use]
     pub(crate) fn is_integer(&self) -> bool {
         self.scalar().is_some_and(Scalar::is_integer)
     }
 
     /// The type that a pointer points to.
-    #[must_use]
     pub(crate) fn pointee(&self) -> Option<&QualifiedType> {
         match self {
             Self::Pointer(to) => Some(to),
@@ -357,13 +314,11 @@ impl Type {
     }
 
     /// Whether values of the type are represented by an address: arrays and structs.
-    #[must_use]
     pub(crate) fn is_aggregate(&self) -> bool {
         matches!(self, Self::Array(..) | Self::Struct(_))
     }
 
     /// The type's name in the source.
-    #[must_use]
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Void => "void".into(),
@@ -386,19 +341,16 @@ impl Type {
 
 impl QualifiedType {
     /// The type with `const`.
-    #[must_use]
     pub(crate) fn constant(self) -> Self {
         Self { is_const: true, ..self }
     }
 
     /// The type without `const`.
-    #[must_use]
     pub(crate) fn mutable(self) -> Self {
         Self { is_const: false, ..self }
     }
 
     /// The type's name in the source.
-    #[must_use]
     pub(crate) fn name(&self) -> String {
         let constant = if self.is_const { "const " } else { "" };
         let volatile = if self.is_volatile { "volatile " } else { "" };

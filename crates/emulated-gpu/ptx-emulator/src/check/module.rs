@@ -22,14 +22,7 @@ const MAX_REGISTERS: usize = 1 << 10;
 /// Checks a file, item by item; `standalone` means that no other files are linked with it.
 pub(super) fn check(file: &File, standalone: bool, problems: &mut Problems) -> Module {
     let mut context = ModuleContext {
-        module: Module {
-            version: (6, 0),
-            target: 0,
-            variables: Vec::new(),
-            functions: Vec::new(),
-            prototypes: Vec::new(),
-            files: Vec::new(),
-        },
+        module: Module { version: (6, 0), ..Module::default() },
         names: HashMap::new(),
         prototypes: Vec::new(),
         registers: Vec::new(),

@@ -372,13 +372,5 @@ pub(super) fn space_named(name: &str) -> Space {
 
 /// The name of a state space in messages: `.global`, `generic`, ….
 pub(super) fn space_name(space: Space) -> &'static str {
-    match space {
-        Space::Register => ".reg",
-        Space::Const => ".const",
-        Space::Global => ".global",
-        Space::Local => ".local",
-        Space::Param => ".param",
-        Space::Shared => ".shared",
-        Space::Generic => "generic",
-    }
+    Space::NAMED[space as usize].0
 }

@@ -1,7 +1,7 @@
 //! Types: their names, their widths, and which registers may hold them (PTX ISA,
 //! "Type Checking of Operands").
 
-use crate::program::{TYPES, Type};
+use crate::program::Type;
 
 /// Named lists of types, used in the syntax of instructions.
 const LISTS: [(&str, &str); 7] = [
@@ -39,7 +39,7 @@ pub(super) enum Class {
 
 /// The type of that name (without its dot).
 pub(super) fn type_named(name: &str) -> Option<Type> {
-    TYPES.iter().find(|(text, ..)| *text == name).map(|(_, ty, _)| *ty)
+    Type::NAMED.iter().find(|(text, ..)| *text == name).map(|(_, ty, _)| *ty)
 }
 
 pub(super) fn class(ty: Type) -> Class {

@@ -73,10 +73,10 @@ impl FromStr for Argument {
                 (name, Some(count.ok_or("expected TYPE[N], such as f32[64]")?))
             }
         };
-        let known = Element::ALL.iter().find(|(known, ..)| *known == name);
+        let known = Element::NAMED.iter().find(|(known, ..)| *known == name);
         let &(_, element, _) = known.ok_or_else(|| {
-            let names = Element::ALL.map(|(name, ..)| name).join(" ");
-            format!("`{name}` is not a type: expected one of {names}, table or struct")
+            let names: Vec<&str> = Element::NAMED.iter().map(|(name, ..)| *name).collect();
+            format!("`{name}` is not a type: expected one of {}, table or struct", names.join(" "))
         })?;
         let Some(count) = count else {
             return element.parse(value).map(|bytes| Self::Number { element, bytes });

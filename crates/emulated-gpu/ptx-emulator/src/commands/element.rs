@@ -5,54 +5,29 @@ use std::str::FromStr;
 
 use crate::arithmetic::convert;
 use crate::arithmetic::convert::{bf16_to_f32, f16_to_f32};
-use crate::program::{FloatMode, Type};
+use crate::program::{FloatMode, Type, named};
 
-/// The type of an argument or of the elements of a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
-    /// `.u8`
-    U8,
-    /// `.u16`
-    U16,
-    /// `.u32`
-    U32,
-    /// `.u64`
-    U64,
-    /// `.s8`
-    S8,
-    /// `.s16`
-    S16,
-    /// `.s32`
-    S32,
-    /// `.s64`
-    S64,
-    /// `.f16`
-    F16,
-    /// `.bf16`
-    Bf16,
-    /// `.f32`
-    F32,
-    /// `.f64`
-    F64,
+named! {
+    /// The type of an argument or of the elements of a buffer: its name (PTX's without the dot), and its PTX type.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "each is the PTX type of the same name")]
+    pub enum Element, Type {
+        U8 = "u8", Type::U8;
+        U16 = "u16", Type::U16;
+        U32 = "u32", Type::U32;
+        U64 = "u64", Type::U64;
+        S8 = "s8", Type::S8;
+        S16 = "s16", Type::S16;
+        S32 = "s32", Type::S32;
+        S64 = "s64", Type::S64;
+        F16 = "f16", Type::F16;
+        Bf16 = "bf16", Type::Bf16;
+        F32 = "f32", Type::F32;
+        F64 = "f64", Type::F64;
+    }
 }
 
 impl Element {
-    /// All elements in order, with their names (PTX's without the dot) and their PTX types.
-    pub(super) const ALL: [(&'static str, Self, Type); 12] = [
-        ("u8", Self::U8, Type::U8),
-        ("u16", Self::U16, Type::U16),
-        ("u32", Self::U32, Type::U32),
-        ("u64", Self::U64, Type::U64),
-        ("s8", Self::S8, Type::S8),
-        ("s16", Self::S16, Type::S16),
-        ("s32", Self::S32, Type::S32),
-        ("s64", Self::S64, Type::S64),
-        ("f16", Self::F16, Type::F16),
-        ("bf16", Self::Bf16, Type::Bf16),
-        ("f32", Self::F32, Type::F32),
-        ("f64", Self::F64, Type::F64),
-    ];
-
     /// The size of an element in bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
@@ -62,12 +37,12 @@ impl Element {
     /// The name, as in PTX without the dot.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::ALL[self as usize].0
+        Self::NAMED[self as usize].0
     }
 
     /// The type of the element in PTX.
     fn ty(self) -> Type {
-        Self::ALL[self as usize].2
+        Self::NAMED[self as usize].2
     }
 
     /// The reason why a number of type `given` (an address if `given` is `None`) doesn't match a parameter of type
@@ -76,10 +51,10 @@ impl Element {
     /// PTX from a compiler.
     pub(super) fn mismatch(given: Option<Self>, ty: Type, strict: bool) -> Option<String> {
         let is_float = |ty: Type| matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
-        let is_integer = Self::ALL[..8].iter().any(|(.., known)| *known == ty);
+        let is_integer = Self::NAMED[..8].iter().any(|(.., known)| *known == ty);
         let name = given.map_or("an address", Self::name);
         if is_float(ty) && given.map(Self::ty) != Some(ty) {
-            let known = Self::ALL.iter().find(|(.., known)| *known == ty);
+            let known = Self::NAMED.iter().find(|(.., known)| *known == ty);
             let wanted = known.map_or("a floating-point number", |(name, ..)| name);
             return Some(format!("is {name}, but the parameter is {wanted}"));
         }

@@ -135,7 +135,7 @@ struct Usage {
 }
 
 /// All allocations of all devices.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Table {
     /// The address range for allocations, unless they come from the process's heap.
     space: Option<Arc<Space>>,
@@ -158,19 +158,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(space: Option<Arc<Space>>, track: bool, max_bytes: u64) -> Self {
-        Self {
-            space,
-            max_bytes,
-            used: BTreeMap::new(),
-            physical: BTreeMap::new(),
-            reservations: BTreeMap::new(),
-            live_allocations: BTreeMap::new(),
-            freed: VecDeque::new(),
-            freed_bytes: 0,
-            heaps: BTreeMap::new(),
-            retired: Vec::new(),
-            tracks_initialisation: track,
-        }
+        Self { space, max_bytes, tracks_initialisation: track, ..Self::default() }
     }
 
     pub(super) fn allocate(

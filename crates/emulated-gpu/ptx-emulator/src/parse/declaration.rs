@@ -8,37 +8,15 @@ use crate::source::Span;
 use crate::syntax::{Declaration, Declarator, Initializer, Name, Opacity};
 use crate::texture::Opaque;
 
-/// The state spaces of declarations.
-const SPACES: [(&str, Space); 6] = [
-    (".reg", Space::Register),
-    (".const", Space::Const),
-    (".global", Space::Global),
-    (".local", Space::Local),
-    (".param", Space::Param),
-    (".shared", Space::Shared),
-];
-
-/// The types of declarations (PTX ISA, "Fundamental Types").
-const TYPES: [(&str, Type); 18] = [
-    (".pred", Type::Pred),
-    (".b8", Type::B8),
-    (".b16", Type::B16),
-    (".b32", Type::B32),
-    (".b64", Type::B64),
-    (".b128", Type::B128),
-    (".u8", Type::U8),
-    (".u16", Type::U16),
-    (".u32", Type::U32),
-    (".u64", Type::U64),
-    (".s8", Type::S8),
-    (".s16", Type::S16),
-    (".s32", Type::S32),
-    (".s64", Type::S64),
-    (".f16", Type::F16),
-    (".f16x2", Type::F16x2),
-    (".f32", Type::F32),
-    (".f64", Type::F64),
-];
+/// The types of declarations (PTX ISA, "Fundamental Types"), without the dot: neither packed integers nor alternate
+/// floating-point formats.
+fn types() -> impl Iterator<Item = (&'static str, Type)> {
+    use Type::{Bf16, Bf16x2, E4m3x2, E5m2x2, S16x2, Tf32, U16x2};
+    let only_packed =
+        |ty: Type| matches!(ty, Bf16 | Bf16x2 | Tf32 | E4m3x2 | E5m2x2 | U16x2 | S16x2);
+    let all = Type::NAMED.iter().map(|&(name, ty, _)| (name, ty));
+    all.filter(move |(_, ty)| !only_packed(*ty))
+}
 
 impl<'a> Parser<'a, '_> {
     /// The state space, if a declaration begins here.
@@ -53,7 +31,7 @@ impl<'a> Parser<'a, '_> {
             ".tex" => ".global",
             word => word,
         };
-        SPACES.iter().find(|(name, _)| *name == word).map(|(_, space)| *space)
+        Space::NAMED.iter().find(|(name, _)| *name == word).map(|(_, space)| *space)
     }
 
     /// Parses `.global .align 4 .f32 a[4] = {…}, b;` after its linkage.
@@ -111,7 +89,9 @@ impl<'a> Parser<'a, '_> {
                     self.advance();
                 }
                 word => {
-                    let Some(found) = TYPES.iter().find(|(name, _)| *name == word) else {
+                    let Some(found) =
+                        types().find(|(name, _)| word.strip_prefix('.') == Some(name))
+                    else {
                         return Err(self.unknown_type());
                     };
                     if ty.is_some() {
@@ -197,7 +177,8 @@ impl<'a> Parser<'a, '_> {
                     return Problem::new(self.span(), format!("`{word}` is not allowed here"))
                         .help("alignment comes first, then a vector, once, then the type");
                 }
-                let names = TYPES.iter().map(|(name, _)| *name).chain([".align", ".v2", ".v4"]);
+                let names: Vec<String> = types().map(|(name, _)| format!(".{name}")).collect();
+                let names = names.iter().map(String::as_str).chain([".align", ".v2", ".v4"]);
                 let help = closest(word, names).map(|name| format!("did you mean `{name}`?"));
                 problem.help("types are .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f16x2, .f32 and .f64").maybe_help(help)
             }

@@ -4,23 +4,25 @@ use super::modes::Rounding;
 use super::operand::{Address, Destination, Operand, Read, Written, base};
 use super::types::{Space, Type};
 
-/// The type of an element of a matrix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is the PTX type of the same name")]
-pub enum Element {
-    F16,
-    Bf16,
-    Tf32,
-    F32,
-    F64,
-    E4m3,
-    E5m2,
-    S8,
-    U8,
-    S4,
-    U4,
-    B1,
-    S32,
+named! {
+    /// The type of an element of a matrix.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    #[expect(missing_docs, reason = "each is the PTX type of the same name")]
+    pub enum Element {
+        F16 = "f16";
+        Bf16 = "bf16";
+        Tf32 = "tf32";
+        F32 = "f32";
+        F64 = "f64";
+        E4m3 = "e4m3";
+        E5m2 = "e5m2";
+        S8 = "s8";
+        U8 = "u8";
+        S4 = "s4";
+        U4 = "u4";
+        B1 = "b1";
+        S32 = "s32";
+    }
 }
 
 impl Element {

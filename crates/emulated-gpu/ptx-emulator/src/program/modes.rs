@@ -38,13 +38,15 @@ pub enum Comparison {
     Nan,
 }
 
-/// How `setp` and `set` combine their result with another predicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the PTX modifier of the same name")]
-pub enum Combine {
-    And,
-    Or,
-    Xor,
+named! {
+    /// How `setp` and `set` combine their result with another predicate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "each is the PTX modifier of the same name")]
+    pub enum Combine {
+        And = "and";
+        Or = "or";
+        Xor = "xor";
+    }
 }
 
 /// Operations on two values of the same type, integers or bits.
@@ -157,16 +159,18 @@ pub enum FloatUnary {
     Tanh,
 }
 
-/// `testp`'s properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the PTX property of the same name")]
-pub enum FloatProperty {
-    Finite,
-    Infinite,
-    Number,
-    NotANumber,
-    Normal,
-    Subnormal,
+named! {
+    /// `testp`'s properties.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "each is the PTX property of the same name")]
+    pub enum FloatProperty {
+        Finite = "finite";
+        Infinite = "infinite";
+        Number = "number";
+        NotANumber = "notanumber";
+        Normal = "normal";
+        Subnormal = "subnormal";
+    }
 }
 
 /// Modifiers that floating-point arithmetic shares.
@@ -211,20 +215,22 @@ pub enum Scope {
     System,
 }
 
-/// The operation of `atom` and `red`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the PTX operation of the same name")]
-pub enum Atomic {
-    Add,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    Inc,
-    Dec,
-    Exchange,
-    CompareAndSwap,
+named! {
+    /// The operation of `atom` and `red`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "each is the PTX operation of the same name")]
+    pub enum Atomic {
+        Add = "add";
+        Min = "min";
+        Max = "max";
+        And = "and";
+        Or = "or";
+        Xor = "xor";
+        Inc = "inc";
+        Dec = "dec";
+        Exchange = "exch";
+        CompareAndSwap = "cas";
+    }
 }
 
 /// How `shfl` selects the source lane.
@@ -247,17 +253,19 @@ pub enum Vote {
     Ballot,
 }
 
-/// How `prmt` selects its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the PTX mode of the same name; Generic is none")]
-pub enum Permute {
-    Generic,
-    F4e,
-    B4e,
-    Rc8,
-    Ecl,
-    Ecr,
-    Rc16,
+named! {
+    /// How `prmt` selects its bytes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[expect(missing_docs, reason = "each is the PTX mode of the same name; Generic is none")]
+    pub enum Permute {
+        Generic;
+        F4e = "f4e";
+        B4e = "b4e";
+        Rc8 = "rc8";
+        Ecl = "ecl";
+        Ecr = "ecr";
+        Rc16 = "rc16";
+    }
 }
 
 /// The action of a barrier instruction.

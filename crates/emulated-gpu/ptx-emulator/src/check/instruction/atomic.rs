@@ -10,19 +10,6 @@ use crate::check::operands::{Check, Width};
 use crate::check::types;
 use crate::syntax::OperandKind;
 
-pub(super) const OPERATIONS: [(&str, Atomic); 10] = [
-    ("add", Atomic::Add),
-    ("min", Atomic::Min),
-    ("max", Atomic::Max),
-    ("and", Atomic::And),
-    ("or", Atomic::Or),
-    ("xor", Atomic::Xor),
-    ("inc", Atomic::Inc),
-    ("dec", Atomic::Dec),
-    ("exch", Atomic::Exchange),
-    ("cas", Atomic::CompareAndSwap),
-];
-
 const ORDERINGS: [(&str, Ordering); 4] = [
     ("relaxed", Ordering::Relaxed),
     ("acquire", Ordering::Acquire),
@@ -56,7 +43,7 @@ pub(super) fn atomic(check: &mut Check<'_, '_>) -> Result<Op> {
     let ordering = check.take(orders)?.choice(&ORDERINGS).unwrap_or(Ordering::Relaxed);
     let scope = check.modifiers.take_one_of(&SCOPES).unwrap_or(Scope::Gpu);
     let space = check.space("global|shared|shared::cta|shared::cluster");
-    let operations = if reduction { &OPERATIONS[..8] } else { &OPERATIONS[..] };
+    let operations = if reduction { &Atomic::NAMED[..8] } else { Atomic::NAMED };
     let op = check.modifiers.require_one_of("an operation", operations)?;
     let lanes = check.modifiers.take_one_of(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let list = types_of(op, lanes, reduction);

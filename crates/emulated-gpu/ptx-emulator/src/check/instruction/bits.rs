@@ -1,10 +1,9 @@
 //! Special rules for bit fields, truth tables and dot products of bytes (PTX ISA, "Logic and Shift
 //! Instructions" and the bit-wise part of "Integer Arithmetic Instructions").
 
-use super::compare::COMBINES;
 use crate::check::context::Result;
 use crate::check::operands::Check;
-use crate::program::{IntBinary, Op, Operand, Type};
+use crate::program::{Combine, IntBinary, Op, Operand, Type};
 
 /// `bmsk`, a mask of ones: a `bfi` of ones into zeros.
 pub(super) fn bmsk(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -35,7 +34,7 @@ fn amount(check: &mut Check<'_, '_>, wrap: bool, a: Operand) -> Operand {
 
 pub(super) fn lop3(check: &mut Check<'_, '_>) -> Result<Op> {
     let form = check.take("{or|and}; .b32")?;
-    let combine = form.choice(&COMBINES);
+    let combine = form.choice(Combine::NAMED);
     check.shape(match combine {
         Some(_) => "d|p, a, b, c, table, q",
         None => "d, a, b, c, table",

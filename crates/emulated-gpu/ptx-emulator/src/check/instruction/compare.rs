@@ -30,9 +30,6 @@ pub(super) const COMPARISONS: [(&str, Comparison); 18] = [
     ("nan", Comparison::Nan),
 ];
 
-pub(super) const COMBINES: [(&str, Combine); 3] =
-    [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
-
 /// The modifiers that `setp` and `set` share: the operators, the type that is compared, and `.ftz`.
 struct ComparisonModifiers {
     comparison: Comparison,
@@ -49,7 +46,7 @@ fn comparison_modifiers(
     let unsigned_name =
         check.written.modifiers.iter().any(|word| ["lo", "ls", "hi", "hs"].contains(&word.text));
     let comparison = check.modifiers.require_one_of("a comparison", &COMPARISONS)?;
-    let combine = check.modifiers.take_one_of(&COMBINES);
+    let combine = check.modifiers.take_one_of(Combine::NAMED);
     let ty = check.modifiers.ty("sized|half")?;
     let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
     let flush = flushes && check.flushes();

@@ -10,23 +10,6 @@ use crate::program::{
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 
-/// The names of element types.
-pub(super) const ELEMENTS: [(&str, Element); 13] = [
-    ("f16", Element::F16),
-    ("bf16", Element::Bf16),
-    ("tf32", Element::Tf32),
-    ("f32", Element::F32),
-    ("f64", Element::F64),
-    ("e4m3", Element::E4m3),
-    ("e5m2", Element::E5m2),
-    ("s8", Element::S8),
-    ("u8", Element::U8),
-    ("s4", Element::S4),
-    ("u4", Element::U4),
-    ("b1", Element::B1),
-    ("s32", Element::S32),
-];
-
 /// The shapes of `mma`.
 const SHAPES: &str = "m8n8k4|m8n8k16|m8n8k32|m8n8k128|m16n8k4|m16n8k8|m16n8k16|m16n8k32|m16n8k64|\
     m16n8k128|m16n8k256";
@@ -105,7 +88,7 @@ pub(super) fn product(check: &mut Check<'_, '_>, shapes: &'static str) -> Result
     let a_rows = by_rows(check, "the layout of a")?;
     let b_rows = by_rows(check, "the layout of b")?;
     let saturate = check.modifiers.flag("satfinite");
-    let mut ty = |what| check.modifiers.require_one_of(what, &ELEMENTS);
+    let mut ty = |what| check.modifiers.require_one_of(what, Element::NAMED);
     let types =
         [ty("the type of d")?, ty("the type of a")?, ty("the type of b")?, ty("the type of c")?];
     Ok(Product { shape, a_rows, b_rows, saturate, types })

@@ -111,23 +111,6 @@ const SHIFTED: &str = ".b16|b32|b64";
 const FIELD: &str = ".u32|u64|s32|s64";
 const LONG: &str = ".b32|b64";
 
-const PERMUTES: [(&str, Permute); 6] = [
-    ("f4e", Permute::F4e),
-    ("b4e", Permute::B4e),
-    ("rc8", Permute::Rc8),
-    ("ecl", Permute::Ecl),
-    ("ecr", Permute::Ecr),
-    ("rc16", Permute::Rc16),
-];
-const PROPERTIES: [(&str, FloatProperty); 6] = [
-    ("finite", FloatProperty::Finite),
-    ("infinite", FloatProperty::Infinite),
-    ("number", FloatProperty::Number),
-    ("notanumber", FloatProperty::NotANumber),
-    ("normal", FloatProperty::Normal),
-    ("subnormal", FloatProperty::Subnormal),
-];
-
 /// Sorted by opcode.
 static ROWS: [Row; 145] = [
     form("abs float", (10, 1, 0), SIGN, "d, a", |f| f.float_unary(FloatUnary::Abs)),
@@ -263,7 +246,7 @@ static ROWS: [Row; 145] = [
     special("prefetch", (20, 2, 0), super::cache::hint),
     special("prefetchu", (20, 2, 0), super::cache::hint),
     form("prmt", (20, 2, 0), ".b32; {f4e|b4e|rc8|ecl|ecr|rc16}", "d, a, b, c", |f| {
-        let mode = f.choice(&PERMUTES).unwrap_or(Permute::Generic);
+        let mode = f.choice(Permute::NAMED).unwrap_or(Permute::Generic);
         Op::Permute { mode, d: f.d, a: f.a, b: f.b, c: f.c }
     }),
     special("rcp", (10, 1, 4), super::float::reciprocal_or_root),
@@ -319,7 +302,7 @@ static ROWS: [Row; 145] = [
         f.float_unary(FloatUnary::Tanh)
     }),
     form("testp", (20, 2, 0), PROPERTY, "p:pred, a", |f| {
-        let property = f.choice(&PROPERTIES).unwrap_or(FloatProperty::Finite);
+        let property = f.choice(FloatProperty::NAMED).unwrap_or(FloatProperty::Finite);
         Op::TestProperty { property, ty: f.ty, d: f.d, a: f.a }
     }),
     special("tex", (10, 1, 0), super::texture::tex),

@@ -1,6 +1,5 @@
 //! Special rules for surface instructions (PTX ISA, "Surface Instructions").
 
-use super::atomic::OPERATIONS;
 use super::texture::{FLAT, texture_op};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
@@ -79,7 +78,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     let formatted = check.modifiers.require_one_of("`.b` or `.p`", &[("b", false), ("p", true)])?;
-    let op = check.modifiers.require_one_of("an operation", &OPERATIONS[..5])?;
+    let op = check.modifiers.require_one_of("an operation", &Atomic::NAMED[..5])?;
     let geometry = check.modifiers.require_one_of("a geometry", &FLAT[..3])?;
     let ty = check.modifiers.ty(match (op, formatted) {
         (Atomic::Min | Atomic::Max, true) => "b32|b64",

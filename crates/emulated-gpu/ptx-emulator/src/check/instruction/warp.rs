@@ -1,7 +1,6 @@
 //! Special rules for warp-wide collectives: shuffles, votes and reductions (PTX ISA, "Parallel Synchronization
 //! and Communication Instructions").
 
-use super::atomic::OPERATIONS;
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{Atomic, Op, Shuffle, Type, Vote};
@@ -57,7 +56,7 @@ pub(super) fn vote(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("sync")?;
-    let op = check.modifiers.require_one_of("an operation", &OPERATIONS[..6])?;
+    let op = check.modifiers.require_one_of("an operation", &Atomic::NAMED[..6])?;
     if check.modifiers.peek_type() == Some(Type::F32) {
         return Err(super::not_emulated(check).help(
             "`redux` of .f32 came with sm_100, and the emulated card is of compute capability 9.0: add up \

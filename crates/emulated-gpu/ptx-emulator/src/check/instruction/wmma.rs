@@ -8,8 +8,8 @@ use crate::program::{
 };
 
 use super::matrix::{
-    ELEMENTS, accumulator_types, by_rows, destinations, inner_product, multiply, no_such_product,
-    registers, reject_product_if, sources,
+    accumulator_types, by_rows, destinations, inner_product, multiply, no_such_product, registers,
+    reject_product_if, sources,
 };
 
 const SHAPES: &str = "m16n16k16|m8n32k16|m32n8k16|m16n16k8|m8n8k4|m8n8k32|m8n8k128";
@@ -34,7 +34,7 @@ fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> 
 
 /// A factor type whose products can be summed in this type and shape.
 fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
-    let all = ELEMENTS.iter().map(|(_, element)| *element);
+    let all = Element::NAMED.iter().map(|(_, element)| *element);
     let mut fitting =
         all.filter(|a| accumulator_types(*a).contains(&sum) && since(*a, shape).is_some());
     fitting.next()
@@ -79,7 +79,7 @@ fn fragment_modifiers(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment
     let rows = by_rows(check, "a layout")?;
     let shape = super::matrix::shape(check, SHAPES)?;
     let space = check.space("global|shared|shared::cta");
-    let element = check.modifiers.require_one_of("a type", &ELEMENTS)?;
+    let element = check.modifiers.require_one_of("a type", Element::NAMED)?;
     let element_of_a = if role == Role::C { factor_of(element, shape) } else { Some(element) };
     let Some((target, version)) = element_of_a.and_then(|a| since(a, shape)) else {
         return Err(no_such_product(check, "this type comes in other shapes"));
@@ -130,11 +130,13 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     let rounding = check.modifiers.rounding();
     let saturate = check.modifiers.flag("satfinite");
     // For half-precision factors, the name only has the types of d and c.
-    let first = check.modifiers.require_one_of("the type of d", &ELEMENTS)?;
-    let second = check.modifiers.require_one_of("the type of c", &ELEMENTS)?;
-    let (result, a, b, c) = match check.modifiers.take_one_of(&ELEMENTS) {
+    let first = check.modifiers.require_one_of("the type of d", Element::NAMED)?;
+    let second = check.modifiers.require_one_of("the type of c", Element::NAMED)?;
+    let (result, a, b, c) = match check.modifiers.take_one_of(Element::NAMED) {
         None => (first, Element::F16, Element::F16, second),
-        Some(b) => (first, second, b, check.modifiers.require_one_of("the type of c", &ELEMENTS)?),
+        Some(b) => {
+            (first, second, b, check.modifiers.require_one_of("the type of c", Element::NAMED)?)
+        }
     };
     let Some((target, version)) = since(a, shape) else {
         return Err(no_such_product(check, "factors of this type come in other shapes"));
