@@ -64,7 +64,19 @@ pub fn read(emulator: &Emulator, address: u64, count: usize) -> Vec<u32> {
     bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// Runs `body` in one block of `threads` threads, and returns each thread's value of `%r0`.
+/// Launches the kernel `k` of a text with pointers to buffers of these words, and returns their words afterwards.
+pub fn run<const N: usize>(
+    text: &str,
+    shape: ([u32; 3], [u32; 3]),
+    buffers: [&[u32]; N],
+) -> Result<[Vec<u32>; N], Fault> {
+    let emulator = emulator();
+    let addresses = buffers.map(|values| words(&emulator, values));
+    launch(&emulator, text, shape, &addresses)?;
+    Ok(std::array::from_fn(|index| read(&emulator, addresses[index], buffers[index].len())))
+}
+
+/// Runs `body` in one block of `threads` threads, and returns the value of `%r0` in each.
 pub fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
     let text = kernel(
         1,
@@ -74,10 +86,8 @@ pub fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
              st.global.u32 [%out_a], %r0;\nret;"
         ),
     );
-    let emulator = emulator();
-    let out = words(&emulator, &vec![0xdead_beef; threads as usize]);
-    if let Err(fault) = launch(&emulator, &text, ([1, 1, 1], [threads, 1, 1]), &[out]) {
-        panic!("{fault}");
-    }
-    read(&emulator, out, threads as usize)
+    let out = vec![0xdead_beef; threads as usize];
+    let [out] =
+        run(&text, ([1; 3], [threads, 1, 1]), [&out]).unwrap_or_else(|fault| panic!("{fault}"));
+    out
 }

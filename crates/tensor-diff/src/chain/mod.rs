@@ -59,10 +59,9 @@ impl<'a> Chain<'a> {
     pub(crate) fn new(reference: &'a Dump, loss: Option<Loss>) -> Option<Self> {
         let layers = layers(reference);
         let &[batch, inputs] = &reference.get(TensorName::X)?.shape[..] else { return None };
-        let mut sizes = vec![inputs];
-        for layer in 1..=layers {
-            sizes.push(*reference.get(TensorName::W(layer))?.shape.first()?);
-        }
+        let units = |layer| reference.get(TensorName::W(layer))?.shape.first().copied();
+        let sizes = [Some(inputs)].into_iter().chain((1..=layers).map(units));
+        let sizes = sizes.collect::<Option<Vec<usize>>>()?;
         if batch == 0 || sizes.contains(&0) {
             // Tensors without elements would agree with each other, but be no evidence.
             return None;
@@ -131,17 +130,14 @@ impl<'a> Chain<'a> {
         made_of_it
     }
 
-    /// The number of samples of the batch.
     pub(crate) const fn batch(&self) -> usize {
         self.batch
     }
 
-    /// How many ranks computed the step together.
     pub(crate) const fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// The number of classes.
     pub(crate) fn outputs(&self) -> usize {
         self.network.outputs()
     }
@@ -164,7 +160,6 @@ impl<'a> Chain<'a> {
         self.learning_rate
     }
 
-    /// The numbers that elementwise operations use.
     pub(crate) const fn settings(&self) -> Settings {
         Settings { batch: count(self.batch), rate: self.learning_rate }
     }
@@ -235,11 +230,8 @@ impl<'a> Chain<'a> {
                 sums
             }
             Rule::Elementwise(rule) => {
-                let value = |i: usize| {
-                    let (base, rest) = (rule.of)(&element(&inputs, i), self.settings());
-                    base + rest
-                };
-                (0..inputs[0].len()).map(value).collect()
+                let parts = |i| (rule.of)(&element(&inputs, i), self.settings());
+                (0..inputs[0].len()).map(parts).map(|(base, rest)| base + rest).collect()
             }
             Rule::Output => output::output(self.loss?, inputs[0], self.outputs()),
             Rule::Loss => vec![output::loss(self.loss?, inputs[0], inputs[1], self.outputs())],

@@ -1,6 +1,6 @@
 //! Arithmetic that the instruction tables don't cover: guards, carries, old architectures.
 
-use crate::ptx::{each_thread, emulator, kernel, launch, read, words};
+use crate::ptx::{each_thread, kernel, run};
 
 #[test]
 fn a_guarded_instruction_does_not_change_the_other_lanes() {
@@ -24,8 +24,6 @@ fn a_guarded_instruction_does_not_change_the_other_lanes() {
 /// subtraction, the flag means that nothing was borrowed.
 #[test]
 fn additions_and_subtractions_share_one_carry_flag() {
-    let emulator = emulator();
-    let (from, to) = (words(&emulator, &[5, 3]), words(&emulator, &[0; 6]));
     let text = kernel(
         2,
         ".reg .b32 %a, %b, %x, %r<6>;\nld.global.v2.u32 {%a, %b}, [%p0];\n\
@@ -36,18 +34,15 @@ fn additions_and_subtractions_share_one_carry_flag() {
          st.global.v2.u32 [%p1], {%r0, %r1};\nst.global.v2.u32 [%p1+8], {%r2, %r3};\n\
          st.global.v2.u32 [%p1+16], {%r4, %r5};\nret;",
     );
-    launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[from, to]).unwrap();
-    assert_eq!(read(&emulator, to, 6), [1, 0, 9, 10, 10, 9]);
+    let [_, to] = run(&text, ([1; 3], [1; 3]), [&[5, 3], &[0; 6]]).unwrap();
+    assert_eq!(to, [1, 0, 9, 10, 10, 9]);
 }
 
 /// Below sm_20, single precision has no subnormal numbers, and `mad.f32` has no rounding.
 #[test]
 fn old_architectures_flush() {
-    let emulator = emulator();
     let (tiny, one) = (0x0040_0000, 1f32.to_bits());
-    let from = words(&emulator, &[tiny, one, 3f32.to_bits()]);
     let run = |target: &str| {
-        let to = words(&emulator, &[9; 6]);
         let text = format!(
             ".version 3.1\n.target {target}\n.entry k(.param .u64 a, .param .u64 b)\n{{\n\
              .reg .u64 %a, %b; .reg .f32 %t, %o, %h, %f<6>; .reg .f64 %d; .reg .pred %p;\n\
@@ -60,8 +55,9 @@ fn old_architectures_flush() {
              st.global.f32 [%b+12], %f3; st.global.f32 [%b+16], %f4; st.global.f32 [%b+20], %f5;\n\
              exit;\n}}\n"
         );
-        launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[from, to]).unwrap();
-        read(&emulator, to, 6)
+        let [_, to] =
+            run(&text, ([1; 3], [1; 3]), [&[tiny, one, 3f32.to_bits()], &[9; 6]]).unwrap();
+        to
     };
     let (three, four) = (3f32.to_bits(), 4f32.to_bits());
     // The expected values are the results of an H100.

@@ -1,11 +1,9 @@
 //! Atomics and reductions under contention across lanes, warps and blocks.
 
-use crate::ptx::{emulator, kernel, launch, read, words};
+use crate::ptx::{emulator, kernel, launch, read, run, words};
 
 #[test]
 fn every_thread_of_every_block_counts() {
-    let emulator = emulator();
-    let sums = words(&emulator, &[0, 0, 0, u32::MAX, 0, 0, 0, 0]);
     let text = kernel(
         1,
         ".reg .b32 %t, %old;\n.reg .f32 %one;\n.reg .b64 %w;\nmov.u32 %t, %tid.x;\n\
@@ -15,23 +13,20 @@ fn every_thread_of_every_block_counts() {
          red.global.inc.u32 [%p0+16], 9;\nred.global.or.b32 [%p0+20], 6;\n\
          red.global.add.u64 [%p0+24], %w;\nret;",
     );
-    launch(&emulator, &text, ([40, 1, 1], [96, 1, 1]), &[sums]).unwrap();
+    let [sums] = run(&text, ([40, 1, 1], [96, 1, 1]), [&[0, 0, 0, u32::MAX, 0, 0, 0, 0]]).unwrap();
     let n = 40 * 96;
-    let sums = read(&emulator, sums, 8);
     assert_eq!(sums, [n, (n as f32).to_bits(), 95, 0, n % 10, 6, n, n]);
 }
 
 #[test]
 fn an_atomic_returns_a_different_value_to_each_lane() {
-    let emulator = emulator();
-    let (counter, seen) = (words(&emulator, &[0]), words(&emulator, &[0; 256]));
     let text = kernel(
         2,
         ".reg .b32 %old;\n.reg .b64 %o;\natom.global.add.u32 %old, [%p0], 1;\n\
          mul.wide.u32 %o, %old, 4;\nadd.u64 %o, %o, %p1;\nred.global.add.u32 [%o], 1;\nret;",
     );
-    launch(&emulator, &text, ([4, 1, 1], [64, 1, 1]), &[counter, seen]).unwrap();
-    assert_eq!(read(&emulator, seen, 256), [1; 256]);
+    let [_, seen] = run(&text, ([4, 1, 1], [64, 1, 1]), [&[0], &[0; 256]]).unwrap();
+    assert_eq!(seen, [1; 256]);
 }
 
 #[test]
@@ -144,8 +139,6 @@ fn a_vector_is_an_atomic_operation_for_each_element() {
 
 #[test]
 fn sixteen_bytes_are_swapped_at_once() {
-    let emulator = emulator();
-    let (lock, log) = (words(&emulator, &[0, 0, 0, 0]), words(&emulator, &[0; 4]));
     // Each thread adds 1 to both halves of 16 bytes, with a compare-and-swap loop.
     let text = kernel(
         2,
@@ -157,9 +150,8 @@ fn sixteen_bytes_are_swapped_at_once() {
          and.pred %q, %q, %u;\nmov.u64 %low, %a;\nmov.u64 %high, %b;\n@!%q bra AGAIN;\n\
          atom.global.exch.b128 %seen, [%p1], %new;\nret;",
     );
-    launch(&emulator, &text, ([4, 1, 1], [64, 1, 1]), &[lock, log]).unwrap();
-    assert_eq!(read(&emulator, lock, 4), [256, 0, 256, 0]);
+    let [lock, log] = run(&text, ([4, 1, 1], [64, 1, 1]), [&[0, 0, 0, 0], &[0; 4]]).unwrap();
+    assert_eq!(lock, [256, 0, 256, 0]);
     // The last value that was exchanged is not torn.
-    let log = read(&emulator, log, 4);
     assert!(log[0] > 0 && log[0] <= 256 && log[..2] == log[2..], "{log:?}");
 }

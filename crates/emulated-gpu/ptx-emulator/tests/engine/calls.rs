@@ -3,7 +3,7 @@
 use ptx_emulator::FaultKind;
 use ptx_emulator::source::Source;
 
-use crate::ptx::{emulator, kernel_with, launch, read, words};
+use crate::ptx::{emulator, kernel_with, launch, read, run, words};
 
 const SQUARE: &str = ".func (.param .b32 result) square(.param .b32 value)\n{\n.reg .b32 %x;\n\
     ld.param.b32 %x, [value];\nmul.lo.u32 %x, %x, %x;\nst.param.b32 [result], %x;\nret;\n}\n\
@@ -18,8 +18,6 @@ const STORE: &str = "mul.wide.u32 %o, %t, 4;\nadd.u64 %o, %o, %p0;\nst.global.u3
 
 #[test]
 fn arguments_are_passed_in_parameters_and_in_registers() {
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 32]);
     let text = with_functions(
         1,
         &format!(
@@ -28,17 +26,15 @@ fn arguments_are_passed_in_parameters_and_in_registers() {
              ld.param.b32 %y, [back];\n}}\ncall (%z), cube, (%t);\nadd.u32 %y, %y, %z;\n{STORE}"
         ),
     );
-    launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[out]).unwrap();
+    let [out] = run(&text, ([1; 3], [32, 1, 1]), [&[0; 32]]).unwrap();
     let expected: Vec<u32> = (0..32).map(|t| t * t + t * t * t).collect();
-    assert_eq!(read(&emulator, out, 32), expected);
+    assert_eq!(out, expected);
 }
 
 /// All results arrive in the named registers, in order, even if these are also the arguments, if a result is discarded,
 /// or if only some lanes call the function.
 #[test]
 fn a_function_has_several_results() {
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 128]);
     let text = kernel_with(
         ".func (.reg .u32 quotient, .reg .u32 rest) parts(.reg .u32 a, .reg .u32 b)\n{\n\
          div.u32 quotient, a, b;\nrem.u32 rest, a, b;\nret;\n}\n",
@@ -51,19 +47,17 @@ fn a_function_has_several_results() {
          mad.wide.u32 %o, %t, 16, %p0;\nmad.lo.u32 %q, %q, 1000, %r;\nmad.lo.u32 %b, %b, 1000, %a;\n\
          st.global.v4.u32 [%o], {%q, %b, %c, %d};\nret;",
     );
-    launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[out]).unwrap();
+    let [out] = run(&text, ([1; 3], [32, 1, 1]), [&[0; 128]]).unwrap();
     let expected_of = |t: u32| {
         let parts = |a: u32, b: u32| a / b * 1000 + a % b;
         [parts(t, 5), parts(100, t + 1), t % 3, if t < 10 { t / 2 } else { 77 }]
     };
     let expected: Vec<u32> = (0..32).flat_map(expected_of).collect();
-    assert_eq!(read(&emulator, out, 128), expected);
+    assert_eq!(out, expected);
 }
 
 #[test]
 fn lanes_call_different_functions_through_a_register() {
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 32]);
     let text = with_functions(
         1,
         &format!(
@@ -80,23 +74,21 @@ fn lanes_call_different_functions_through_a_register() {
          ld.param.b32 %x, [value];\nadd.u32 %x, %x, 1000;\nst.param.b32 [result], %x;\nret;\n}\n\
          .visible .entry",
     );
-    launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[out]).unwrap();
+    let [out] = run(&text, ([1; 3], [32, 1, 1]), [&[0; 32]]).unwrap();
     let expected: Vec<u32> = (0..32).map(|t| if t % 2 == 0 { t * t } else { t + 1000 }).collect();
-    assert_eq!(read(&emulator, out, 32), expected);
+    assert_eq!(out, expected);
 }
 
 /// Runs the recursive function `f`, whose body is `body`, with each thread's index as its argument.
 fn recursive(body: &str, threads: u32) -> Result<Vec<u32>, ptx_emulator::Fault> {
-    let emulator = emulator();
-    let out = words(&emulator, &vec![0; threads as usize]);
     let call = ".reg .b32 %t, %y;\n.reg .b64 %o;\nmov.u32 %t, %tid.x;\ncall (%y), f, (%t);\n";
     let text = kernel_with(
         &format!(".func (.reg .b32 %out) f(.reg .b32 %in)\n{{\n{body}\n}}\n"),
         1,
         &format!("{call}{STORE}"),
     );
-    launch(&emulator, &text, ([1, 1, 1], [threads, 1, 1]), &[out])?;
-    Ok(read(&emulator, out, threads as usize))
+    let [out] = run(&text, ([1; 3], [threads, 1, 1]), [&vec![0; threads as usize]])?;
+    Ok(out)
 }
 
 #[test]
@@ -138,8 +130,6 @@ fn each_call_of_a_recursive_function_has_its_own_variables() {
         {\n.param .b64 p;\n.param .b32 m;\nst.param.b64 [p], %second;\nst.param.b32 [m], %n;\n\
         call fibonacci, (p, m);\n}\nld.local.u32 %a, [%own];\nld.local.u32 %b, [own+8];\n\
         add.u32 %a, %a, %b;\nst.u32 [%to], %a;\nret;\n}\n";
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 40]);
     let body = format!(
         ".local .align 4 .b8 found[4];\n.reg .b32 %t, %y;\n.reg .b64 %o, %f;\nmov.u32 %t, %tid.x;\n\
          rem.u32 %t, %t, 14;\nmov.u64 %f, found;\ncvta.local.u64 %f, %f;\n\
@@ -147,9 +137,9 @@ fn each_call_of_a_recursive_function_has_its_own_variables() {
          call fibonacci, (p, m);\n}}\nld.local.u32 %y, [found];\nmov.u32 %t, %tid.x;\n{STORE}"
     );
     let text = kernel_with(fibonacci, 1, &body);
-    launch(&emulator, &text, ([1, 1, 1], [40, 1, 1]), &[out]).unwrap();
+    let [out] = run(&text, ([1; 3], [40, 1, 1]), [&[0; 40]]).unwrap();
     let number = |t: u32| (0..t % 14).fold((0, 1), |(a, b), _| (b, a + b)).0;
-    assert_eq!(read(&emulator, out, 40), (0..40).map(number).collect::<Vec<u32>>());
+    assert_eq!(out, (0..40).map(number).collect::<Vec<u32>>());
 }
 
 #[test]
@@ -224,8 +214,6 @@ fn a_table_can_hold_addresses_of_functions() {
 
 #[test]
 fn vectors_are_passed_in_registers() {
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 32]);
     let text = kernel_with(
         ".func (.reg .v2 .u32 out) f(.reg .v2 .u32 in, .reg .u32 n)\n{\n\
          add.u32 out.x, in.y, n;\nadd.u32 out.y, in.x, n;\nret;\n}\n",
@@ -236,10 +224,10 @@ fn vectors_are_passed_in_registers() {
              sub.u32 %y, b.x, b.y;\n{STORE}"
         ),
     );
-    launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
+    let [out] = run(&text, ([1; 3], [32, 1, 1]), [&[0; 32]]).unwrap();
     // (100 + t) - (t + t)
     let expected: Vec<u32> = (0..32u32).map(|t| 100u32.wrapping_sub(t)).collect();
-    assert_eq!(read(&emulator, out, 32), expected);
+    assert_eq!(out, expected);
 }
 
 #[test]

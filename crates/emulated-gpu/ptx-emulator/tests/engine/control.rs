@@ -1,6 +1,6 @@
 //! Divergence and reconvergence.
 
-use crate::ptx::{each_thread, emulator, kernel, launch, words};
+use crate::ptx::{each_thread, emulator, kernel, launch, run};
 
 /// Steps of the hailstone sequence to 1: every lane has a different number of iterations.
 fn hailstone(mut n: u32) -> u32 {
@@ -76,10 +76,8 @@ fn a_lane_that_spins_on_another_of_its_warp_does_not_starve_it() {
          ld.volatile.global.u32 %n, [%p1];\nadd.u32 %n, %n, 1;\nst.volatile.global.u32 [%p1], %n;\n\
          membar.gl;\natom.global.exch.b32 %old, [%p0], 0;\nret;",
     );
-    let emulator = emulator();
-    let (lock, count) = (words(&emulator, &[0]), words(&emulator, &[0]));
-    launch(&emulator, &text, ([3, 1, 1], [64, 1, 1]), &[lock, count]).unwrap();
-    assert_eq!(crate::ptx::read(&emulator, count, 1), [192]);
+    let [_, count] = run(&text, ([3, 1, 1], [64, 1, 1]), [&[0], &[0]]).unwrap();
+    assert_eq!(count, [192]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use emulated_gpu_test_support::record;
 use ptx_emulator::{Emulator, FaultKind, Launch, RunOptions};
 
-use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
+use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, run, words};
 
 #[test]
 fn the_timer_never_runs_backwards() {
@@ -38,8 +38,6 @@ fn the_timer_never_runs_backwards() {
 
 #[test]
 fn threads_have_the_right_indices() {
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 2 * 3 * 2 * 24]);
     // The linear index ((ctaid.z * 3 + ctaid.y) * 2 + ctaid.x) * 24 + (tid.z * 3 + tid.y) * 4 + tid.x, each
     // exactly once.
     let text = kernel(
@@ -52,8 +50,8 @@ fn threads_have_the_right_indices() {
          mov.u32 %a, %tid.x;\nmad.lo.u32 %i, %i, %v, %a;\nmul.wide.u32 %o, %i, 4;\n\
          add.u64 %o, %o, %p0;\nadd.u32 %i, %i, 1;\nred.global.add.u32 [%o], %i;\nret;",
     );
-    launch(&emulator, &text, ([2, 3, 2], [4, 3, 2]), &[out]).unwrap();
-    assert_eq!(read(&emulator, out, 288), (1..=288).collect::<Vec<u32>>());
+    let [out] = run(&text, ([2, 3, 2], [4, 3, 2]), [&[0; 2 * 3 * 2 * 24]]).unwrap();
+    assert_eq!(out, (1..=288).collect::<Vec<u32>>());
 }
 
 #[test]

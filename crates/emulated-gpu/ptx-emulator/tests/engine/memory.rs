@@ -2,20 +2,18 @@
 
 use ptx_emulator::FaultKind;
 
-use crate::ptx::{each_thread, emulator, kernel, kernel_with, launch, read, words};
+use crate::ptx::{each_thread, emulator, kernel, kernel_with, launch, read, run, words};
 
 #[test]
 fn narrow_loads_extend_by_their_type() {
-    let emulator = emulator();
-    let (from, to) = (words(&emulator, &[0x8081_82ff]), words(&emulator, &[0; 4]));
     let text = kernel(
         2,
         ".reg .b32 %r<4>;\n.reg .b16 %h;\nld.global.u8 %r0, [%p0];\nld.global.s8 %r1, [%p0];\n\
          ld.global.u16 %r2, [%p0+2];\nld.global.s16 %h, [%p0+2];\ncvt.s32.s16 %r3, %h;\n\
          st.global.v4.u32 [%p1], {%r0, %r1, %r2, %r3};\nret;",
     );
-    launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[from, to]).unwrap();
-    assert_eq!(read(&emulator, to, 4), [0xff, 0xffff_ffff, 0x8081, 0xffff_8081]);
+    let [_, to] = run(&text, ([1; 3], [1; 3]), [&[0x8081_82ff], &[0; 4]]).unwrap();
+    assert_eq!(to, [0xff, 0xffff_ffff, 0x8081, 0xffff_8081]);
 }
 
 #[test]
@@ -31,8 +29,6 @@ fn loads_are_right_for_every_address_pattern() {
         ("and.b32 %i, %t, 15;", |t| t & 15),
         ("xor.b32 %i, %t, 31;", |t| t ^ 31),
     ] {
-        let emulator = emulator();
-        let (from, to) = (words(&emulator, &values), words(&emulator, &[0; 96]));
         let text = kernel(
             2,
             &format!(
@@ -41,9 +37,9 @@ fn loads_are_right_for_every_address_pattern() {
                  mul.wide.u32 %o, %t, 4;\nadd.u64 %o, %o, %p1;\nst.global.u32 [%o], %v;\nret;"
             ),
         );
-        launch(&emulator, &text, ([1, 1, 1], [96, 1, 1]), &[from, to]).unwrap();
+        let [_, to] = run(&text, ([1; 3], [96, 1, 1]), [&values, &[0; 96]]).unwrap();
         let expected: Vec<u32> = (0..96).map(|t| expected(t) * 3).collect();
-        assert_eq!(read(&emulator, to, 96), expected, "{index}");
+        assert_eq!(to, expected, "{index}");
     }
 }
 
@@ -75,8 +71,6 @@ fn local_memory_is_each_threads_own() {
 
 #[test]
 fn constants_and_globals_have_their_initial_values() {
-    let emulator = emulator();
-    let to = words(&emulator, &[0; 3]);
     let text = kernel_with(
         ".const .align 4 .u32 table[3] = {5, 6, 7};\n.global .u32 seven = 7;\n\
          .global .u64 pointer = seven;\n.global .u32 zero;\n",
@@ -85,8 +79,8 @@ fn constants_and_globals_have_their_initial_values() {
          ld.global.u32 %r1, [%a];\nld.global.u32 %r2, [zero];\nst.global.u32 [%p0], %r0;\n\
          st.global.u32 [%p0+4], %r1;\nst.global.u32 [%p0+8], %r2;\nret;",
     );
-    launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[to]).unwrap();
-    assert_eq!(read(&emulator, to, 3), [6, 7, 0]);
+    let [to] = run(&text, ([1; 3], [1; 3]), [&[0; 3]]).unwrap();
+    assert_eq!(to, [6, 7, 0]);
 }
 
 #[test]
@@ -105,8 +99,6 @@ fn variables_are_freed_with_the_module() {
 
 #[test]
 fn cp_async_copies_and_fills_with_zeros() {
-    let emulator = emulator();
-    let (from, to) = (words(&emulator, &[1, 2, 3, 4]), words(&emulator, &[9; 4]));
     let text = kernel(
         2,
         ".shared .align 16 .b8 box[16];\n.reg .b32 %r<4>, %a;\nmov.u32 %a, box;\n\
@@ -114,8 +106,8 @@ fn cp_async_copies_and_fills_with_zeros() {
          cp.async.wait_group 0;\nld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%a];\n\
          st.global.v4.u32 [%p1], {%r0, %r1, %r2, %r3};\nret;",
     );
-    launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[from, to]).unwrap();
-    assert_eq!(read(&emulator, to, 4), [1, 2, 0, 0]);
+    let [_, to] = run(&text, ([1; 3], [1; 3]), [&[1, 2, 3, 4], &[9; 4]]).unwrap();
+    assert_eq!(to, [1, 2, 0, 0]);
 }
 
 #[test]
@@ -212,10 +204,8 @@ fn bytes_of_addresses_are_initial_values() {
          st.global.u64 [%p0+8], %b;\nmov.u64 %a, f;\nld.global.u64 %b, [function];\n\
          sub.u64 %b, %b, %a;\nst.global.u64 [%p0+16], %b;\nret;",
     );
-    let emulator = emulator();
-    let out = words(&emulator, &[9; 6]);
-    launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[out]).unwrap();
-    assert_eq!(read(&emulator, out, 6), [0, 0, 4, 0, 0, 0]);
+    let [out] = run(&text, ([1; 3], [1; 3]), [&[9; 6]]).unwrap();
+    assert_eq!(out, [0, 0, 4, 0, 0, 0]);
 }
 
 /// NVRTC widens loads past the end of an array, and marks the bytes that are used.

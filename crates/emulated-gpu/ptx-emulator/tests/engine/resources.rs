@@ -3,7 +3,7 @@
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, RunOptions};
 
-use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
+use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, run, words};
 
 /// The declarations of `malloc` and `free`.
 const DECLARED: &str = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n\
@@ -59,11 +59,9 @@ fn freed_memory_of_a_kernel_is_reused() {
 
 #[test]
 fn small_blocks_of_many_threads_fit() {
-    let emulator = emulator();
-    let out = words(&emulator, &[0; 1024]);
     let text = allocating(64, 32, false);
-    launch(&emulator, &text, ([1; 3], [1024, 1, 1]), &[out]).unwrap();
-    assert_eq!(read(&emulator, out, 1024), [32; 1024]);
+    let [out] = run(&text, ([1; 3], [1024, 1, 1]), [&[0; 1024]]).unwrap();
+    assert_eq!(out, [32; 1024]);
 }
 
 #[test]
