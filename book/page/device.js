@@ -46,28 +46,32 @@
   /** The first byte of a file in the format of gzip. */
   const GZIP = 0x1f;
 
-  /** The bytes of the emulator. Pages from a server get them as they are, with the progress; a page from a folder may only load scripts. */
-  async function bytes(progress) {
+  /** Loads and compiles the emulator. A page from a server compiles it while it arrives; a page from a folder may only load scripts. */
+  async function loaded(progress) {
     if (location.protocol === "file:") {
       await fourLevels.load("module.js");
-      return Uint8Array.from(atob(fourLevels.module), (character) => character.charCodeAt(0));
+      return WebAssembly.compile(Uint8Array.from(atob(fourLevels.module), (character) => character.charCodeAt(0)));
     }
     // Compressed when the book is built, because not every server compresses.
     const response = await fetch(fourLevels.beside("module.wasm.gz"));
     if (!response.ok) throw new Error(`module.wasm.gz can't be loaded (status ${response.status})`);
-    const [reader, parts] = [response.body.getReader(), []];
     const megabytes = (length) => (length / 1e6).toFixed(1);
-    const whole = Number(response.headers.get("content-length")) || fourLevels.moduleBytes;
+    const whole = Number(response.headers.get("content-length")) || fourLevels.built.moduleBytes;
     let length = 0;
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      parts.push(part.value);
-      length += part.value.length;
-      progress(`loading the emulator: ${megabytes(length)} of ${megabytes(whole)} MB`);
-    }
-    const all = new Blob(parts);
+    const counted = response.body.pipeThrough(new TransformStream({
+      transform(part, controller) {
+        length += part.length;
+        progress(`loading the emulator: ${megabytes(length)} of ${megabytes(whole)} MB`);
+        controller.enqueue(part);
+      },
+    }));
     // A server may have unpacked it on the way.
-    const packed = new Uint8Array(await all.slice(0, 1).arrayBuffer())[0] === GZIP;
-    return new Uint8Array(await (packed ? new Response(all.stream().pipeThrough(new DecompressionStream("gzip"))) : all).arrayBuffer());
+    const [copy, body] = counted.tee();
+    const reader = copy.getReader();
+    const packed = (await reader.read()).value?.[0] === GZIP;
+    reader.cancel();
+    const bytes = packed ? body.pipeThrough(new DecompressionStream("gzip")) : body;
+    return WebAssembly.compileStreaming(new Response(bytes, { headers: { "Content-Type": "application/wasm" } }));
   }
 
   let compiled = null;
@@ -79,7 +83,7 @@
     compiled ??= (async () => {
       if (typeof WebAssembly !== "object") throw new Error("this browser has WebAssembly switched off, which the emulator needs");
       if (!WebAssembly.validate(VECTORS)) throw new Error("this browser has no vector instructions in WebAssembly, which the emulator needs; use a newer one");
-      const module = await WebAssembly.compile(await bytes((text) => listeners.forEach((listener) => listener(text))));
+      const module = await loaded((text) => listeners.forEach((listener) => listener(text)));
       listeners.clear();
       fourLevels.module = null;
       return module;

@@ -15,7 +15,7 @@
 
   /** Plays the kernel. A reader who prefers less motion gets its last instruction. */
   async function play(lanes, said, result) {
-    const files = { [FILE]: fourLevels.kernels[FILE] };
+    const files = { [FILE]: await fourLevels.kernel(FILE) };
     const { steps } = await fourLevels.common().ask({ do: "record", line: LAUNCH, files, block: [0, 0, 0], most: 1000 });
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     for (const step of still ? steps.filter((step) => /^st/.test(step.text)) : steps) {
@@ -35,7 +35,7 @@
   /** Trains the network, and shows the loss. */
   async function train(device, canvas, said) {
     const billions = (count) => (count / 1e9).toFixed(2);
-    await device.ask({ do: "train-start", text: fourLevels.kernels["ptx/tiled.ptx"], seed: 1, samples: 4096 });
+    await device.ask({ do: "train-start", text: await fourLevels.kernel("ptx/tiled.ptx"), seed: 1, samples: 4096 });
     for (let batches = 0; batches < BATCHES;) {
       const state = await device.ask({ do: "train-step", batches: 2 });
       if (state.fault) throw new Error(state.text);

@@ -31,7 +31,8 @@
   const limited = (line) => (/--limit\b/.test(line) || /^\s*check\b/.test(line) ? line : `${line} --limit ${LIMIT}`);
 
   fourLevels.panel = ({ file, lines, place }, choice) => {
-    const device = fourLevels.common();
+    // Its own, so that it can be stopped without the others.
+    const device = fourLevels.device();
     const kept = fourLevels.memory("four-levels-kernels");
     const original = fourLevels.kernels[file];
     const known = [...new Set([...lines, ...(fourLevels.commands[file] ?? [])])];
@@ -54,10 +55,13 @@
       return [...rest, ...boxes.filter((box) => box.checked).map((box) => box.value)].join(" ");
     };
 
-    const files = () => ({ ...fourLevels.kernels, [file]: editor.get() });
-    const used = () => { const name = fileOf(command.value) ?? file; return { [name]: files()[name] }; };
+    /** The file that the command names: this one, or another kernel of the book. */
+    async function used() {
+      const name = fileOf(command.value) ?? file;
+      return { [name]: name === file ? editor.get() : await fourLevels.kernel(name) };
+    }
 
-    /** Sends a request, and shows meanwhile that it runs and can be stopped. */
+    /** Sends a request with the used file, and shows meanwhile that it runs and can be stopped. */
     async function during(what, request, show) {
       if (running) return;
       running = true;
@@ -65,7 +69,7 @@
       status.textContent = what;
       const begun = performance.now();
       try {
-        const answer = await device.ask(request);
+        const answer = await device.ask({ ...request, files: await used() });
         status.textContent = `${((performance.now() - begun) / 1000).toFixed(2)} s`;
         await show(answer);
       } catch (error) {
@@ -80,7 +84,7 @@
     const execute = (verb) => {
       if (verb) command.value = withVerb(command.value, verb);
       if (verb === "run") command.value = checked(command.value);
-      return during("running …", { do: "command", line: limited(command.value), files: used() }, async (answer) => {
+      return during("running …", { do: "command", line: limited(command.value) }, async (answer) => {
         editor.costs(new Map());
         if (answer.diagnostics) editor.diagnose(answer.diagnostics);
         if (answer.counts?.length) editor.costs(fourLevels.costs(answer.counts, isCuda));
@@ -92,7 +96,7 @@
     };
 
     const look = (at = [0, 0, 0]) => during("recording …",
-      { do: "record", line: limited(withVerb(command.value.startsWith("check") ? `run ${file}` : command.value, "run")), files: used(), block: at, most: 20000 },
+      { do: "record", line: limited(withVerb(command.value.startsWith("check") ? `run ${file}` : command.value, "run")), block: at, most: 20000 },
       (record) => fourLevels.warpView(outcome, record, { again: look }));
 
     async function share() {
@@ -105,7 +109,7 @@
       status.textContent = copied ? "the link is copied" : "the link is in the address bar";
     }
 
-    const close = button("× close", () => { box.hidden = true; place.querySelector(".fl-open").focus(); }, "Close");
+    const close = button("× close", () => { device.stop(); box.hidden = true; place.querySelector(".fl-open").focus(); }, "Close");
     const text = element("div", { class: "fl-editor" });
     const box = element("section", { class: "fl-panel", "aria-label": `${file}, to run and to edit` },
       element("div", { class: "fl-title" }, element("code", {}, file), close), text,

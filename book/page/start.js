@@ -10,31 +10,42 @@ globalThis.fourLevels = (() => {
   const beside = (name) => new URL(name, here).href;
 
   const loading = new Map();
-  /** Loads scripts of this folder in order, each once; one that failed is requested again. One with a question mark may be missing. */
-  async function load(...names) {
-    for (const name of names) {
-      const optional = name.endsWith("?");
-      const file = optional ? name.slice(0, -1) : name;
-      if (!loading.has(file)) {
-        loading.set(file, new Promise((resolve, reject) => {
-          const script = document.createElement("script");
-          script.src = beside(file);
-          script.onload = resolve;
-          script.onerror = () => {
-            script.remove();
-            loading.delete(file);
-            if (optional) resolve();
-            else reject(new Error(`${file} can't be loaded; check the connection and click again`));
-          };
-          document.head.append(script);
-        }));
-      }
-      await loading.get(file);
+  /** Requests a script of this folder, once; one that failed is requested again. With a question mark it may be missing. */
+  function request(name) {
+    const optional = name.endsWith("?");
+    const file = optional ? name.slice(0, -1) : name;
+    if (!loading.has(file)) {
+      loading.set(file, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.src = beside(file);
+        // In order, although they are requested at the same time.
+        script.async = false;
+        script.onload = resolve;
+        script.onerror = () => {
+          script.remove();
+          loading.delete(file);
+          if (optional) resolve();
+          else reject(new Error(`${file} can't be loaded; check the connection and click again`));
+        };
+        document.head.append(script);
+      }));
     }
+    return loading.get(file);
   }
+  const load = (...names) => Promise.all(names.map(request));
 
   /** Has `load` request a script again that was loaded and is of no use. */
   const forget = (file) => loading.delete(file);
+
+  /** The kernels of the book that can be run, by their paths; each has a script with its text and its commands. */
+  const built = globalThis.fourLevelsBuilt ?? { kernels: [], moduleBytes: 0 };
+  const kernels = {};
+  const commands = {};
+  /** The text of a kernel, which is loaded when it is needed; undefined if the book doesn't run it. */
+  async function kernel(file) {
+    if (built.kernels.includes(file)) await load(`kernels/${file}.js`);
+    return kernels[file];
+  }
 
   /** Shows below `place` why something can't be done, instead of the reason shown there before; without a text, removes that. */
   function problem(place, text) {
@@ -82,20 +93,20 @@ globalThis.fourLevels = (() => {
   const COMMAND = /^\$ cargo run -p ptx-emulator -- ((?:run|trace|profile|check) [^|]*)/;
 
   /** The commands of an output, without filters for their lines. */
-  function commands(code) {
+  function commandsOf(code) {
     return code.textContent.split("\n").map((line) => COMMAND.exec(line)?.[1].trim()).filter(Boolean);
   }
 
   /** The kernel file that a command names. */
   const fileOf = (line) => line.split(/\s+/).slice(1).find((word) => /\.(ptx|cu)$/.test(word));
 
-  const DESK = ["kernels.js", "codemirror.js?", "device.js", "editor.js", "outputs.js"];
+  const DESK = ["editor.js", "outputs.js", "codemirror.js?"];
 
-  /** Loads scripts and the emulator, and reports the progress. */
+  /** Loads scripts and the emulator at the same time, and reports the progress. */
   async function prepare(progress, ...names) {
     progress("loading …");
-    await load(...names);
-    await fourLevels.compile(progress);
+    await load("device.js");
+    await Promise.all([fourLevels.compile(progress), load(...names)]);
   }
 
   /** Loads the emulator before the first click, when the pointer is over a button that needs it, or the focus on it. */
@@ -103,12 +114,12 @@ globalThis.fourLevels = (() => {
     if (!target.closest?.(".fl-open, .fl-look, .fl-begin, .fl-still button")) return;
     for (const name of ["pointerover", "focusin"]) removeEventListener(name, prefetch);
     // If it fails, so does the click, which says why.
-    load(...DESK).then(() => fourLevels.compile()).catch(() => {});
+    prepare(() => {}, ...DESK).catch(() => {});
   }
 
   /** Opens the panel below a block; with `look`, also the view of a warp. */
   const open = (block, choice, look = false) => once(block.button, block.place, async (progress) => {
-    await prepare(progress, ...DESK, "warp.js", "panel.js");
+    await Promise.all([prepare(progress, ...DESK, "warp.js", "panel.js"), kernel(block.file)]);
     if (choice) block.panel?.choose(choice);
     block.panel ??= fourLevels.panel(block, choice);
     block.panel.element.hidden = false;
@@ -155,9 +166,10 @@ globalThis.fourLevels = (() => {
       if (asked) return;
       asked = true;
       try {
-        await prepare((text) => { status.textContent = text; }, "kernels.js", "device.js", "warp.js");
+        await prepare((text) => { status.textContent = text; }, "warp.js");
         status.textContent = "recording …";
-        const record = (block) => fourLevels.common().ask({ do: "record", line: launch, files: { [file]: fourLevels.kernels[file] }, block, most: 20000 });
+        const files = { [file]: await kernel(file) };
+        const record = (block) => fourLevels.common().ask({ do: "record", line: launch, files, block, most: 20000 });
         const place = element("div");
         const again = async (block) => fourLevels.warpView(place, await record(block), { again });
         const first = await record([0, 0, 0]);
@@ -219,16 +231,15 @@ globalThis.fourLevels = (() => {
     for (const name of ["pointerover", "focusin"]) addEventListener(name, prefetch);
     addEventListener("resize", reachable);
     document.querySelectorAll(".fl-still").forEach(enliven);
-    const kernels = globalThis.fourLevelsKernels ?? [];
-    const outputs = [...document.querySelectorAll("main code.language-console")].map((code) => ({ code, lines: commands(code) }));
+    const outputs = [...document.querySelectorAll("main code.language-console")].map((code) => ({ code, lines: commandsOf(code) }));
     const onPage = outputs.flatMap((output) => output.lines);
     for (const code of document.querySelectorAll("main code[data-file]")) {
       const file = code.dataset.file;
-      if (kernels.includes(file)) offer(code.parentElement, file, onPage.filter((line) => fileOf(line) === file));
+      if (built.kernels.includes(file)) offer(code.parentElement, file, onPage.filter((line) => fileOf(line) === file));
     }
     document.querySelectorAll("main code[data-puzzle]").forEach(offerAttempt);
     for (const { code, lines } of outputs) {
-      const known = lines.filter((line) => kernels.includes(fileOf(line)));
+      const known = lines.filter((line) => built.kernels.includes(fileOf(line)));
       if (known.length) offer(code.parentElement, fileOf(known[0]), known);
     }
     for (const place of document.querySelectorAll("[data-four-levels]")) {
@@ -265,5 +276,5 @@ globalThis.fourLevels = (() => {
   }
 
   document.addEventListener("DOMContentLoaded", begin);
-  return { beside, load, forget, scrollTo, element, fileOf, markSolved };
+  return { beside, load, forget, built, kernels, commands, kernel, scrollTo, element, fileOf, markSolved };
 })();

@@ -147,6 +147,7 @@
 
   fourLevels.training = async (place) => {
     const device = fourLevels.device();
+    const book = await fourLevels.kernel(FILE);
     let running = false;
     let made = false;
     /** The kernels that aren't the book's, and the order of the updates, if a reader has changed them. */
@@ -177,7 +178,7 @@
       element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer)));
     // In the book, arrow keys turn pages.
     place.addEventListener("keydown", (event) => event.stopPropagation());
-    const editor = fourLevels.editor(text, { text: fourLevels.kernels[FILE], label: "The kernels of level 4, tiled.ptx", isCuda: false, onchange() {} });
+    const editor = fourLevels.editor(text, { text: book, label: "The kernels of level 4, tiled.ptx", isCuda: false, onchange() {} });
 
     function show(state) {
       place.dataset.batches = String(state.batches);
@@ -198,7 +199,7 @@
 
     async function start() {
       if (made) return;
-      show(await device.ask({ do: "train-start", text: fourLevels.kernels[FILE], seed: 1, samples: SAMPLES }));
+      show(await device.ask({ do: "train-start", text: book, seed: 1, samples: SAMPLES }));
       made = true;
       if (changed) await device.ask({ do: "train-kernels", ...changed });
     }
@@ -264,7 +265,7 @@
 
     async function breakWith({ name, change, at, early = false }) {
       mistakes.forEach((button, index) => button.setAttribute("aria-pressed", String(MISTAKES[index].name === name)));
-      const text = change(fourLevels.kernels[FILE]);
+      const text = change(book);
       editor.set(text);
       editor.select(text.slice(0, text.indexOf(at)).split("\n").length);
       renew();
@@ -273,7 +274,7 @@
 
     async function mend() {
       mistakes.forEach((button) => button.setAttribute("aria-pressed", "false"));
-      editor.set(fourLevels.kernels[FILE]);
+      editor.set(book);
       renew();
       await judged(false);
     }

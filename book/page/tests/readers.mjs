@@ -54,10 +54,18 @@ export default {
   // which scripts/nightly.sh sets, each page is tested in all four.
   async "every page, on a wide screen or a narrow one, in one theme or the other"({ expect, open, visit, pages, accessible }) {
     const settings = [[1280, false], [390, true], [1280, true], [390, false]];
+    let most = 0;
     for (const [turn, [width, dark]] of settings.entries()) {
       const page = await open("introduction.html", { width, dark });
+      let loaded = [];
+      page.on("request", (request) => loaded.push(request.url().replace(/[?#].*/, "")));
       for (const path of pages().filter((_, at) => process.env.EVERY_SETTING || at % 4 === turn)) {
+        loaded = [];
         await visit(page, path);
+        const bytes = loaded.filter((name) => name.startsWith("file:")).reduce((sum, name) => sum + statSync(fileURLToPath(name)).size, 0);
+        most = Math.max(most, bytes);
+        expect(bytes <= 0.7e6 && loaded.length > 10, `${path} loads ${bytes} bytes before something is run: ${loaded}`);
+        expect(!loaded.some((name) => /\/page\/kernels\/|module\.|codemirror\.js/.test(name)), `${path} loads ${loaded}`);
         await accessible(page, `${path.replace(".html", "")}-${width}${dark ? "-dark" : ""}`);
         const smallest = await page.evaluate(() => Math.min(...[...document.querySelectorAll("main svg text")].map((text) => {
           const svg = text.closest("svg");
@@ -66,6 +74,7 @@ export default {
         expect(smallest >= 9, `${path}: a label has ${smallest} pixels on a screen of ${width}`);
       }
     }
+    console.log(`before something is run, a page loads at most ${most} bytes`);
   },
 
   async "a picture of a warp becomes interactive in place, at its step"({ expect, open, visit, pages }) {
@@ -99,16 +108,5 @@ export default {
       expect((await page.locator(".fl-block").count()) === 0, `${path}: there are buttons that do nothing`);
       expect((await page.locator("main").innerText()).length > 600, `${path}: there is little to read`);
     }
-  },
-
-  async "the first view is below a megabyte, and the emulator is loaded on demand"({ expect, open }) {
-    const page = await open("introduction.html");
-    const files = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name, encodedBodySize }) => [name, encodedBodySize]));
-    expect(!files.some(([name]) => /module\.js|codemirror\.js|kernels\.js/.test(name)), "the emulator is loaded at once");
-    // The page with most pictures, and all files that it loads.
-    const pictures = await open("gpu/together.html");
-    const sizes = await pictures.evaluate(() => [location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)]);
-    const bytes = sizes.reduce((sum, name) => sum + statSync(fileURLToPath(name)).size, 0);
-    expect(bytes < 1_000_000, `the first view has ${bytes} bytes`);
   },
 };

@@ -1,10 +1,6 @@
 // Tests that nothing leaves a visitor without a way on: failed requests, a worker that dies or doesn't start, two tabs, a page
 // that is left and opened again, broken links, an old browser.
 
-import { createReadStream, readFileSync, statSync } from "node:fs";
-import { createServer } from "node:http";
-import { join } from "node:path";
-
 const KERNEL = "gpu/divergence.html";
 const text = (box) => box.locator("textarea.fl-field, .cm-content").first().evaluate((field) => field.cmTile?.view?.state.doc.toString() ?? field.value ?? field.innerText);
 
@@ -29,7 +25,7 @@ const runs = (page) => page.waitForFunction(() => document.querySelector(".fl-pa
 
 export default {
   async "a script that failed once is requested again"({ expect, open }) {
-    for (const file of [/\/kernels\.js$/, /\/panel\.js$/, /\/module\.js$/]) {
+    for (const file of [/\/kernels\/.*\.js$/, /\/panel\.js$/, /\/module\.js$/]) {
       const page = await open(KERNEL, { first: [file, (route) => route.abort()] });
       await press(page);
       await problem(page).waitFor();
@@ -83,6 +79,21 @@ export default {
     expect((await box.locator(".fl-fault").innerText()).includes("killed"), "a worker that died says nothing");
     await done(box, () => click(box, "▶ run"));
     expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "after a worker died, nothing runs");
+  },
+
+  async "a panel that runs for ever leaves the others alone, and closing it stops it"({ expect, open, blockOf, panel, done, click }) {
+    const page = await open("gpu/sanitizer/threads.html", { before: workers(0) });
+    const endless = await panel(page, await blockOf(page, "book/kernels/faults/runaway.ptx"));
+    await endless.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:0 --limit 1000000000000");
+    await click(endless, "do as written");
+    const other = await panel(page, await blockOf(page, "book/kernels/faults/race.ptx"));
+    await done(other, () => click(other, "▶ run"));
+    expect((await other.locator(".fl-fault").count()) === 1, "another panel doesn't run");
+    expect((await endless.locator(".fl-status").innerText()) === "running …", "another panel stops the first");
+    await done(endless, () => endless.getByRole("button", { name: "× close" }).click());
+    await endless.locator("xpath=..").locator(".fl-open").click();
+    await endless.waitFor();
+    expect((await endless.locator(".fl-status").innerText()) === "stopped", "closing a panel doesn't stop its kernel");
   },
 
   async "an endless loop is ended, and its line is named"({ expect, open, blockOf, panel, done, click }) {
@@ -236,50 +247,5 @@ export default {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
     expect(!(await page.evaluate(() => document.activeElement.matches(".cm-content"))), "Escape and Tab don't leave the editor");
-  },
-
-  async "from a server, the module is loaded packed, with its progress, and when a button is pointed at"({ expect, open, panel, done, click, book }) {
-    const types = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml", wasm: "application/wasm" };
-    const asked = [];
-    let finish = null;
-    const size = (paths) => paths.reduce((sum, path) => sum + statSync(join(book, path)).size, 0);
-    const server = createServer(({ url }, response) => {
-      const path = url.split(/[?#]/)[0];
-      asked.push(path);
-      response.setHeader("Content-Type", types[path.split(".").pop()] ?? "application/octet-stream");
-      if (path.endsWith("module.wasm.gz")) {
-        // The second half comes after the click.
-        const file = readFileSync(join(book, path));
-        response.write(file.subarray(0, file.length / 2));
-        finish = () => response.end(file.subarray(file.length / 2));
-        return;
-      }
-      createReadStream(join(book, path)).on("error", () => { response.statusCode = 404; response.end(); }).pipe(response);
-    });
-    await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-    try {
-      const page = await open(KERNEL, { origin: `http://127.0.0.1:${server.address().port}` });
-      await page.evaluate(() => {
-        globalThis.said = [];
-        new MutationObserver(() => said.push(...[...document.querySelectorAll(".fl-block > .fl-status")].map((status) => status.textContent)))
-          .observe(document.querySelector(".fl-block"), { childList: true, subtree: true, characterData: true });
-      });
-      // No scripts but those of the page and its frame, before a button is pointed at.
-      expect(size(asked) < 0.7e6 && !asked.some((path) => path.includes("module")), `${size(asked)} bytes are loaded before a click: ${asked}`);
-      const before = asked.length;
-      await page.locator(".fl-open").first().hover();
-      for (let tries = 0; !finish && tries < 600; tries++) await page.waitForTimeout(100);
-      expect(finish, "pointing at a button loads nothing");
-      setTimeout(finish, 1000);
-      const box = await panel(page);
-      await done(box, () => click(box, "▶ run"));
-      // In two seconds, 10 Mbit/s bring 2.5 MB.
-      expect(size(asked.slice(before)) < 2.5e6, `a click loads ${size(asked.slice(before))} bytes: ${asked.slice(before)}`);
-      const said = await page.evaluate(() => globalThis.said);
-      expect(said.some((text) => /\d\.\d of \d\.\d MB/.test(text)), `the progress is ${said}`);
-      expect(asked.includes("/page/module.wasm.gz") && !asked.includes("/page/module.js"), `it asks for ${asked}`);
-    } finally {
-      server.close();
-    }
   },
 };

@@ -66,7 +66,7 @@ export default {
     await place.locator(".fl-begin").click();
     await place.locator(".fl-go").click();
     await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.batches) >= 2);
-    const tiled = await page.evaluate(() => fourLevels.kernels["ptx/tiled.ptx"]);
+    const tiled = await page.evaluate(() => fourLevels.kernel("ptx/tiled.ptx"));
     await type(page, place, tiled.replace("st.global.f32 [address], mine", "st.global.f32 [address+1073741824], mine"));
     await place.getByRole("button", { name: "train on with these kernels" }).click();
     await place.locator("pre.fl-fault").waitFor();

@@ -127,20 +127,26 @@ pub fn install(
     if let Some(editor) = editor {
         write(&folder.join("codemirror.js"), &read(editor)?)?;
     }
-    write(&folder.join("kernels.js"), kernels_script(&kernels, bytes.len()))?;
-    write(&folder.join("list.js"), list_script(&kernels))?;
+    for (file, text) in &kernels.texts {
+        let path = folder.join(format!("kernels/{file}.js"));
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| Problem::new(folder.display(), error.to_string()))?;
+        }
+        write(&path, kernel_script(file, text, &kernels.commands[file]))?;
+    }
+    write(&folder.join("list.js"), list_script(&kernels, bytes.len()))?;
     for run in BUGS.map(|bug| bug.run) {
         write(&folder.join(format!("hunt-{run}.js")), hunt_script(repository, run)?)?;
     }
     annotate(repository, html, &kernels)
 }
 
-/// The content of `kernels.js`: the size of the module, and the texts and the commands of all kernels.
-fn kernels_script(kernels: &Kernels, module_bytes: usize) -> String {
-    let (texts, commands) = (literal(json!(kernels.texts)), literal(json!(kernels.commands)));
+/// The content of a kernel's script, which a page loads before it runs the kernel: its text and its commands.
+fn kernel_script(file: &str, text: &str, commands: &[String]) -> String {
+    let [file, text, commands] = [json!(file), json!(text), json!(commands)].map(literal);
     format!(
-        "\"use strict\";\nfourLevels.moduleBytes = {module_bytes};\nfourLevels.kernels = {texts};\n\
-         fourLevels.commands = {commands};\n"
+        "\"use strict\";\nfourLevels.kernels[{file}] = {text};\nfourLevels.commands[{file}] = {commands};\n"
     )
 }
 
@@ -162,10 +168,11 @@ fn hunt_script(repository: &Path, run: &str) -> Result<String, Problem> {
     Ok(format!("\"use strict\";\n(fourLevels.hunts ??= {{}})[\"{run}\"] = {steps};\n"))
 }
 
-/// The content of `list.js`, which every page loads: only the names of the kernels.
-fn list_script(kernels: &Kernels) -> String {
+/// The content of `list.js`, which every page loads: the names of the kernels, and the size of the module.
+fn list_script(kernels: &Kernels, module_bytes: usize) -> String {
     let names: Vec<&String> = kernels.texts.keys().collect();
-    format!("\"use strict\";\nglobalThis.fourLevelsKernels = {};\n", literal(json!(names)))
+    let built = literal(json!({ "kernels": names, "moduleBytes": module_bytes }));
+    format!("\"use strict\";\nglobalThis.fourLevelsBuilt = {built};\n")
 }
 
 /// Adds the scripts to every page, and to each kernel's block the name of the kernel's file.
