@@ -7,7 +7,11 @@
   const SIDE = 28;
   /** Number of training images, and of batches in a request to the worker. */
   const SAMPLES = 4096;
+  /** By how many pixels images are moved in training, at most. */
+  const MAX_SHIFT = 1;
   const AT_ONCE = 2;
+  /** Number of batches of a training with the reader's kernels: every image 15 times. */
+  const OWN_BATCHES = 240;
 
   /** A text without one of its lines, which stays as a comment. */
   const without = (line) => (text) => text.replaceAll(`    ${line}`, `    // left out: ${line}`);
@@ -148,10 +152,17 @@
   fourLevels.training = async (place) => {
     const device = fourLevels.device();
     const book = await fourLevels.kernel(FILE);
+    /** The puzzles whose kernels are a training step, in its order. */
+    const puzzles = (await device.ask({ do: "puzzles" })).filter(({ step }) => step !== null).sort((a, b) => a.step - b.step);
+    const kept = fourLevels.memory("four-levels-puzzles");
     let running = false;
     let made = false;
-    /** The kernels that aren't the book's, and the order of the updates, if a reader has changed them. */
+    /** The number of the last call of `train`, which ends the earlier ones. */
+    let turn = 0;
+    /** The request that changes the kernels, if they aren't the book's of level 4. */
     let changed = null;
+    /** The states of the reader's kernels by puzzle, once they have been checked. */
+    let states = new Map();
 
     const status = element("p", { role: "status", class: "fl-state" }, "Nothing has been trained yet.");
     const loss = element("canvas", { class: "fl-loss", width: "1280", height: "440", role: "img", "aria-label": "The loss of each batch" });
@@ -169,16 +180,38 @@
     const mistakes = MISTAKES.map((mistake) => button(mistake.name, () => breakWith(mistake)));
     const kernels = element("div", {}, text, element("div", { class: "fl-bar" },
       button("train on with these kernels", async () => { if ((await exchange(false)) && !running) train(); }, "With the weights as they are"), button("ask tensor-diff", judge, "Have tensor-diff judge the next step")));
+    const list = element("ol", { class: "fl-own", "aria-label": "The ten kernels of a training step" });
+    const forced = element("input", { type: "checkbox" });
+    const credit = element("p", { class: "fl-credit", role: "status" });
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
       element("div", { class: "fl-columns" },
         element("div", {}, element("div", { class: "fl-bar" }, go, again), status, problem, loss,
           element("div", { class: "fl-bar", role: "group", "aria-label": "Break it" }, "Break it: ", ...mistakes, button("mend it", mend, "The book's kernels; weights that a mistake has ruined are reset")), verdict),
         kernels),
+      element("h2", {}, "Your kernels"), list,
+      element("div", { class: "fl-bar" }, button("▶ train with your kernels", trainOwn, "From new weights, with the kernels of level 2"),
+        element("label", {}, forced, " also with those that fail their check")), credit,
       element("h2", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
       element("h2", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer)));
     // In the book, arrow keys turn pages.
     place.addEventListener("keydown", (event) => event.stopPropagation());
     const editor = fourLevels.editor(text, { text: book, label: "The kernels of level 4, tiled.ptx", isCuda: false, onchange() {} });
+
+    /** The reader's own kernels for a puzzle. */
+    const own = ({ name, sources }) => sources.map(({ language, extension, frame }) => ({ puzzle: name, language, frame, ...kept.get(`${name}.${extension}`) }))
+      .filter(({ text, frame }) => text !== undefined && text !== frame);
+
+    function drawOwn() {
+      list.replaceChildren(...puzzles.map((puzzle) => {
+        const written = own(puzzle);
+        const solved = written.find(({ solved }) => solved);
+        const state = states.get(puzzle.name) ?? { own: Boolean(solved), state: solved ? "yours" : `the book's; ${written.length ? "yours isn't solved" : "not begun"}` };
+        return element("li", { class: state.own ? "fl-yours" : "", "data-puzzle": puzzle.name },
+          element("a", { href: `puzzles.html#${puzzle.name}` }, puzzle.title), " (", element("code", {}, puzzle.name), `): ${state.state}`);
+      }));
+    }
+    drawOwn();
+    kept.watch(() => { states = new Map(); drawOwn(); });
 
     function show(state) {
       place.dataset.batches = String(state.batches);
@@ -189,9 +222,25 @@
       const right = state.accuracy === undefined ? "" : `, ${(100 * state.accuracy).toFixed(1)} % of 256 other digits read right`;
       const value = typeof last === "number" ? last.toFixed(4) : last;
       status.textContent = state.batches ? `${state.batches} batches of 256, loss ${value}${right}; ${(state.threadInstructions / 1e9).toFixed(2)} billion thread instructions` : "The weights are random.";
+      if (state.credit) credit.textContent = state.credit;
       if (state.fault) {
-        problem.replaceChildren(element("pre", { class: "fl-fault", role: "alert" }, state.text));
+        const into = element("div");
+        const { block } = state.fault;
+        problem.replaceChildren(element("pre", { class: "fl-fault", role: "alert" }, state.text),
+          ...(block ? [element("div", {}, button("look into it", () => look(into, block)), " the warp at this instruction"), into] : []));
         halt();
+      }
+    }
+
+    /** Opens the view of a warp for the launch that failed. */
+    async function look(into, block) {
+      try {
+        into.textContent = "recording …";
+        await fourLevels.load("warp.js");
+        const again = async (block) => fourLevels.warpView(into, await device.ask({ do: "train-record", block }), { again });
+        await again(block);
+      } catch (error) {
+        into.textContent = `This can't be recorded: ${error.message}`;
       }
     }
 
@@ -199,19 +248,23 @@
 
     async function start() {
       if (made) return;
-      show(await device.ask({ do: "train-start", text: book, seed: 1, samples: SAMPLES }));
+      show(await device.ask({ do: "train-start", text: book, seed: 1, samples: SAMPLES, max_shift: MAX_SHIFT }));
       made = true;
-      if (changed) await device.ask({ do: "train-kernels", ...changed });
+      if (changed) await device.ask(changed);
     }
 
     async function train() {
       running = true;
+      const mine = ++turn;
       go.textContent = "■ pause";
       problem.replaceChildren();
       try {
         status.textContent = "drawing digits …";
         await start();
-        while (running) show(await device.ask({ do: "train-step", batches: AT_ONCE }));
+        const batches = () => Number(place.dataset.batches);
+        const end = changed?.do === "train-own" ? batches() + OWN_BATCHES : Infinity;
+        while (running && mine === turn && batches() < end) show(await device.ask({ do: "train-step", batches: AT_ONCE }));
+        if (mine === turn) halt();
       } catch (error) {
         fail(error);
       }
@@ -228,6 +281,7 @@
       made = false;
       problem.replaceChildren();
       verdict.replaceChildren();
+      credit.replaceChildren();
       status.textContent = "Nothing has been trained yet.";
       fourLevels.curve(loss, []);
     }
@@ -236,10 +290,11 @@
     async function exchange(early) {
       problem.replaceChildren();
       verdict.replaceChildren();
+      credit.replaceChildren();
       try {
         await start();
-        const request = { text: editor.get(), updates_early: early };
-        const { diagnostics } = await device.ask({ do: "train-kernels", ...request });
+        const request = { do: "train-kernels", text: editor.get(), updates_early: early };
+        const { diagnostics } = await device.ask(request);
         editor.diagnose(diagnostics);
         if (diagnostics.length) return false;
         changed = request;
@@ -277,6 +332,30 @@
       editor.set(book);
       renew();
       await judged(false);
+    }
+
+    /** Trains from new weights with the kernels of level 2, among them the reader's, after tensor-diff has judged a step. */
+    async function trainOwn() {
+      mistakes.forEach((button) => button.setAttribute("aria-pressed", "false"));
+      begin();
+      credit.textContent = "checking your kernels …";
+      try {
+        changed = null;
+        await start();
+        const kernels = puzzles.flatMap(own).map(({ puzzle, language, text }) => ({ puzzle, language, text }));
+        const request = { do: "train-own", kernels, unchecked: forced.checked };
+        const answer = await device.ask(request);
+        changed = request;
+        states = new Map(answer.kernels.map((state) => [state.puzzle, state]));
+        drawOwn();
+        credit.replaceChildren();
+      } catch (error) {
+        credit.replaceChildren();
+        fail(error);
+        return;
+      }
+      await judge();
+      if (!running) train();
     }
 
     /** Shows tensor-diff's verdict on the next step. */

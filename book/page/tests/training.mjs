@@ -72,12 +72,16 @@ export default {
     await place.locator("pre.fl-fault").waitFor();
     const said = await place.locator("pre.fl-fault").innerText();
     expect(said.includes("illegal address") && said.includes("output"), `it says ${said}`);
+    await place.getByRole("button", { name: "look into it" }).click();
+    await place.locator(".fl-view").waitFor();
+    const here = await place.locator(".fl-listing [aria-current]").innerText();
+    expect(here.includes("st.global.f32 [address+1073741824]"), `it opens at ${here}`);
     const before = Number(await place.getAttribute("data-batches"));
     await place.getByRole("button", { name: "mend it" }).click();
     await page.waitForFunction((before) => Number(document.querySelector("[data-four-levels]").dataset.batches) > before, before);
   },
 
-  async "each mistake is named by tensor-diff, with the operation"({ expect, open, accessible }) {
+  async "each mistake is named by tensor-diff, with the operation"({ expect, open }) {
     const named = {
       "forget ReLU's mask": ["dz1", /mask/],
       "remove a barrier": ["z1", /product or its bias/],
@@ -94,9 +98,69 @@ export default {
       await place.locator(".fl-verdict.fl-fault strong").waitFor();
       const said = await verdict.innerText();
       expect((await verdict.locator("strong").innerText()) === tensor && cause.test(said), `${name}: ${said}`);
-      if (name.startsWith("forget")) await accessible(page, "training-broken");
       await place.getByRole("button", { name: "mend it" }).click();
       await place.locator(".fl-verdict.fl-solved").waitFor();
     }
+  },
+
+  async "the page with a broken training and its verdict is accessible, on both screens and in both themes"({ open, accessible }) {
+    for (const [width, dark] of [[1280, false], [1280, true], [390, false], [390, true]]) {
+      const page = await open("page/training.html", { width, dark });
+      const place = page.locator('[data-four-levels="training"]');
+      await place.locator(".fl-begin").click();
+      await place.getByRole("button", { name: "forget ReLU's mask" }).click();
+      await place.locator(".fl-verdict.fl-fault strong").waitFor();
+      await place.locator(".fl-go").click();
+      await accessible(page, `training-broken-${width}${dark ? "-dark" : ""}`);
+    }
+  },
+
+  async "the reader's kernels train the network, and a wrong one is named"({ expect, open, type, accessible }) {
+    const page = await open("page/puzzles.html", { hash: "#update" });
+    await page.locator(".fl-begin").click();
+    const box = page.locator(".fl-puzzle");
+    await box.locator(".fl-try").waitFor();
+    const solution = (name) => page.evaluate(async (name) => {
+      const puzzles = await fourLevels.common().ask({ do: "puzzles" });
+      return puzzles.find((puzzle) => puzzle.name === name).sources[0].solution;
+    }, name);
+    await type(page, box, await solution("update"));
+    await box.locator(".fl-try").click();
+    await box.locator(".fl-solved").waitFor();
+    /** Keeps a kernel as the page of puzzles does. */
+    const keep = async (name, change = (text) => text, solved = true) => page.evaluate(([name, text, solved]) => {
+      fourLevels.memory("four-levels-puzzles").set(`${name}.cu`, { text, solved });
+    }, [name, change(await solution(name)), solved]);
+    for (const name of ["product", "broadcast", "relu", "sigmoid", "weight-gradient", "bias-gradient"]) await keep(name);
+    const other = await open("page/training.html", { beside: page });
+    const place = other.locator('[data-four-levels="training"]');
+    await place.locator(".fl-begin").click();
+    await place.locator(".fl-own li").first().waitFor();
+    expect((await place.locator(".fl-own li").count()) === 10, "there are not ten kernels");
+    expect((await place.locator(".fl-own .fl-yours").count()) === 7, "there are not seven kernels of the reader");
+    const own = place.getByRole("button", { name: "train with your kernels" });
+    await own.click();
+    await place.locator(".fl-verdict.fl-solved").waitFor();
+    await other.waitForFunction(() => /^7 of 10 kernels are yours: \d+\.\d %$/.test(document.querySelector(".fl-credit").innerText));
+    await accessible(other, "training-own");
+    // It ends by itself, and that is the last line.
+    await other.waitForFunction(() => document.querySelector(".fl-go").innerText === "▶ train", null, { timeout: 600_000 });
+    const said = await place.locator(".fl-credit").innerText();
+    expect(Number(/: ([\d.]+) %/.exec(said)?.[1]) > 80, `it ends with ${said}`);
+    // A wrong kernel, written in another tab.
+    await keep("relu-backward", (text) => text.replace("> 0.0f ?", "< 0.0f ?"), false);
+    const row = place.locator('.fl-own [data-puzzle="relu-backward"]');
+    await row.getByText("yours isn't solved").waitFor();
+    await own.click();
+    await row.getByText("the book's; not yours (wrong numbers)").waitFor();
+    await place.locator(".fl-verdict.fl-solved").waitFor();
+    await place.getByLabel("also with those that fail their check").check();
+    await own.click();
+    await place.locator(".fl-verdict.fl-fault strong").waitFor();
+    expect((await place.locator(".fl-verdict strong").innerText()) === "dz1", `the tensor is ${await place.locator(".fl-verdict").innerText()}`);
+    expect((await place.locator(".fl-verdict code").innerText()) === "dz1 = relu_backward(da1, z1)", `the operation is ${await place.locator(".fl-verdict").innerText()}`);
+    expect((await row.innerText()).includes("yours, in CUDA C, unchecked (wrong numbers)"), `the list says ${await row.innerText()}`);
+    await other.emulateMedia({ colorScheme: "dark" });
+    await accessible(other, "training-own-wrong");
   },
 };
