@@ -67,16 +67,32 @@ miri_toolchain() {
     cargo +nightly miri --version >/dev/null 2>&1 ||
         step rustup toolchain install nightly --profile minimal --component miri --component rust-src
 }
+# Firefox, and puppeteer-core, which drives it through WebDriver BiDi.
+firefox_tools() {
+    local puppeteer='puppeteer-core@24.43.1'
+    if ! command -v firefox-esr >/dev/null && ! command -v firefox >/dev/null; then
+        step apt-get update --quiet=2
+        DEBIAN_FRONTEND=noninteractive step apt-get install --yes --quiet=2 --no-install-recommends firefox-esr
+    fi
+    if [ "$(cat target/ci-firefox/version 2>/dev/null)" != "$puppeteer" ]; then
+        mkdir -p target/ci-firefox
+        step npm install --prefix target/ci-firefox --no-save --no-audit --no-fund --ignore-scripts --silent "$puppeteer"
+        echo "$puppeteer" >target/ci-firefox/version
+    fi
+    export PUPPETEER=$PWD/target/ci-firefox/node_modules/puppeteer-core
+}
 
 night "oldest Rust" scripts/msrv.sh
 night "advisories" cargo deny check advisories
 night "every kernel through ptxas" scripts/check-cuda-c.sh
 night "programs of NVRTC" crates/emulated-gpu/scripts/test-nvrtc-programs.sh
-if chosen "every page in every setting"; then
+if chosen "every page in every setting" || chosen "pages in Firefox"; then
     book_tools
     step scripts/book.sh
 fi
 night "every page in every setting" env EVERY_SETTING=1 node book/page/tests/browser.mjs
+! chosen "pages in Firefox" || firefox_tools
+night "pages in Firefox" node book/page/tests/firefox.mjs
 night "other machines" scripts/test-machines.sh --all
 clients=(examples nvmath tinygrad tinygrad-older numba-cuda burn warp cust)
 # The tests of these clients are only in their repositories.
