@@ -61,7 +61,9 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         let is_there = found
             .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim().ends_with(version));
         if !is_there {
-            host::complain(format_args!("installing {name} {version} in target/book-tools"));
+            host::complain(format_args!(
+                "installing {name} {version} in target/book-tools, which takes some minutes"
+            ));
             let mut install = Command::new("cargo");
             install
                 .args(["install", "--locked", "--quiet", &format!("{name}@{version}")])
