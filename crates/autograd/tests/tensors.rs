@@ -8,8 +8,10 @@ mod engine;
 use engine::{Matrix, Tensor};
 use ndarray::array;
 
-/// Each operation ends in a sum, because `backward` begins at a number.
-const OPERATIONS: &[(&str, fn(&Tensor, &Tensor) -> Tensor)] = &[
+/// A name, and an operation. It ends in a sum, because `backward` begins at a number.
+type Listed = (&'static str, fn(&Tensor, &Tensor) -> Tensor);
+
+const OPERATIONS: &[Listed] = &[
     ("add", |a, b| (&(a + b) * &(a + b)).sum()),
     ("sub", |a, b| (&(a - b) * &(a - b)).sum()),
     ("mul", |a, b| (a * b).sum()),
