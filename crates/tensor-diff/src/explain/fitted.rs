@@ -109,18 +109,18 @@ fn short(value: f64) -> Option<f64> {
 fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
     let (rows, columns) = scene.rows_and_columns();
     // The beginning of an element's group, the step to its next element, and its length.
-    let row = |i: usize| (i / columns * columns, 1, columns);
-    let column = |i: usize| (i % columns, columns, rows);
-    let groups: [(&str, &dyn Fn(usize) -> (usize, usize, usize)); 2] =
-        [("row", &row), ("column", &column)];
+    let group = move |what, i: usize| match what {
+        "row" => (i / columns * columns, 1, columns),
+        _ => (i % columns, columns, rows),
+    };
     let epsilons = [0.0, 1e-8, 1e-6, 1e-5, 1e-3].into_iter();
-    let family = epsilons.flat_map(|epsilon| groups.map(|group| (epsilon, group)));
-    scene.first(family.map(|(epsilon, (what, group))| {
+    let family = epsilons.flat_map(|epsilon| ["row", "column"].map(|what| (epsilon, what)));
+    scene.first(family.map(|(epsilon, what)| {
         let text = format!(
             "each {what} is normalised: its mean is subtracted, and it is divided by its deviation"
         );
         hypothesis(text, move |i| {
-            let (from, step, n) = group(i);
+            let (from, step, n) = group(what, i);
             let own = || scene.expected.iter().skip(from).step_by(step).take(n);
             let mean = own().sum::<f64>() / count(n);
             let squares: f64 = own().map(|x| (x - mean).powi(2)).sum();

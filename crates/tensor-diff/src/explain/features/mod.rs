@@ -78,8 +78,8 @@ pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// The elements that determine the factors: every feature's value and the result, divided by the tolerance; and how many of the
-/// elements are wrong.
+/// The elements that determine the factors: the value of each feature and the result, divided by the tolerance; and
+/// the number of wrong ones among them.
 fn equations(scene: &Scene<'_>, features: &[Feature<'_>]) -> (Vec<Vec<f64>>, usize) {
     let mut elements = scene.known_wrong(WRONG);
     let wrong = elements.len();
