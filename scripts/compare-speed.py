@@ -140,7 +140,7 @@ def run(command: list[str], environment: dict[str, str] | None = None) -> dict:
 
 
 def in_this_process(arguments: argparse.Namespace) -> int:
-    """Times a rival that has no program of its own."""
+    """Times a rival that has no separate program."""
     make, _ = RIVALS[arguments.rival]
     results = []
     for name in arguments.preset or PRESETS:

@@ -1,4 +1,4 @@
-//! The bound of a training step of each preset on this machine, and what limits it.
+//! The bound of a training step of each preset on this machine, with its parts.
 //!
 //!     cargo run -p level1-cpu --example bound
 

@@ -36,7 +36,7 @@ pub(super) struct Step {
     blocks: Vec<RwLock<Block>>,
 }
 
-/// What differs from step to step.
+/// The inputs of a step, and of the update that is still to be made.
 #[derive(Default)]
 struct Given {
     x: Samples,
@@ -136,7 +136,7 @@ impl Step {
         self.batch
     }
 
-    /// Takes the batch for the next step. [`end`](Self::end) gives it back.
+    /// Takes the batch for the next step. [`end`](Self::end) returns it.
     pub(super) fn begin(&self, state: &mut State) {
         let given = &mut *write(&self.given);
         given.x.copy_from(&state.input.samples);

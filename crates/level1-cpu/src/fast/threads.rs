@@ -27,7 +27,7 @@ pub(super) trait Work: Send + Sync + 'static {
 pub(super) struct Items {
     /// Items that are divided among the threads, so that each finds in its cache what it left there: the first ones.
     pub divided: usize,
-    /// Items for whoever comes first. They are claimed before the others, which then even out the threads' shares.
+    /// Items for any thread. They are claimed before the others, which then even out the threads' shares.
     pub shared: usize,
 }
 
@@ -115,8 +115,8 @@ fn wait(holds: impl Fn() -> bool, rest: impl Fn()) {
     }
 }
 
-/// The choice between working together and alone: on a busy machine, threads that wait for each other can be slower
-/// than one. The slower way is tried now and then. The results are the same, since they don't depend on who computes
+/// The choice between all threads and one: on a busy machine, threads that wait for each other can be slower than
+/// one. The slower way is tried now and then. The results are the same, since they don't depend on who computes
 /// them.
 struct Pace {
     /// The way that is measured.
@@ -192,7 +192,7 @@ struct Shared<W> {
 }
 
 impl<W: Work> Team<W> {
-    /// This many threads, one of which is the caller's.
+    /// `threads` threads, one of which is the caller's.
     pub(super) fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared {
             order: Mutex::new(None),
@@ -238,7 +238,7 @@ impl<W> Team<W> {
 }
 
 impl<W: Work> Shared<W> {
-    /// A worker's life: takes part in what is ordered, until there is no more.
+    /// A worker's loop: takes part in each order, until the empty one.
     fn serve(&self, number: usize, threads: usize) {
         let mut seen = 0;
         loop {
