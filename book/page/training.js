@@ -10,8 +10,8 @@
   /** By how many pixels images are moved in training, at most. */
   const MAX_SHIFT = 1;
   const AT_ONCE = 2;
-  /** Number of batches of a training with the reader's kernels: every image 15 times. */
-  const OWN_BATCHES = 240;
+  /** Number of batches of a training with the reader's kernels: every image six times. */
+  const OWN_BATCHES = 96;
 
   /** A text without one of its lines, which stays as a comment. */
   const without = (line) => (text) => text.replaceAll(`    ${line}`, `    // left out: ${line}`);
