@@ -1,4 +1,4 @@
-// Tests of what a page loads: little before a reader runs something, and then only what that needs.
+// Tests of the files that a page loads: few before a reader runs something, and then only those that the kernel needs.
 
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";

@@ -64,7 +64,7 @@ pub(crate) fn record_attempt(
     Ok(with_steps(head, &recording.source, &recording.record, origin.as_ref()))
 }
 
-/// What a page shows of a launch without its steps: the kernel, the shapes of the grid and of a block, the recorded block,
+/// A launch without its steps, for a page: the kernel, the shapes of the grid and of a block, the recorded block,
 /// and the fault.
 pub(crate) fn head(kernel: &str, [grid, block, at]: [[u32; 3]; 3], fault: Option<Value>) -> Value {
     json!({ "kernel": kernel, "grid": grid, "block": block, "at": at, "fault": fault })

@@ -74,7 +74,7 @@ pub(crate) struct Training {
     /// With the kernels of level 4, these two are only for tensor-diff.
     z1: Buffer,
     da1: Buffer,
-    /// What kernels of puzzles need in addition to level 2's buffers.
+    /// Buffers that kernels of puzzles need in addition to level 2's.
     scratch: [Buffer; 2],
     train: Images,
     test: Images,

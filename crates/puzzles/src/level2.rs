@@ -43,7 +43,7 @@ enum Threads {
     WarpPerRow([usize; 1], [u32; 0]),
 }
 
-/// What a kernel needs in addition to the operation's arguments: the address of this many elements of `float`.
+/// A buffer of `float` that a kernel needs in addition to the operation's arguments, with its number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scratch {
     /// A copy of the elements at an address.
@@ -100,8 +100,8 @@ impl Row {
         Ok(state)
     }
 
-    /// The arguments of the puzzle's kernel, for these of the operation. `scratch` returns the address of what the kernel
-    /// needs in addition. Of a `size_t`, the kernel reads the low four bytes as an `unsigned`.
+    /// The arguments of the puzzle's kernel, for these of the operation. `scratch` returns the address of a
+    /// buffer that the kernel needs in addition. Of a `size_t`, the kernel reads the low four bytes as an `unsigned`.
     ///
     /// # Errors
     /// The errors of `scratch`.
