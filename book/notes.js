@@ -1,5 +1,5 @@
-// Side notes: on a wide screen, the meaning of a term appears next to its first use on the page. Where there is no space,
-// because the screen is narrow or a block of code is next to the text, the link's tooltip has it.
+// Side notes: on a wide screen, the meaning of a term appears next to its first use on the page. If the
+// screen is narrow, or a block of code takes up the margin, the link's tooltip has it.
 "use strict";
 
 (() => {

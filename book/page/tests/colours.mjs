@@ -39,7 +39,7 @@ export default {
       const { plain, colours } = await drawn(await open(path), language);
       expect(Object.values(colours).some((colour) => colour !== plain), `${path}: ${language} has no colours`);
     }
-    expect(Object.keys((await drawn(await open("gpu/kernel.html"), "text")).words).length === 0, "a drawing has syntax colours");
+    expect(Object.keys((await drawn(await open("level1.html"), "text")).words).length === 0, "a text has syntax colours");
   },
 
   async "colours change no letter, and leave out no block of PTX"({ expect, open, pages }) {

@@ -31,7 +31,8 @@ export default {
           return new Set([...range.getClientRects()].map(({ bottom }) => Math.round(bottom / 12))).size;
         };
         const sum = (values) => values.reduce((a, b) => a + b, 0);
-        return sum(long.map((text) => text.textContent.length)) / sum(long.map(lines));
+        // The last line of a paragraph is half full on average.
+        return sum(long.map((text) => text.textContent.length)) / sum(long.map((text) => lines(text) - 0.5));
       });
       expect(length > 58 && length < 80, `${path}: lines of ${length.toFixed(0)} characters`);
     }
@@ -71,6 +72,15 @@ export default {
       count += figures;
     }
     expect(count >= 25, `${count} drawings`);
+  },
+
+  async "each level begins with a map, on which it stands out"({ expect, open, visit }) {
+    const page = await open("introduction.html");
+    for (const level of [1, 2, 3, 4]) {
+      await visit(page, `level${level}.html`);
+      const shades = await page.evaluate(() => [1, 2, 3, 4].map((at) => Number(getComputedStyle(document.querySelector(`.map .level${at}`)).opacity)));
+      expect(shades.every((shade, at) => (shade === 1) === (at + 1 === level)), `level ${level} has the shades ${shades}`);
+    }
   },
 
   async "the book serves the fonts of its text and its formulas"({ expect, open }) {

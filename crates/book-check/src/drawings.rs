@@ -49,7 +49,7 @@ fn unescaped(html: &str) -> String {
     html.replace("&#39;", "'").replace("&#x27;", "'").replace("&amp;", "&")
 }
 
-/// What a cell draws.
+/// The content of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cell {
     /// A letter or a space.

@@ -9,7 +9,7 @@ use crate::{Problem, escaped, read, write};
 
 /// The folder of the built book with the pictures of a published site, a PNG for each page.
 pub const PICTURES: &str = "share";
-/// The picture of a page that has none of its own, and its description. `book/preview.svg` is its source.
+/// The default picture, and the text in place of it. `book/preview.svg` is its source.
 const PREVIEW: (&str, &str) = (
     "pictures/preview.png",
     "Four levels down: PyTorch, Rust, CUDA C, cuBLAS and PTX, one below the other, each with a line of code, and a \
