@@ -17,6 +17,10 @@ case $archive in
     ;;
 esac
 scripts/book.sh
+if [ -n "$archive" ] && [ ! -e book/html/page/module.wasm ]; then
+    echo "error: the archive would have pages that don't run, see above" >&2
+    exit 1
+fi
 
 browser=
 for name in chromium chromium-browser google-chrome; do
