@@ -42,22 +42,22 @@ type Backpropagation = fn(&Network, &Forward) -> Backward;
 
 fn no_division_by_the_batch(network: &Network, forward: &Forward) -> Backward {
     let dz2 = forward.p.zip(&network.y, |p, y| p - y);
-    rest(network, forward, dz2, &network.w2, |z| z > 0.0)
+    gradients_after_dz2(network, forward, dz2, &network.w2, |z| z > 0.0)
 }
 
 fn relu_not_masked(network: &Network, forward: &Forward) -> Backward {
-    rest(network, forward, start(network, forward), &network.w2, |_| true)
+    gradients_after_dz2(network, forward, start(network, forward), &network.w2, |_| true)
 }
 
 fn mask_upside_down(network: &Network, forward: &Forward) -> Backward {
-    rest(network, forward, start(network, forward), &network.w2, |z| z <= 0.0)
+    gradients_after_dz2(network, forward, start(network, forward), &network.w2, |z| z <= 0.0)
 }
 
 fn updated_too_early(network: &Network, forward: &Forward) -> Backward {
     let dz2 = start(network, forward);
     let dw2 = matmul_at_b(&dz2, &forward.a1);
     let w2_next = network.w2.zip(&dw2, |w, dw| w - 0.1 * dw);
-    rest(network, forward, dz2, &w2_next, |z| z > 0.0)
+    gradients_after_dz2(network, forward, dz2, &w2_next, |z| z > 0.0)
 }
 
 fn only_the_first_sample_in_db(network: &Network, forward: &Forward) -> Backward {
@@ -73,7 +73,7 @@ fn start(network: &Network, forward: &Forward) -> Matrix {
 }
 
 /// The part of the backward pass that follows `dz2`, with a given `w2` and a given mask.
-fn rest(
+fn gradients_after_dz2(
     network: &Network,
     forward: &Forward,
     dz2: Matrix,

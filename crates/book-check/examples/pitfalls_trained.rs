@@ -117,7 +117,7 @@ impl Network {
         update(&mut self.b1, &db1, rate);
     }
 
-    /// The percentage of images whose largest output is that of the right digit; "diverged" if an output is NaN.
+    /// The percentage of images whose largest output is the right digit's; "diverged" if an output is NaN.
     fn accuracy(&self, set: &Dataset, batch_size: usize) -> String {
         let order = Epoch::in_order(set.len(), batch_size, false);
         let (mut right, mut tested) = (0, 0);

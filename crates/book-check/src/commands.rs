@@ -9,7 +9,7 @@ use crate::page::{Page, PieceKind};
 use crate::{Problem, files, read};
 
 /// The file that lists the commands that no session, script or CI job runs, each with the reason.
-const LIST: &str = "book/commands.txt";
+const COMMANDS_FILE: &str = "book/commands.txt";
 
 /// Checks each command that a page shows in a block of `sh`. A session has to show its result, `.ci/run` or a script
 /// has to run it, or `book/commands.txt` has to give the reason why nothing runs it. A command in `book/commands.txt`
@@ -33,7 +33,7 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
     for script in scripts {
         known.extend(read(&script)?.lines().map(|line| line.trim().to_owned()));
     }
-    Ok(check_against(&known, &read(&repository.join(LIST))?, pages))
+    Ok(check_against(&known, &read(&repository.join(COMMANDS_FILE))?, pages))
 }
 
 fn check_against(known: &BTreeSet<String>, list: &str, pages: &[Page]) -> Vec<Problem> {
@@ -46,7 +46,7 @@ fn check_against(known: &BTreeSet<String>, list: &str, pages: &[Page]) -> Vec<Pr
                 excused.push((command.trim(), index + 1, false));
             }
             _ => problems.push(Problem::new(
-                format!("{LIST}:{}", index + 1),
+                format!("{COMMANDS_FILE}:{}", index + 1),
                 "a line is `command # why nothing runs it`",
             )),
         }
@@ -62,7 +62,8 @@ fn check_against(known: &BTreeSet<String>, list: &str, pages: &[Page]) -> Vec<Pr
                 if let Some(entry) = excused.iter_mut().find(|entry| entry.0 == command) {
                     entry.2 = true;
                 } else if !known.contains(command) {
-                    let what = format!("nothing runs `{command}`, and {LIST} doesn't say why");
+                    let what =
+                        format!("nothing runs `{command}`, and {COMMANDS_FILE} doesn't say why");
                     problems.push(Problem::new(page.place(piece.line), what));
                 }
             }
@@ -70,7 +71,7 @@ fn check_against(known: &BTreeSet<String>, list: &str, pages: &[Page]) -> Vec<Pr
     }
     for (command, line, _) in excused.into_iter().filter(|entry| !entry.2) {
         let what = format!("no page shows `{command}`");
-        problems.push(Problem::new(format!("{LIST}:{line}"), what));
+        problems.push(Problem::new(format!("{COMMANDS_FILE}:{line}"), what));
     }
     problems
 }

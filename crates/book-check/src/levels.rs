@@ -8,7 +8,7 @@ use crate::{Problem, read};
 /// The name of the table's file in `book/outputs`.
 pub const TABLE: &str = "levels.md";
 /// For each level, its name, and the session of the book that shows its training run.
-const TRAINED: [(&str, &str); 4] = [
+const TRAINING_SESSIONS: [(&str, &str); 4] = [
     ("level 1", "train-small.mnist.txt"),
     ("level 2", "level2-train.mnist.slow.txt"),
     ("level 3", "level3-train.mnist.slow.txt"),
@@ -27,11 +27,11 @@ pub fn table(repository: &Path) -> Result<String, Problem> {
     })?;
     let mut text =
         format!("| | training | test accuracy |\n|---|---:|---:|\n| PyTorch | | {pytorch} % |\n");
-    for (level, name) in TRAINED {
+    for (level, name) in TRAINING_SESSIONS {
         let session = read(&outputs.join(name))?;
         let (seconds, accuracy) = time_and_accuracy(&session)
             .ok_or_else(|| Problem::new(name, "it prints no seconds or no accuracy"))?;
-        let emulated = if level == TRAINED[0].0 { "" } else { ", emulated" };
+        let emulated = if level == TRAINING_SESSIONS[0].0 { "" } else { ", emulated" };
         text += &format!("| {level} | {seconds} s{emulated} | {accuracy} % |\n");
     }
     Ok(text)

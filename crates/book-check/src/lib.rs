@@ -58,8 +58,8 @@ pub fn repository() -> PathBuf {
     crate_folder.ancestors().nth(2).unwrap_or(crate_folder).to_owned()
 }
 
-/// The documents outside the book: README, ARCHITECTURE and the like of the repository, of the emulated GPU and of its
-/// crates. Changelogs are left out because they name files that no longer exist.
+/// The documents outside the book: documents such as README and ARCHITECTURE of the repository, of the emulated GPU and
+/// of its crates. Changelogs are left out because they name files that no longer exist.
 ///
 /// # Errors
 /// If one of them can't be read.

@@ -95,7 +95,7 @@ fn write_levels() -> Result<(), Problem> {
 /// Writes the number of findings on each page of the book to the baseline, which is the maximum that later runs accept.
 fn write_baseline() -> Result<(), Problem> {
     let findings = style::findings(&repository(), &[])?;
-    write(&repository().join(style::BASELINE), style::baseline(&findings))
+    write(&repository().join(style::BASELINE_FILE), style::baseline(&findings))
 }
 
 /// Reruns the sessions with these names, or all, and rewrites those whose output has changed.

@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::{Problem, read};
 
 /// The file that lists numbers which no session of their page contains, each with the reason.
-const LIST: &str = "book/numbers.txt";
+const NUMBERS_FILE: &str = "book/numbers.txt";
 
 /// Checks the paragraphs before and after each included output: a number of three or more digits, or with a decimal
 /// point, has to occur in a file that the page includes, or in `book/numbers.txt`: as a line `page number # reason`.
@@ -21,13 +21,13 @@ const LIST: &str = "book/numbers.txt";
 pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem> {
     let mut problems = Vec::new();
     let mut excused: BTreeSet<(String, String)> = BTreeSet::new();
-    for (index, line) in read(&repository.join(LIST))?.lines().enumerate() {
+    for (index, line) in read(&repository.join(NUMBERS_FILE))?.lines().enumerate() {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let words: Vec<&str> = line.split_whitespace().take(3).collect();
         let [page, number, "#"] = words[..] else {
-            let place = format!("{LIST}:{}", index + 1);
+            let place = format!("{NUMBERS_FILE}:{}", index + 1);
             problems.push(Problem::new(place, "a line is `page number # reason`"));
             continue;
         };
@@ -38,14 +38,17 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
             if !excused.remove(&(page.name.clone(), number.clone())) {
                 let what = format!(
                     "{number} is in no file that this page includes: take it from the output, leave it out, or list it \
-                     in {LIST} with a reason"
+                     in {NUMBERS_FILE} with a reason"
                 );
                 problems.push(Problem::new(page.place(line), what));
             }
         }
     }
     for (page, number) in excused {
-        problems.push(Problem::new(LIST, format!("{page} has no {number} that needs an excuse")));
+        problems.push(Problem::new(
+            NUMBERS_FILE,
+            format!("{page} has no {number} that needs an excuse"),
+        ));
     }
     Ok(problems)
 }

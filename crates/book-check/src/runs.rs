@@ -22,11 +22,12 @@ const FOLDER: &str = "page";
 /// The languages of code blocks that hold kernels.
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
 /// mdBook's label that opens the table of contents, with the ARIA role of a button added.
-const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
+const SIDEBAR_LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
 /// mdBook's bar at the top of a page, with its ARIA role added.
-const BAR: &str = "<div id=\"mdbook-menu-bar\" role=\"banner\" ";
+const MENU_BAR: &str = "<div id=\"mdbook-menu-bar\" role=\"banner\" ";
 /// The beginning of a page, with a link for keyboard users that skips the table of contents and the bar.
-const SKIP: &str = "<body>\n<a class=\"fl-skip\" href=\"#mdbook-content\">skip to the text</a>";
+const SKIP_LINK: &str =
+    "<body>\n<a class=\"fl-skip\" href=\"#mdbook-content\">skip to the text</a>";
 /// The folder that has a folder for each puzzle, with its frames and solutions.
 const PUZZLES: &str = "crates/puzzles/src/list/";
 /// The beginning of each command that runs the emulator.
@@ -203,10 +204,10 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
         let whole = marked
             .replacen("</head>", &head, 1)
             .replacen("</body>", &scripts, 1)
-            .replacen("<body>", SKIP, 1)
-            .replacen("<div id=\"mdbook-menu-bar\" ", BAR, 1)
+            .replacen("<body>", SKIP_LINK, 1)
+            .replacen("<div id=\"mdbook-menu-bar\" ", MENU_BAR, 1)
             // mdBook's label has the attributes of a button, but not its role.
-            .replacen("<label id=\"mdbook-sidebar-toggle\" ", LABEL, 1);
+            .replacen("<label id=\"mdbook-sidebar-toggle\" ", SIDEBAR_LABEL, 1);
         write(&path, &whole)?;
     }
     Ok(())

@@ -13,8 +13,8 @@ use crate::{Problem, files, name_in, read};
 /// The folder of the book's pages. Only they may have findings, up to the number in the baseline.
 const BOOK: &str = "book/src/";
 /// The file with the accepted number of findings on each page of the book.
-pub const BASELINE: &str = "crates/book-check/style/baseline.txt";
-const ALLOWED: &str = "crates/book-check/style/allowed.txt";
+pub const BASELINE_FILE: &str = "crates/book-check/style/baseline.txt";
+const ALLOWED_FILE: &str = "crates/book-check/style/allowed.txt";
 const CONSTRUCTIONS: &str = include_str!("../style/constructions.txt");
 /// Files with prose or comments, by the end of their names.
 const EXTENSIONS: [&str; 18] = [
@@ -165,8 +165,8 @@ fn list<'t>(
 /// # Errors
 /// If a file can't be read, or the list of allowed phrases has a line without a phrase.
 pub fn findings(repository: &Path, within: &[&str]) -> Result<Findings, Problem> {
-    let text = read(&repository.join(ALLOWED))?;
-    let allowed = list(ALLOWED, &text, ": ")?;
+    let text = read(&repository.join(ALLOWED_FILE))?;
+    let allowed = list(ALLOWED_FILE, &text, ": ")?;
     let (constructions, mut used) = (constructions()?, BTreeSet::new());
     let mut findings = Findings::new();
     let wanted =
@@ -201,10 +201,10 @@ pub fn findings(repository: &Path, within: &[&str]) -> Result<Findings, Problem>
         allowed.iter().filter(|(number, ..)| within.is_empty() && !used.contains(number))
     {
         let problem = Problem::new(
-            format!("{ALLOWED}:{number}"),
+            format!("{ALLOWED_FILE}:{number}"),
             format!("no line of {file} needs this entry: remove it"),
         );
-        findings.entry(ALLOWED.to_owned()).or_default().push(problem);
+        findings.entry(ALLOWED_FILE.to_owned()).or_default().push(problem);
     }
     Ok(findings)
 }
@@ -223,12 +223,12 @@ pub fn baseline(findings: &Findings) -> String {
 ///
 /// If a file can't be read, or a list is malformed.
 pub fn check(repository: &Path) -> Result<Vec<Problem>, Problem> {
-    compare(&read(&repository.join(BASELINE))?, findings(repository, &[])?)
+    compare(&read(&repository.join(BASELINE_FILE))?, findings(repository, &[])?)
 }
 
 fn compare(baseline: &str, mut findings: Findings) -> Result<Vec<Problem>, Problem> {
     let mut problems = Vec::new();
-    for (_, page, allowed) in list(BASELINE, baseline, ": ")? {
+    for (_, page, allowed) in list(BASELINE_FILE, baseline, ": ")? {
         let (found, allowed) =
             (findings.remove(page).unwrap_or_default(), allowed.parse().unwrap_or(0));
         if found.len() > allowed {

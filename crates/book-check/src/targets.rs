@@ -12,11 +12,11 @@ use crate::{Problem, documents, files, read};
 type Packages = BTreeMap<String, PathBuf>;
 
 /// The crate that `scripts/own-level.sh` makes for the reader.
-const OWN: &str = "own-level";
+const OWN_LEVEL: &str = "own-level";
 
 /// Cargo's options that name a target (an example, a test, a benchmark), and the folder in which a package has such
 /// targets.
-const NAMED: [(&str, &str); 3] =
+const TARGET_OPTIONS: [(&str, &str); 3] =
     [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
 
 /// Checks that every package and target in a command exists. The commands are those in sessions, in blocks of `sh`,
@@ -28,7 +28,7 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
     let packages = packages(repository)?;
     let mut problems = Vec::new();
     let mut look = |place: String, command: &str| {
-        problems.extend(missing(command, &packages).map(|what| Problem::new(place, what)));
+        problems.extend(describe_missing(command, &packages).map(|what| Problem::new(place, what)));
     };
     for session in Session::all(repository)? {
         for command in session.commands() {
@@ -65,17 +65,17 @@ fn packages(repository: &Path) -> Result<Packages, Problem> {
 }
 
 /// Describes the package or target that a command names but that doesn't exist; `None` if everything exists.
-fn missing(command: &str, packages: &Packages) -> Option<String> {
+fn describe_missing(command: &str, packages: &Packages) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "--").collect();
     let after = |word: &str| words[words.iter().position(|is| *is == word)? + 1..].first();
     if !["run", "test", "bench"].contains(after("cargo")?) {
         return None;
     }
-    let package = *after("-p").filter(|package| **package != OWN)?;
+    let package = *after("-p").filter(|package| **package != OWN_LEVEL)?;
     let Some(folder) = packages.get(package) else {
         return Some(format!("`{command}`: there is no package {package}"));
     };
-    NAMED.iter().find_map(|(option, within)| {
+    TARGET_OPTIONS.iter().find_map(|(option, within)| {
         let name = after(option)?;
         let within = folder.join(within);
         let there = within.join(format!("{name}.rs")).is_file()
@@ -107,7 +107,7 @@ mod tests {
             ("cargo run -p level5", Some("no package level5")),
             ("X=1 cargo run -p book-check --example lek -- forget", Some("no --example lek")),
         ] {
-            let found = missing(command, &packages);
+            let found = describe_missing(command, &packages);
             let right = match (&found, expected) {
                 (Some(found), Some(expected)) => found.contains(expected),
                 (found, expected) => found.is_none() && expected.is_none(),

@@ -27,7 +27,7 @@ pub fn terms(glossary: &str) -> Vec<Term> {
 }
 
 /// HTML elements whose text gets no links: code, titles, links, drawings, and elements that scripts fill.
-const UNTOUCHED: [&str; 16] = [
+const UNLINKED_ELEMENTS: [&str; 16] = [
     "a", "abbr", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "math", "pre", "script",
     "style", "svg", "textarea",
 ];
@@ -37,7 +37,7 @@ const GPU_TERMS: [&str; 8] =
 /// The pages about GPUs.
 const GPU_PAGES: [&str; 6] = ["autograd/gpu.html", "gpu", "level2", "level3", "level4", "ranks"];
 /// Terms that are also everyday words, and therefore never linked.
-const EVERYDAY: [&str; 2] = ["level", "share"];
+const EVERYDAY_WORDS: [&str; 2] = ["level", "share"];
 const STYLE: &str = "<style>.content a.term:link,.content a.term:visited{color:inherit;\
     text-decoration:underline dotted}</style>";
 const GLOSSARY: &str = "glossary.html";
@@ -61,7 +61,7 @@ pub fn link(repository: &Path) -> Result<(), Problem> {
             let on_gpus = GPU_PAGES.iter().any(|folder| place.starts_with(folder));
             let meant = |term: &&Term| {
                 let word = &*term.word;
-                !EVERYDAY.contains(&word) && (on_gpus || !GPU_TERMS.contains(&word))
+                !EVERYDAY_WORDS.contains(&word) && (on_gpus || !GPU_TERMS.contains(&word))
             };
             let terms: Vec<&Term> = terms.iter().filter(meant).collect();
             add_links(text, terms, &to_root)
@@ -119,7 +119,7 @@ fn add_links(html: &str, mut terms: Vec<&Term>, to_root: &str) -> String {
             if inside.last() == Some(&name) {
                 inside.pop();
             }
-        } else if UNTOUCHED.contains(&name) && !tag.ends_with("/>") {
+        } else if UNLINKED_ELEMENTS.contains(&name) && !tag.ends_with("/>") {
             inside.push(name);
         }
         out.push_str(tag);

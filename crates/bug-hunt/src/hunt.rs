@@ -10,7 +10,7 @@ use crate::bugs::BUGS;
 use crate::step::{Line, lines, run};
 
 /// The number of elements of the first wrong tensor that a description shows.
-const SHOWN: usize = 4;
+const MAX_SHOWN: usize = 4;
 
 /// The answer to a guess, as a sentence.
 pub enum Reply {
@@ -125,7 +125,7 @@ fn farthest(right: &DumpedTensor, wrong: &DumpedTensor) -> Vec<usize> {
     let error = |&index: &usize| (right.data[index] - wrong.data[index]).abs();
     let mut all: Vec<usize> = (0..right.data.len()).collect();
     all.sort_by(|a, b| error(b).total_cmp(&error(a)));
-    all.truncate(SHOWN);
+    all.truncate(MAX_SHOWN);
     all.sort_unstable();
     all
 }

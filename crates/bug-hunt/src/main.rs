@@ -11,11 +11,11 @@ use tensor::{Dump, DumpError};
 use tensor_diff::{judge_files, write_text};
 
 /// The exit code of a right guess, and of `--plant` if no planted line makes a tensor wrong.
-const RIGHT: u8 = 0;
+const EXIT_RIGHT: u8 = 0;
 /// The exit code of a wrong guess, and of `--plant` if a planted line makes a tensor wrong.
-const WRONG: u8 = 1;
+const EXIT_WRONG: u8 = 1;
 /// The exit code of bad usage and of files that can't be read or written.
-const UNUSABLE: u8 = 2;
+const EXIT_UNUSABLE: u8 = 2;
 
 /// Plant a bug in a training step and let tensor-diff name it; or hunt one of twelve bugs.
 ///
@@ -55,12 +55,12 @@ fn main() -> ExitCode {
             Ok(done) => done,
             Err(error) => {
                 host::complain(format_args!("error: {error}"));
-                return ExitCode::from(UNUSABLE);
+                return ExitCode::from(EXIT_UNUSABLE);
             }
         };
         ExitCode::from(match host::print(&text) {
             Ok(()) => code,
-            Err(error) => host::lost_output(&error, UNUSABLE),
+            Err(error) => host::lost_output(&error, EXIT_UNUSABLE),
         })
     })
 }
@@ -74,7 +74,7 @@ fn execute(arguments: &Arguments) -> Result<(String, u8), String> {
     let Some(number) = arguments.number else { return Ok((list(), RIGHT)) };
     let bug = &BUGS[usize::from(number) - 1];
     if arguments.solution {
-        return Ok((format!("{}\n{}\n", bug.line, bug.lesson), RIGHT));
+        return Ok((format!("{}\n{}\n", bug.line, bug.lesson), EXIT_RIGHT));
     }
     let reference = PathBuf::from(format!("reference/dumps/{}.json", bug.run));
     let right = Dump::read_run(&reference).map_err(|error| error.to_string())?;
@@ -102,7 +102,8 @@ fn plant(reference: &Path, lines: &[String], path: &Path) -> Result<(String, u8)
     let mut text = Vec::new();
     write_text(&mut text, Some((reference, &right)), &candidates)
         .map_err(|error| error.to_string())?;
-    let code = if candidates.iter().all(|one| one.found.agrees()) { RIGHT } else { WRONG };
+    let code =
+        if candidates.iter().all(|one| one.found.agrees()) { EXIT_RIGHT } else { EXIT_WRONG };
     Ok((String::from_utf8_lossy(&text).into_owned(), code))
 }
 

@@ -46,8 +46,8 @@ fn the_step_without_a_bug_agrees_with_pytorch() {
     }
 }
 
-/// For each bug: the first wrong tensor is that of the wrong line, the bug's own solution is accepted, and the next
-/// bug's solution is not.
+/// For each bug: the wrong line computes the first wrong tensor, the bug's own solution is accepted, and the next bug's
+/// solution is not.
 #[test]
 fn each_bug_has_one_solution() {
     for bug in 1..=12 {

@@ -108,7 +108,12 @@ pub fn run_and_keep(
                 let (preset, inputs) = (&case.preset, &case.inputs);
                 let found =
                     variant.run(&preset.network, |runner| steps::train(runner, preset, inputs))?;
-                Ok(steps::apart(expected, &found, &case.inputs.parameters, variant.dtype()?))
+                Ok(steps::difference_beyond_tolerance(
+                    expected,
+                    &found,
+                    &case.inputs.parameters,
+                    variant.dtype()?,
+                ))
             }
         };
         // cudarc panics if a library lacks a function. The panic is caught, so that only this case fails.
@@ -158,7 +163,7 @@ fn step(
     if comparison.agrees() {
         return Ok(None);
     }
-    Ok(Some(why(comparison.first_divergence.as_ref())))
+    Ok(Some(describe_divergence(comparison.first_divergence.as_ref())))
 }
 
 /// Runs several steps, and compares them tensor by tensor; returns the first difference.
@@ -181,11 +186,11 @@ fn run_steps(
     }
     Ok(Some(compared.first_faulty().map_or_else(
         || "nothing could be compared".into(),
-        |step| format!("step {}: {}", step.step, why(step.first_fault())),
+        |step| format!("step {}: {}", step.step, describe_divergence(step.first_fault())),
     )))
 }
 
-fn why(first: Option<&Divergence>) -> String {
+fn describe_divergence(first: Option<&Divergence>) -> String {
     first.map_or_else(
         || "nothing could be compared".into(),
         |first| format!("{} {}: {}", first.tensor, first.verdict.label(), first.reading),

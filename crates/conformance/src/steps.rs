@@ -55,7 +55,7 @@ pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -
 }
 
 /// Describes how a run's parameters and loss differ from the expected ones, if they differ by more than allowed.
-pub(crate) fn apart(
+pub(crate) fn difference_beyond_tolerance(
     expected: &Trained,
     found: &Trained,
     start: &Parameters,
@@ -76,11 +76,11 @@ pub(crate) fn apart(
         {
             let way = distance(expected, start);
             let rounding = 2.0 * STEPS as f64 * f64::from(f32::EPSILON) / 2.0 * norm(expected);
-            let apart = distance(expected, found);
+            let difference = distance(expected, found);
             let allowed = part * way + rounding;
-            if apart.is_nan() || apart > allowed {
+            if difference.is_nan() || difference > allowed {
                 return Some(format!(
-                    "after {STEPS} steps {name}{l} is {apart:.3e} from level 1's, and may be \
+                    "after {STEPS} steps {name}{l} is {difference:.3e} from level 1's, and may be \
                      {allowed:.3e}, having gone {way:.3e}; `dump --steps {STEPS} --out run.json` and \
                      `tensor-diff run.json` show in which step and tensor it begins"
                 ));
@@ -88,8 +88,8 @@ pub(crate) fn apart(
         }
     }
     let (e, f) = (f64::from(expected.loss), f64::from(found.loss));
-    let apart = (e - f).abs();
-    (apart.is_nan() || apart > part * e.abs().max(1.0))
+    let difference = (e - f).abs();
+    (difference.is_nan() || difference > part * e.abs().max(1.0))
         .then(|| format!("the loss of the last step is {f}, and level 1's is {e}"))
 }
 
@@ -125,7 +125,12 @@ mod tests {
             let start = case(preset.clone()).unwrap().inputs.parameters;
             let expected = trained(&preset, |_, _| {});
             let apart = |change: &dyn Fn(&mut Parameters, &mut f32)| {
-                apart(&expected, &trained(&preset, change), &start, Dtype::F32)
+                difference_beyond_tolerance(
+                    &expected,
+                    &trained(&preset, change),
+                    &start,
+                    Dtype::F32,
+                )
             };
             assert_eq!(apart(&|_, _| {}), None);
             let name = &preset.name;

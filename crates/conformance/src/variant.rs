@@ -67,7 +67,7 @@ impl Variant {
 
     /// Limits this variant to these checks, because another variant with the same kernels has to pass the others.
     #[must_use]
-    pub fn held_to(self, checks: &'static [Check]) -> Self {
+    pub fn with_checks_only(self, checks: &'static [Check]) -> Self {
         Self { checks, ..self }
     }
 

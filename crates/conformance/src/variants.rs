@@ -21,8 +21,10 @@ pub fn variants(device: Choice) -> Vec<Variant> {
             // tests train with each way, and expect the same bits.
             all.push(match (transfer, kernels) {
                 (Strategy::Explicit, _) => variant,
-                (_, "per-operation") => variant.held_to(&[Check::References, Check::TenSteps]),
-                _ => variant.held_to(&[Check::References]),
+                (_, "per-operation") => {
+                    variant.with_checks_only(&[Check::References, Check::TenSteps])
+                }
+                _ => variant.with_checks_only(&[Check::References]),
             });
         }
     }
@@ -30,7 +32,7 @@ pub fn variants(device: Choice) -> Vec<Variant> {
         let options = format!("--kernels {kernels} --compiler built-in");
         let variant = Variant::on_gpu::<level2_cuda_naive::Program>(device, &options);
         // The host code is the same for all kernels of products, so the references are enough to check the kernels.
-        all.push(variant.held_to(&[Check::References, Check::Steps]));
+        all.push(variant.with_checks_only(&[Check::References, Check::Steps]));
     }
     for products in level2_cuda_naive::Products::ALL.into_iter().skip(1) {
         let options = format!("--products {products}");
@@ -38,7 +40,7 @@ pub fn variants(device: Choice) -> Vec<Variant> {
         all.push(match products.dtype() {
             // Level 2's tests try these kernels on many shapes. The kernels keep nothing from step to
             // step, so comparing a few steps tensor by tensor finds as much as ten steps of larger networks.
-            Dtype::F32 => variant.held_to(&[Check::References, Check::Steps]),
+            Dtype::F32 => variant.with_checks_only(&[Check::References, Check::Steps]),
             // Level 2's tests try these kernels on factors that are already rounded, so the bounds for rounded factors
             // are checked here.
             _ => variant,

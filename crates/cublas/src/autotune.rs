@@ -21,7 +21,7 @@ use crate::library::{Routine, rejected};
 /// The maximum number of candidates that are requested from the heuristic.
 pub(crate) const MAX_CANDIDATES: usize = 8;
 /// The number of timed runs of a candidate. An untimed run precedes them.
-const RUNS: usize = 20;
+const TIMED_RUNS: usize = 20;
 
 /// How candidates are measured.
 pub(crate) struct Autotune {
@@ -105,8 +105,8 @@ fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Co
             costs.push(Cost::unknown());
             continue;
         }
-        let timed = Stretch::record(&stream, || (0..RUNS).try_for_each(|_| run()))?;
-        let order = 1e6 * timed.elapsed()?.as_secs_f64() / RUNS as f64;
+        let timed = Stretch::record(&stream, || (0..TIMED_RUNS).try_for_each(|_| run()))?;
+        let order = 1e6 * timed.elapsed()?.as_secs_f64() / TIMED_RUNS as f64;
         costs.push(Cost { order, text: format!("{order:>12.2} us") });
     }
     stream.synchronize()?;

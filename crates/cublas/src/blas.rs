@@ -12,7 +12,7 @@ use crate::library::{EpiloguePointers, Library, Problem, Routine, rejected};
 
 /// The alignment, in bytes, that the driver guarantees for every allocation (CUDA C++ Programming Guide, "Size and
 /// Alignment Requirement").
-pub const ALLOCATED: u32 = 256;
+pub const ALLOCATION_ALIGNMENT: u32 = 256;
 
 /// A BLAS library, and the stream that it computes in.
 pub struct Blas {
@@ -39,8 +39,8 @@ impl Product {
 
 impl Blas {
     /// Plans a product with an epilogue, or without the epilogue if the library has no algorithm for both together.
-    /// `alignments` are those of `a` and `b` in bytes. `bias` and `mask` are the epilogue's buffers; the product
-    /// ignores those that its epilogue doesn't use.
+    /// `alignments` are the alignments of `a` and `b` in bytes. `bias` and `mask` are the epilogue's buffers; the
+    /// product ignores those that its epilogue doesn't use.
     ///
     /// # Errors
     /// [`GpuError::Library`](gpu::GpuError::Library) if the library rejects the product, or has no algorithm for it.
@@ -63,7 +63,7 @@ impl Blas {
             mask_ld: mask.map_or(0, |mask| mask.ld),
             // The order is swapped, because the library's first operand is our b. The result always has its own
             // allocation.
-            alignments: [alignments[1], alignments[0], ALLOCATED],
+            alignments: [alignments[1], alignments[0], ALLOCATION_ALIGNMENT],
         };
         for problem in [problem(epilogue), problem(Epilogue::None)] {
             if let Some(routine) = self.library.plan(&problem)? {

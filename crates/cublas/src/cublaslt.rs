@@ -24,7 +24,7 @@ use gpu::memory::buffer;
 use gpu::{Gpu, GpuError, Result};
 
 use crate::autotune::{Autotune, MAX_CANDIDATES};
-use crate::blas::ALLOCATED;
+use crate::blas::ALLOCATION_ALIGNMENT;
 use crate::column_major::Operand;
 use crate::cublas::operation;
 use crate::epilogue::Epilogue;
@@ -241,7 +241,7 @@ impl Routine for PlannedMatmul {
         let (Shared { handle, stream, workspace }, problem) = (&*self.shared, &self.problem);
         // The library chose the algorithm for these alignments.
         let operands = addresses.into_iter().zip(problem.alignments);
-        let epilogue = [pointers.bias, pointers.aux].map(|address| (address, ALLOCATED));
+        let epilogue = [pointers.bias, pointers.aux].map(|address| (address, ALLOCATION_ALIGNMENT));
         for (address, alignment) in operands.chain(epilogue) {
             if !address.is_multiple_of(alignment.into()) {
                 return Err(GpuError::Library(format!(

@@ -19,6 +19,6 @@ mod cublaslt;
 pub mod epilogue;
 pub mod library;
 
-pub use blas::{ALLOCATED, Blas, Product};
+pub use blas::{ALLOCATION_ALIGNMENT, Blas, Product};
 pub use cublas::Cublas;
 pub use cublaslt::CublasLt;

@@ -20,14 +20,13 @@ pub trait Library {
 
 /// A planned product.
 pub trait Routine {
-    /// Computes the product. `addresses` are those of the first operand, the second, and the result.
+    /// Computes the product. `addresses` are the addresses of the first operand, the second operand, and the result.
     ///
     /// # Safety
     /// The matrices and the epilogue's buffers have the sizes for which the product was planned.
     ///
     /// # Errors
-    /// [`GpuError::Library`] if an address has a smaller alignment than planned, or the library rejects the
-    /// call.
+    /// [`GpuError::Library`] if an address has a smaller alignment than planned, or the library rejects the call.
     unsafe fn run(&self, addresses: [u64; 3], pointers: EpiloguePointers) -> Result<()>;
 }
 

@@ -17,7 +17,7 @@ use crate::terms;
 /// The interval, in batches, at which ranks agree on whether to stop: agreeing waits for the device.
 const AGREE_EVERY: usize = 8;
 
-/// How the gradients of ranks become those of the whole batch.
+/// The operation that turns the gradients of ranks into the gradients of the whole batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     /// The minimum size of a bucket in bytes: gradients are sent as soon as there are enough.
@@ -37,7 +37,7 @@ impl Default for Reduction {
 }
 
 /// Wraps a level to make it one of several ranks. Callers load whole batches; the wrapped level computes this rank's
-/// share. The resulting gradients and loss are those of the whole batch.
+/// share. The resulting gradients and loss are the gradients and the loss of the whole batch.
 pub struct DataParallel<L> {
     // Declared first so that it is dropped first: dropping it waits until all collectives on the level's buffers have
     // finished.
@@ -183,14 +183,14 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
     }
 
     fn check_terms(&mut self, terms: &Terms<'_>) -> Result<()> {
-        Ok(self.ranks.agree(&terms::setting_lines(terms))?)
+        Ok(self.ranks.require_equal_terms(&terms::setting_lines(terms))?)
     }
 
     fn largest(&mut self, here: f32) -> Result<f32> {
         Ok(self.ranks.largest(here)?)
     }
 
-    fn stops(&mut self, batch: usize, requested: bool) -> Result<bool> {
+    fn should_stop(&mut self, batch: usize, requested: bool) -> Result<bool> {
         if !batch.is_multiple_of(AGREE_EVERY) {
             return Ok(false);
         }
@@ -201,11 +201,11 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
         Some(self.rank().world_size)
     }
 
-    fn own_part<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
+    fn share_of_batch<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
         self.rank().share(batch)
     }
 
-    fn own_dump(&self, header: &mut Header, out: &Path) -> PathBuf {
+    fn dump_file(&self, header: &mut Header, out: &Path) -> PathBuf {
         let Rank { rank, world_size } = self.rank();
         (header.rank, header.world_size) = (Some(rank as u64), Some(world_size as u64));
         self.rank().file(out)

@@ -18,7 +18,7 @@ use crate::rank::Rank;
 use crate::{Reduction, terms};
 
 /// The number of bytes of settings that [`Collectives::agree`] exchanges per rank.
-const TERMS: usize = 4096;
+const TERMS_BYTES: usize = 4096;
 
 /// One rank's collectives.
 pub(crate) struct Collectives {
@@ -184,27 +184,27 @@ impl Collectives {
     ///
     /// # Errors
     /// [`Error::Unlike`] with the first setting that differs.
-    pub(crate) fn agree(&self, terms: &[String]) -> Result<()> {
+    pub(crate) fn require_equal_terms(&self, terms: &[String]) -> Result<()> {
         let compute = &self.compute.stream;
         let mut own = terms.join("\n").into_bytes();
         // Settings that are longer than the limit are cut off, so the rest is not compared.
-        own.resize(TERMS, 0);
+        own.resize(TERMS_BYTES, 0);
         let send = compute.clone_htod(&own)?;
-        let mut all: CudaSlice<u8> = compute.alloc_zeros(TERMS * self.place.world_size)?;
+        let mut all: CudaSlice<u8> = compute.alloc_zeros(TERMS_BYTES * self.place.world_size)?;
         self.stream.join(compute)?;
         let from = send.device_ptr(&self.stream).0 as *const c_void;
         let to = all.device_ptr_mut(&self.stream).0 as *mut c_void;
         let (byte, stream) = (ncclDataType_t::ncclUint8, self.stream.cu_stream().cast());
-        // SAFETY: `from` has TERMS bytes and `to` as many for each rank; both live until the stream is done.
+        // SAFETY: `from` has TERMS_BYTES bytes and `to` as many for each rank; both live until the stream is done.
         self.communicator.call("ncclAllGather", |comm| unsafe {
-            result::all_gather(from, to, TERMS, byte, comm, stream).map(|_| ())
+            result::all_gather(from, to, TERMS_BYTES, byte, comm, stream).map(|_| ())
         })?;
         self.wait()?;
         let all = compute.clone_dtoh(&all)?;
         compute.synchronize()?;
         self.check()?;
         let all: Vec<String> = all
-            .chunks_exact(TERMS)
+            .chunks_exact(TERMS_BYTES)
             .map(|bytes| String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned())
             .collect();
         terms::difference(&all).map_or(Ok(()), |reason| Err(Error::Unlike(reason)))

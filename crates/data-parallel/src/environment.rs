@@ -87,7 +87,8 @@ impl Environment {
         // The FNV-1a hash of the run's name. It need not be secret, because it only distinguishes runs.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let run = run.bytes().fold(0xcbf2_9ce4_8422_2325, step);
-        let secret = Secret::new(variable(peer::SECRET).as_deref()).map_err(Error::Rendezvous)?;
+        let secret =
+            Secret::new(variable(peer::SECRET_VARIABLE).as_deref()).map_err(Error::Rendezvous)?;
         let (place, peer_of) = (Rank { rank, world_size }, peer::peer_of as fn(&TcpStream) -> Peer);
         Ok(Self { place, local_rank, address, port: first, run, secret, peer_of })
     }
@@ -105,7 +106,7 @@ impl Environment {
         }
         match (self.peer_of)(stream) {
             Peer::SameUser => None,
-            peer => Some(format!("{peer}, and {} is not set", peer::SECRET)),
+            peer => Some(format!("{peer}, and {} is not set", peer::SECRET_VARIABLE)),
         }
     }
 }
@@ -140,7 +141,8 @@ mod tests {
         let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), ("MASTER_PORT", "65533")]].concat();
         assert!(error_for(&all).contains("MASTER_PORT is 65533"));
         let port = ("MASTER_PORT", "29500");
-        let all = [&slurm[..], &[("MASTER_ADDR", "localhost"), port, (peer::SECRET, "1234")]];
+        let all =
+            [&slurm[..], &[("MASTER_ADDR", "localhost"), port, (peer::SECRET_VARIABLE, "1234")]];
         assert!(error_for(&all.concat()).contains("FOUR_LEVELS_SECRET has 4 characters"));
     }
 

@@ -8,9 +8,9 @@
 //! all_reduce                    [ dw2 db2 ]     [ dw1 db1 ]
 //! ```
 //!
-//! A bucket holds the gradients that are sent together: those of a layer, or of several small ones. A second stream
-//! sends it as soon as it is complete, while the kernels go on with the layer before. Each rank has already applied the
-//! factor 1/B of the whole batch to its sums, so shares may have different sizes, or be empty.
+//! A bucket holds the gradients that are sent together: the gradients of a layer, or of several small layers. A second
+//! stream sends it as soon as it is complete, while the kernels go on with the layer before. Each rank has already
+//! applied the factor 1/B of the whole batch to its sums, so shares may have different sizes, or be empty.
 //!
 //! [`DataParallel`] is an adapter: it makes a rank of any level that implements [`DeviceLevel`], and is a
 //! [`Level`](training::Level) itself. A level that can run several steps in one call

@@ -28,7 +28,7 @@ const MAX_TEXT: usize = 1 << 16;
 /// The minimum time that a rank waits for the others to get ready, because on a busy machine some are slower.
 const MIN_READY: Duration = Duration::from_secs(30);
 /// The time that a rank has to end by itself after another rank is lost.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE_PERIOD: Duration = Duration::from_secs(5);
 
 /// Writes a message: the kind, the length of the text, and the text.
 pub(crate) fn write(stream: &mut impl Write, kind: u8, text: &[u8]) -> io::Result<()> {
@@ -127,11 +127,14 @@ impl Link {
                 }
                 Ok((DONE, _)) => return,
                 Ok((FAILED, text)) => {
-                    return self.lose(peer, String::from_utf8_lossy(&text).into_owned());
+                    return self.report_lost(peer, String::from_utf8_lossy(&text).into_owned());
                 }
-                Ok(_) => return self.lose(peer, format!("rank {peer} sent an unknown message")),
+                Ok(_) => {
+                    return self.report_lost(peer, format!("rank {peer} sent an unknown message"));
+                }
                 Err(_) => {
-                    return self.lose(peer, format!("rank {peer} is gone: its process has ended"));
+                    return self
+                        .report_lost(peer, format!("rank {peer} is gone: its process has ended"));
                 }
             }
             self.changed.notify_all();
@@ -139,8 +142,8 @@ impl Link {
     }
 
     /// Handles the loss of a peer: sends the reason to all others, aborts the collectives that wait for the
-    /// peer, and ends this process if it does not end by itself within [`GRACE`].
-    fn lose(&self, peer: usize, reason: String) {
+    /// peer, and ends this process if it does not end by itself within [`GRACE_PERIOD`].
+    fn report_lost(&self, peer: usize, reason: String) {
         let communicator = {
             let mut state = self.state();
             if state.done || state.lost.is_some() {
@@ -154,7 +157,7 @@ impl Link {
         if let Some(communicator) = communicator {
             communicator.abort();
         }
-        std::thread::sleep(GRACE);
+        std::thread::sleep(GRACE_PERIOD);
         if !self.state().done {
             host::complain(format_args!("error: {reason}; rank {} ends too", self.place.rank));
             host::signals::end(1);

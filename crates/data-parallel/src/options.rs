@@ -53,7 +53,7 @@ impl ParallelArgs {
     ///
     /// # Errors
     /// If the environment describes no rank, or a rank does not connect in time.
-    pub fn leads(&self) -> Result<bool> {
+    pub fn is_leader(&self) -> Result<bool> {
         if self.distributed && self.process.get().is_none() {
             let environment = Environment::read(|name| std::env::var(name).ok())
                 .map_err(|error| Error::Usage(error.to_string()))?;
@@ -83,7 +83,7 @@ impl ParallelArgs {
     /// # Errors
     /// [`Error::Usage`] if there are several ranks; as [`leads`](Self::leads).
     pub fn require_one(&self) -> Result<()> {
-        self.leads()?;
+        self.is_leader()?;
         if self.ranks().all(Rank::is_alone) {
             return Ok(());
         }

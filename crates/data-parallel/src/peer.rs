@@ -20,16 +20,16 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 /// The environment variable with the secret.
-pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
+pub(crate) const SECRET_VARIABLE: &str = "FOUR_LEVELS_SECRET";
 /// The minimum length of a secret in bytes; a shorter one could be guessed.
 const MIN_SECRET: usize = 16;
 /// The maximum number of bytes that are read of the kernel's table of connections: about 400,000 rows.
 const MAX_TABLE: u64 = 64 << 20;
 
 /// The length of a nonce in bytes.
-pub(crate) const NONCE: usize = 16;
+pub(crate) const NONCE_BYTES: usize = 16;
 /// The length in bytes of a proof that a process has the secret: an HMAC with SHA-256.
-pub(crate) const PROOF: usize = 32;
+pub(crate) const PROOF_BYTES: usize = 32;
 
 /// The owner of a connection's other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
     let wanted = (plain(own), plain(other));
     tables.lines().find_map(|line| {
         let mut columns = line.split_ascii_whitespace();
-        let ends = (end(columns.nth(1)?)?, end(columns.next()?)?);
+        let ends = (parse_socket_address(columns.nth(1)?)?, parse_socket_address(columns.next()?)?);
         // Skips the columns for state, queues, timer and retransmissions; the next is the user.
         let user = columns.nth(4)?;
         if ends == wanted { user.parse().ok() } else { None }
@@ -89,7 +89,7 @@ fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
 
 /// Parses an address and a port in the format of `/proc/net/tcp`: the address consists of hexadecimal words of four
 /// bytes, in the processor's byte order.
-fn end(text: &str) -> Option<(IpAddr, u16)> {
+fn parse_socket_address(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| {
         let digits = address.get(8 * at..8 * at + 8)?;
@@ -123,7 +123,7 @@ impl Secret {
     pub(crate) fn new(text: Option<&str>) -> Result<Self, String> {
         match text.filter(|text| !text.is_empty()) {
             Some(text) if text.len() < MIN_SECRET => Err(format!(
-                "{SECRET} has {} characters, but needs {MIN_SECRET}: set it to the same random text on \
+                "{SECRET_VARIABLE} has {} characters, but needs {MIN_SECRET}: set it to the same random text on \
                  all ranks, such as that of `openssl rand -hex 16`",
                 text.len()
             )),
@@ -142,16 +142,16 @@ impl Secret {
 
     /// The proof that one side of a connection knows the secret. It covers the side's name, so that a side can't send
     /// the other side's proof back.
-    pub(crate) fn proof(&self, side: &str, messages: &[&[u8]]) -> [u8; PROOF] {
-        self.over(side, messages).finalize().into_bytes().into()
+    pub(crate) fn proof(&self, side: &str, messages: &[&[u8]]) -> [u8; PROOF_BYTES] {
+        self.hmac(side, messages).finalize().into_bytes().into()
     }
 
     /// Whether this is the right proof, in constant time.
     pub(crate) fn is_proof(&self, proof: &[u8], side: &str, messages: &[&[u8]]) -> bool {
-        self.over(side, messages).verify_slice(proof).is_ok()
+        self.hmac(side, messages).verify_slice(proof).is_ok()
     }
 
-    fn over(&self, side: &str, messages: &[&[u8]]) -> Hmac<Sha256> {
+    fn hmac(&self, side: &str, messages: &[&[u8]]) -> Hmac<Sha256> {
         let start = self.hmac.clone().chain_update(side);
         messages.iter().fold(start, |hmac, message| hmac.chain_update(message))
     }
@@ -161,8 +161,8 @@ impl Secret {
 ///
 /// # Errors
 /// If the operating system has no random numbers.
-pub(crate) fn nonce() -> io::Result<[u8; NONCE]> {
-    let mut nonce = [0; NONCE];
+pub(crate) fn nonce() -> io::Result<[u8; NONCE_BYTES]> {
+    let mut nonce = [0; NONCE_BYTES];
     getrandom::fill(&mut nonce).map_err(|_| io::Error::other("no random numbers"))?;
     Ok(nonce)
 }

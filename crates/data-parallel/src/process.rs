@@ -13,7 +13,7 @@ use crate::rank::Rank;
 use crate::threads::of_rank;
 
 /// The time that a rank waits for the reason after it has noticed that another rank is lost.
-const REASON: Duration = Duration::from_secs(2);
+const REASON_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// This process as one of several ranks.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Process {
         let (place, local_rank) = (environment.place, environment.local_rank);
         let link = match place.is_alone() {
             true => None,
-            false => Some(Link::new(place, wait, environment.meet(wait)?)?),
+            false => Some(Link::new(place, wait, environment.connect_ranks(wait)?)?),
         };
         Ok(Self { place, local_rank, link })
     }
@@ -79,7 +79,7 @@ pub(crate) fn on_process<L: DeviceLevel>(
             Ok(())
         }
         Err(error) => {
-            let reason = if lost { link.why_lost(REASON) } else { None };
+            let reason = if lost { link.why_lost(REASON_TIMEOUT) } else { None };
             // Reports the reason that another rank sent, otherwise this rank's error. An output error, such as a closed
             // stdout, isn't a failure of the rank, so it is reported without the rank's number.
             let passed_on = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use crate::environment::{Environment, PORTS};
 use crate::error::{Error, Result};
 use crate::link::{self, FAILED, WELCOME};
-use crate::peer::{NONCE, PROOF, nonce};
+use crate::peer::{NONCE_BYTES, PROOF_BYTES, nonce};
 
 #[cfg(test)]
 mod tests;
@@ -33,13 +33,13 @@ const MAGIC: &[u8; 16] = b"four levels rank";
 /// program listens at a port, a rank that connects to it may get that same port for its own end.
 const REPLY: &[u8; 16] = b"four levels, yes";
 /// The lengths of a hello and of a reply in bytes.
-const HELLO_LENGTH: usize = 16 + 8 + 4 + 4 + NONCE;
-const REPLY_LENGTH: usize = 16 + NONCE + PROOF;
+const HELLO_LENGTH: usize = 16 + 8 + 4 + 4 + NONCE_BYTES;
+const REPLY_LENGTH: usize = 16 + NONCE_BYTES + PROOF_BYTES;
 /// The names of a connection's sides, which their proofs contain.
 const RANK_0: &str = "rank 0";
-const OTHER: &str = "another rank";
+const OTHER_RANK: &str = "another rank";
 /// The interval at which sockets are polled.
-const POLL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The time that rank 0 has to reply. A rank has twice this time to introduce itself.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a rank, after its own deadline, still waits for rank 0 to report which rank did not connect.
@@ -53,7 +53,7 @@ const MAX_GUESTS: usize = 256;
 const MAX_LISTED: usize = 16;
 
 impl Environment {
-    fn hello(&self, nonce: &[u8; NONCE]) -> [u8; HELLO_LENGTH] {
+    fn hello(&self, nonce: &[u8; NONCE_BYTES]) -> [u8; HELLO_LENGTH] {
         let mut hello = [0; HELLO_LENGTH];
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
         hello[..16].copy_from_slice(MAGIC);
@@ -69,10 +69,10 @@ impl Environment {
     ///
     /// # Errors
     /// If a rank does not connect in time, or was started with another number of ranks.
-    pub(crate) fn meet(&self, wait: Duration) -> Result<HashMap<usize, TcpStream>> {
+    pub(crate) fn connect_ranks(&self, wait: Duration) -> Result<HashMap<usize, TcpStream>> {
         let found = match self.place.rank {
             0 => self.listen(wait)?,
-            _ => HashMap::from([(0, self.find(wait)?)]),
+            _ => HashMap::from([(0, self.connect_to_rank_0(wait)?)]),
         };
         for stream in found.values() {
             let ready = stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(None));
@@ -119,7 +119,7 @@ impl Environment {
                 GuestStage::Open => true,
                 GuestStage::Closed => false,
                 GuestStage::Proved { rank, world_size } => {
-                    if let Err(reason) = self.seat(rank, world_size, guest, &mut ranks) {
+                    if let Err(reason) = self.admit(rank, world_size, guest, &mut ranks) {
                         refused.get_or_insert(reason);
                     }
                     false
@@ -129,7 +129,7 @@ impl Environment {
                 break Err(reason);
             }
             guests.drain(..guests.len().saturating_sub(max_guests));
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         };
         for stream in ranks.values_mut() {
             let _ = stream.set_nonblocking(false);
@@ -143,7 +143,7 @@ impl Environment {
     }
 
     /// Adds the connection of a peer that has proved to be a rank.
-    fn seat(
+    fn admit(
         &self,
         rank: usize,
         world_size: usize,
@@ -166,7 +166,8 @@ impl Environment {
 
     /// Listens at the first free port of the range.
     fn bind(&self) -> Result<TcpListener> {
-        let addresses: Vec<_> = self.ports().flat_map(|port| self.own_addresses(port)).collect();
+        let addresses: Vec<_> =
+            self.ports().flat_map(|port| self.listening_addresses(port)).collect();
         let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
             let (first, last) = (self.port, self.port + PORTS - 1);
             Error::Rendezvous(format!(
@@ -179,7 +180,7 @@ impl Environment {
 
     /// The addresses at which rank 0 listens: only the loopback addresses if the other ranks connect to a loopback
     /// address, otherwise all.
-    fn own_addresses(&self, port: u16) -> Vec<SocketAddr> {
+    fn listening_addresses(&self, port: u16) -> Vec<SocketAddr> {
         let own: Vec<IpAddr> = match self.address.parse::<IpAddr>() {
             Ok(ip) if ip.is_loopback() => vec![ip],
             _ if self.address == "localhost" => {
@@ -191,7 +192,7 @@ impl Environment {
     }
 
     /// On the other ranks: connects to rank 0.
-    fn find(&self, wait: Duration) -> Result<TcpStream> {
+    fn connect_to_rank_0(&self, wait: Duration) -> Result<TcpStream> {
         let (deadline, address) = (Instant::now() + wait, &self.address);
         let left = || deadline.saturating_duration_since(Instant::now());
         let mut last = String::from("no answer");
@@ -206,8 +207,11 @@ impl Environment {
                     }
                 };
                 for host in hosts {
-                    match TcpStream::connect_timeout(&host, left().clamp(POLL, REPLY_TIMEOUT)) {
-                        Ok(stream) => match self.ask(&stream, left().min(REPLY_TIMEOUT)) {
+                    match TcpStream::connect_timeout(
+                        &host,
+                        left().clamp(POLL_INTERVAL, REPLY_TIMEOUT),
+                    ) {
+                        Ok(stream) => match self.introduce(&stream, left().min(REPLY_TIMEOUT)) {
                             Ok(None) => return wait_for_welcome(stream, deadline + REASON_TIMEOUT),
                             Ok(Some(why)) => {
                                 refused =
@@ -226,7 +230,7 @@ impl Environment {
                     }
                 }
             }
-            std::thread::sleep(POLL);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Err(Error::Rendezvous(format!(
             "rank 0 was not found within {} s at {address}, ports {} to {} (MASTER_ADDR, \
@@ -240,13 +244,13 @@ impl Environment {
 
     /// Introduces this rank to the process at the other end. Returns `None` if that process is rank 0 of this run,
     /// otherwise the reason why its reply is not trusted.
-    fn ask(&self, mut stream: &TcpStream, most: Duration) -> io::Result<Option<String>> {
+    fn introduce(&self, mut stream: &TcpStream, most: Duration) -> io::Result<Option<String>> {
         let hello = self.hello(&nonce()?);
         let mut answer = [0; REPLY_LENGTH];
         stream.set_write_timeout(Some(SEND_TIMEOUT))?;
         stream.write_all(&hello)?;
         DeadlineStream { stream, deadline: Instant::now() + most }.read_exact(&mut answer)?;
-        let (said, proof) = answer.split_at(16 + NONCE);
+        let (said, proof) = answer.split_at(16 + NONCE_BYTES);
         if said[..16] != *REPLY {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -257,7 +261,7 @@ impl Environment {
         if !self.secret.is_proof(proof, RANK_0, &[&hello, said]) {
             return Ok(Some("it has a different FOUR_LEVELS_SECRET, or none".into()));
         }
-        stream.write_all(&self.secret.proof(OTHER, &[&hello, said]))?;
+        stream.write_all(&self.secret.proof(OTHER_RANK, &[&hello, said]))?;
         Ok(None)
     }
 }
@@ -351,7 +355,7 @@ impl Guest {
     }
 
     fn try_advance(&mut self, environment: &Environment) -> io::Result<GuestStage> {
-        let mut bytes = [0; HELLO_LENGTH + PROOF];
+        let mut bytes = [0; HELLO_LENGTH + PROOF_BYTES];
         let mut more = &mut bytes[self.received.len()..];
         if self.reply.is_none() {
             more = &mut more[..HELLO_LENGTH - self.received.len()];
@@ -370,23 +374,23 @@ impl Guest {
         let Some((hello, proof)) = self.received.split_at_checked(HELLO_LENGTH) else {
             return Ok(open);
         };
-        if hello[..24] != environment.hello(&[0; NONCE])[..24] {
+        if hello[..24] != environment.hello(&[0; NONCE_BYTES])[..24] {
             return Ok(GuestStage::Closed);
         }
         let Some(answer) = &self.reply else {
             let mut answer = [0; REPLY_LENGTH];
             answer[..16].copy_from_slice(REPLY);
-            answer[16..][..NONCE].copy_from_slice(&nonce()?);
-            let own = environment.secret.proof(RANK_0, &[hello, &answer[..16 + NONCE]]);
-            answer[16 + NONCE..].copy_from_slice(&own);
+            answer[16..][..NONCE_BYTES].copy_from_slice(&nonce()?);
+            let own = environment.secret.proof(RANK_0, &[hello, &answer[..16 + NONCE_BYTES]]);
+            answer[16 + NONCE_BYTES..].copy_from_slice(&own);
             self.stream.write_all(&answer)?;
             self.reply = Some(answer);
             return Ok(open);
         };
-        if proof.len() < PROOF {
+        if proof.len() < PROOF_BYTES {
             return Ok(open);
         }
-        if !environment.secret.is_proof(proof, OTHER, &[hello, &answer[..16 + NONCE]]) {
+        if !environment.secret.is_proof(proof, OTHER_RANK, &[hello, &answer[..16 + NONCE_BYTES]]) {
             return Ok(GuestStage::Closed);
         }
         let number = |at: usize| {

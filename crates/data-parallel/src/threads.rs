@@ -13,7 +13,7 @@ use crate::level::DeviceLevel;
 use crate::rank::Rank;
 
 /// The stack size of a rank's thread, the default of a main thread.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 
 /// A function that makes a rank's level on the device whose index is the rank's number.
 pub type Make<'a, L> = &'a (dyn Fn(Rank) -> Result<L> + Sync);
@@ -38,7 +38,8 @@ pub fn on_gpus<L: DeviceLevel>(
         let start = |rank| {
             let group = &group;
             let place = Rank { rank, world_size: ranks };
-            let builder = thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK);
+            let builder =
+                thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK_BYTES);
             let started =
                 builder.spawn_scoped(scope, move || group.rank(place, id, reduction, make, work));
             // If a thread can't be started, the other ranks must not wait for its rank.
@@ -47,7 +48,7 @@ pub fn on_gpus<L: DeviceLevel>(
         let threads: Vec<_> = (0..ranks).map(start).collect();
         let joined = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(Failure::panic())),
-            Err(error) => Err(Failure::own(Error::level(error))),
+            Err(error) => Err(Failure::of_this_rank(Error::level(error))),
         };
         threads.into_iter().map(joined).collect()
     });
@@ -62,12 +63,12 @@ struct Failure {
 }
 
 impl Failure {
-    fn own(error: impl Into<Error>) -> Self {
+    fn of_this_rank(error: impl Into<Error>) -> Self {
         Self { own: true, error: error.into() }
     }
 
     fn panic() -> Self {
-        Self::own(Error::level("a rank panicked, as reported above"))
+        Self::of_this_rank(Error::level("a rank panicked, as reported above"))
     }
 
     fn lost() -> Self {
@@ -142,7 +143,7 @@ impl RankGroup {
         // Keeps the level until all ranks have ended, because other ranks may still read from its buffers.
         let mut kept = None;
         let result = catch_unwind(AssertUnwindSafe(|| {
-            let level = make(place).map_err(Failure::own)?;
+            let level = make(place).map_err(Failure::of_this_rank)?;
             self.state().ready += 1;
             self.changed.notify_all();
             // Joining waits for all ranks, so no rank joins unless all are ready.
@@ -151,7 +152,7 @@ impl RankGroup {
                 return Err(Failure::lost());
             }
             let (level, joined) =
-                DataParallel::join(level, id, place, reduction).map_err(Failure::own)?;
+                DataParallel::join(level, id, place, reduction).map_err(Failure::of_this_rank)?;
             self.register(&joined);
             let done = work(kept.insert(level));
             let lost = joined.is_lost();

@@ -32,18 +32,18 @@ pub(crate) struct Downloader {
     /// The mirrors that have not failed yet. The first one is used.
     mirrors: Vec<String>,
     /// The time that is left for waiting for mirrors that do not answer: one budget for all files and mirrors.
-    patience: Duration,
+    max_wait: Duration,
     proxy: Option<String>,
     /// The hosts that failed, and the reason. Consecutive mirrors with the same reason are one entry.
     failures: Vec<(String, String)>,
 }
 
 impl Downloader {
-    /// A downloader that tries the mirrors in this order. Over all files and mirrors, it waits at most `patience` for
+    /// A downloader that tries the mirrors in this order. Over all files and mirrors, it waits at most `max_wait` for
     /// answers that do not come. A `proxy` overrides the proxy in the environment; an empty text means no proxy.
-    pub(crate) fn new(mirrors: &[&str], patience: Duration, proxy: Option<&str>) -> Self {
+    pub(crate) fn new(mirrors: &[&str], max_wait: Duration, proxy: Option<&str>) -> Self {
         let mirrors = mirrors.iter().map(|&mirror| mirror.to_owned()).collect();
-        Self { mirrors, patience, proxy: proxy.map(str::to_owned), failures: Vec::new() }
+        Self { mirrors, max_wait, proxy: proxy.map(str::to_owned), failures: Vec::new() }
     }
 
     /// Downloads a file, checks its digest, and then writes it to the folder. A mirror that fails in any way is not
@@ -54,13 +54,13 @@ impl Downloader {
     pub(crate) fn fetch(&mut self, file: &File, folder: &Path) -> Result<FileContent, String> {
         while let Some(mirror) = self.mirrors.first() {
             // Each mirror gets an equal share of the time, so that a mirror that hangs leaves time for the others.
-            let share = self.patience / u32::try_from(self.mirrors.len()).unwrap_or(u32::MAX);
+            let share = self.max_wait / u32::try_from(self.mirrors.len()).unwrap_or(u32::MAX);
             let url = format!("{mirror}{}.gz", file.name);
             let started = Instant::now();
             match fetch_checked(&url, file, share, self.proxy.as_deref()) {
                 Ok((packed, content)) => return store(file, folder, &packed, content),
                 Err(reason) => {
-                    self.patience = self.patience.saturating_sub(started.elapsed().min(share));
+                    self.max_wait = self.max_wait.saturating_sub(started.elapsed().min(share));
                     let host = mirror.split('/').nth(2).unwrap_or(mirror);
                     match self.failures.last_mut() {
                         Some((hosts, same)) if *same == reason => *hosts += &format!(", {host}"),
@@ -94,10 +94,10 @@ fn store(
 fn fetch_checked(
     url: &str,
     file: &File,
-    patience: Duration,
+    max_wait: Duration,
     proxy: Option<&str>,
 ) -> Result<(Vec<u8>, FileContent), String> {
-    let packed = download(url, file, patience, proxy)?;
+    let packed = download(url, file, max_wait, proxy)?;
     let bytes = idx::unpacked(&packed[..]).map_err(|error| error.to_string())?;
     let content = FileContent::new(url.into(), bytes);
     if content.digest == file.digest {
@@ -111,15 +111,15 @@ fn fetch_checked(
 /// Downloads the bytes at an address. A bar on the terminal shows the progress.
 ///
 /// # Errors
-/// If `curl` fails, or the server sends nothing for `patience`. The error is `curl`'s message.
+/// If `curl` fails, or the server sends nothing for `max_wait`. The error is `curl`'s message.
 fn download(
     url: &str,
     file: &File,
-    patience: Duration,
+    max_wait: Duration,
     proxy: Option<&str>,
 ) -> Result<Vec<u8>, String> {
     let protocol = if url.starts_with("https:") { "=https" } else { "=http" };
-    let seconds = patience.as_secs().max(1).to_string();
+    let seconds = max_wait.as_secs().max(1).to_string();
     let mut curl = Command::new("curl")
         // `--disable` ignores the user's configuration file, which could write the download elsewhere.
         .args(["--disable", "--fail", "--location", "--silent", "--show-error"])

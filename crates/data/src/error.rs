@@ -17,7 +17,7 @@ pub enum DataError {
         /// The underlying error, from the operating system or the decompressor.
         source: io::Error,
     },
-    /// The images are missing or damaged, or are not those of MNIST.
+    /// The images are missing or damaged, or are not MNIST's images.
     #[error("{0}")]
     Unusable(String),
     /// Not enough memory.

@@ -3,8 +3,8 @@
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
-/// The purpose of random numbers. Each purpose has a separate stream, so that drawing more numbers for one
-/// purpose doesn't change those of another: shuffling has no effect on the initial parameters.
+/// The purpose of random numbers. Each purpose has a separate stream, so that drawing more numbers for one purpose
+/// doesn't change the numbers of another purpose: shuffling has no effect on the initial parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Initial weights and biases.

@@ -11,7 +11,7 @@ use crate::written_by_name;
 use crate::{Counts, DataError, Digits, Origin, PIXELS, digits};
 
 /// How long to wait in total for mirrors that do not answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The images to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ written_by_name!(Source, "source of images", Auto: "auto", Mnist: "mnist", Digit
 /// them in the cache). If all of these fail, [`Source::Auto`] falls back to drawing the digits. A download or a
 /// fallback is reported through `notice`, in one line, at most once.
 ///
-/// `counts` limits how many of the 60,000 training images and 10,000 test images are loaded.
+/// `counts` limits the numbers of images that are loaded, of the 60,000 training images and 10,000 test images.
 ///
 /// # Errors
 /// If the folder is given but is not MNIST, for both sources that use it; with [`Source::Mnist`] also if MNIST is not
@@ -45,7 +45,7 @@ pub fn load(
         folder,
         cache: dirs::cache_dir().map(|cache| cache.join("four-levels-down").join("mnist")),
         mirrors: &MIRRORS,
-        patience: PATIENCE,
+        max_wait: MAX_WAIT,
         proxy: None,
         files: &mnist::FILES,
     };
@@ -61,7 +61,7 @@ pub(crate) struct MnistPlaces<'a> {
     /// Base URLs, to which a file's name is appended.
     pub(crate) mirrors: &'a [&'a str],
     /// How long to wait in total for mirrors that do not answer.
-    pub(crate) patience: Duration,
+    pub(crate) max_wait: Duration,
     /// The proxy for downloads; `None`: the one in the environment; empty: no proxy.
     pub(crate) proxy: Option<&'a str>,
     /// Names and digests of the four files.
@@ -167,7 +167,7 @@ fn fetch_missing(
         fs::create_dir_all(&cache)
             .map_err(|error| format!("can't create {}: {error}", host::shown(&cache)))?;
         let downloader = downloader
-            .get_or_insert_with(|| Downloader::new(places.mirrors, places.patience, places.proxy));
+            .get_or_insert_with(|| Downloader::new(places.mirrors, places.max_wait, places.proxy));
         contents.push(downloader.fetch(file, &cache)?);
     }
     Ok((cache, contents, downloader.is_some()))

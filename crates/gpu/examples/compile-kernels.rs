@@ -60,7 +60,7 @@ fn compile_one(path: &Path, always: bool) -> Result<(), Box<dyn std::error::Erro
     if fresh && !always {
         return Ok(host::print(&format!("{name}: as it was\n"))?);
     }
-    let ptx = compile::by(Compiler::Nvrtc, &name, &text)?;
+    let ptx = compile::with_compiler(Compiler::Nvrtc, &name, &text)?;
     let wanted = compile::architecture(&text);
     let target = format!(".target sm_{wanted}");
     if !ptx.lines().any(|line| line.starts_with(&target)) {

@@ -41,7 +41,7 @@ pub fn architecture(source: &str) -> i32 {
 ///
 /// # Errors
 /// [`GpuError::NoCompiler`] if the compiler is missing; [`GpuError::Compile`] if it rejects the source.
-pub fn by(compiler: Compiler, file: &str, source: &str) -> Result<String> {
+pub fn with_compiler(compiler: Compiler, file: &str, source: &str) -> Result<String> {
     match compiler {
         Compiler::Nvrtc => by_nvidia(file, source),
         Compiler::BuiltIn => built_in(file, source),
@@ -128,7 +128,7 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
 fn finish(file: &str, source: &str, compiler: &str, options: &[String], ptx: &str) -> String {
     let here = env::current_dir().unwrap_or_default();
     let ptx = ptx.replace(&format!("\"{}/{file}\"", here.display()), &format!("\"{file}\""));
-    let (ptx, version) = match ptx_version::stamp_down(&ptx) {
+    let (ptx, version) = match ptx_version::lower_version(&ptx) {
         Ok((stamped, [before, after])) => {
             (stamped, format!("{after}, stamped down from {before}: nothing newer is in it"))
         }

@@ -34,16 +34,16 @@ pub struct CompilerArgs {
 /// one. The first such fallback prints a note.
 pub(crate) fn compile_edited(choice: Option<Compiler>, file: &str, source: &str) -> Result<String> {
     static FALLBACK_NOTE: std::sync::Once = std::sync::Once::new();
-    match compile::by(choice.unwrap_or(Compiler::Nvrtc), file, source) {
+    match compile::with_compiler(choice.unwrap_or(Compiler::Nvrtc), file, source) {
         Err(GpuError::NoCompiler(_)) if choice.is_none() => {
             FALLBACK_NOTE.call_once(|| {
                 host::complain(format_args!(
                     "note: {file} was edited, and NVIDIA's compiler is not found; compiled by \
                     the built-in one{}",
-                    library::passed_over("nvrtc")
+                    library::unloaded_file_hint("nvrtc")
                 ));
             });
-            compile::by(Compiler::BuiltIn, file, source)
+            compile::with_compiler(Compiler::BuiltIn, file, source)
         }
         other => other,
     }

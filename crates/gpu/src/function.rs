@@ -229,12 +229,11 @@ fn bits<T: DeviceRepr>(number: &T) -> u64 {
 /// }
 /// ```
 ///
-/// `on` is a variable with a [`Launcher`] in its field `launcher`, and a [`Function`] in the named field.
-/// Then follow the shape of the grid; the floating-point operations; and the kernel's arguments in the
-/// kernel's order, each a variable. A buffer is marked as read (`read`), written (`write`), or both
-/// (`update`) by the kernel. The number of its elements follows in brackets, as a product of lengths,
-/// each a `usize` or a `u32`. With `cooperative` before the function, the launch is cooperative: all
-/// blocks are on the device at once.
+/// `on` is a variable with a [`Launcher`] in its field `launcher`, and a [`Function`] in the named field. Then follow
+/// the shape of the grid; the floating-point operations; and the kernel's arguments in the kernel's order, each a
+/// variable. A buffer is marked as read (`read`), written (`write`), or both (`update`) by the kernel. The number of
+/// its elements follows in brackets, as a product of lengths, each a `usize` or a `u32`. With `cooperative` before the
+/// function, the launch is cooperative: all blocks are on the device at once.
 ///
 /// The compiler checks the types of the arguments: the same launch with `elements` as `u32` is an error.
 ///
@@ -251,10 +250,10 @@ fn bits<T: DeviceRepr>(number: &T) -> u64 {
 /// }
 /// ```
 ///
-/// At run time, the statement multiplies the lengths and checks that every buffer is large enough; a
-/// product that overflows counts as larger than any buffer. The bytes that a profile records are those of
-/// all declared elements. If a kernel also reaches buffers through a table of addresses, which aren't
-/// arguments, `bytes[…]` after the operations replaces that number.
+/// At run time, the statement multiplies the lengths and checks that every buffer is large enough; a product that
+/// overflows counts as larger than any buffer. A profile records the bytes of all declared elements. If a kernel also
+/// reaches buffers through a table of addresses, which aren't arguments, `bytes[…]` after the operations replaces that
+/// number.
 ///
 /// # Errors
 /// [`GpuError::Shape`](crate::GpuError::Shape) for the first buffer that is too small,
@@ -347,7 +346,7 @@ macro_rules! kernels {
                     $($method: {
                         let (kernel, name) = (find($kernel)?, $kernel);
                         // SAFETY: as the caller promises.
-                        unsafe { launcher.watched(kernel, name) }
+                        unsafe { launcher.profiled_function(kernel, name) }
                     },)+
                     $($field,)*
                     launcher,
@@ -399,7 +398,8 @@ mod tests {
         let gpu = Gpu::open(Choice::Emulated).unwrap();
         let launcher = Launcher::new(&gpu, &Profiler::off());
         // SAFETY: these types are those of the kernel's parameters, and the launches below declare all its accesses.
-        let sum_batch = unsafe { launcher.watched(gpu.kernel("sum_batch").unwrap(), "sum_batch") };
+        let sum_batch =
+            unsafe { launcher.profiled_function(gpu.kernel("sum_batch").unwrap(), "sum_batch") };
         Kernels { launcher, sum_batch }
     }
 

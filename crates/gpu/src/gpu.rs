@@ -36,7 +36,7 @@ struct Driver {
     instead: Option<Unusable>,
 }
 
-static CHOSEN: Mutex<Option<Driver>> = Mutex::new(None);
+static CHOSEN_DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
 
 fn device_count() -> Result<usize> {
     Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
@@ -55,7 +55,7 @@ fn context(ordinal: usize, count: usize) -> Result<Arc<CudaContext>> {
 
 /// Whether this process computes on the emulated GPU.
 pub(crate) fn is_emulated() -> bool {
-    let chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let chosen = CHOSEN_DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
     chosen.as_ref().is_some_and(|driver| driver.emulated)
 }
 
@@ -76,7 +76,7 @@ impl Gpu {
     /// # Errors
     /// As [`open`](Self::open), and [`GpuError::Devices`] if there are fewer devices.
     pub fn open_one(choice: Choice, ordinal: usize, count: usize) -> Result<Self> {
-        let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut chosen = CHOSEN_DRIVER.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = &*chosen {
             if choice != Choice::Auto && driver.emulated != (choice == Choice::Emulated) {
                 return Err(GpuError::AlreadyChosen(driver.device.clone()));
@@ -87,7 +87,7 @@ impl Gpu {
         let decision = choice::decide(choice, probe::probe)?;
         if let Decision::Emulated(_) = decision {
             // SAFETY: it is this workspace's driver, which replaces NVIDIA's.
-            unsafe { install::emulated(emulated_cuda::library_path()) }?;
+            unsafe { install::load_emulated(emulated_cuda::library_path()) }?;
         }
         if count > 1 && matches!(decision, Decision::Emulated(_) | Decision::EmulatedAlready) {
             install::emulated_devices(count)?;
@@ -130,11 +130,11 @@ impl Gpu {
         self
     }
 
-    /// Replaces the kernels by those in this folder, which must contain a source for every kernel.
+    /// Replaces the kernels by the kernels in this folder, which must contain a source for every kernel.
     ///
     /// # Safety
-    /// Levels launch these kernels with the arguments of the original ones. A kernel can read and write any memory; the
-    /// emulated GPU checks each access.
+    /// Levels launch these kernels with the arguments of the original kernels. A kernel can read and write any memory;
+    /// the emulated GPU checks each access.
     #[must_use]
     pub unsafe fn with_kernels(mut self, folder: PathBuf) -> Self {
         self.kernels = Some(folder);
@@ -253,9 +253,9 @@ impl Gpu {
         emulated: std::result::Result<PathBuf, impl fmt::Display>,
     ) -> Result<()> {
         if !self.is_emulated() {
-            return install::nvidia(library);
+            return install::load_nvidia(library);
         }
         // SAFETY: as the caller promises.
-        unsafe { install::emulated(emulated) }
+        unsafe { install::load_emulated(emulated) }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use crate::library::{candidates, passed_over, reason};
+use crate::library::{candidates, reason, unloaded_file_hint};
 use crate::{GpuError, Result};
 
 /// Loads an emulated library. Its SONAME has no version (`libcuda.so`), so when cudarc opens that name, glibc returns
@@ -19,7 +19,7 @@ use crate::{GpuError, Result};
 /// # Safety
 /// The library's initialisers may run in any process, and its functions have the types that cudarc declares for the
 /// library that it replaces.
-pub(crate) unsafe fn emulated(path: Result<PathBuf, impl Display>) -> Result<()> {
+pub(crate) unsafe fn load_emulated(path: Result<PathBuf, impl Display>) -> Result<()> {
     let path = path.map_err(|reason| GpuError::NoEmulator(reason.to_string()))?;
     // SAFETY: as the caller promises.
     unsafe { load(&path) }.map_err(GpuError::NoEmulator)
@@ -49,7 +49,7 @@ pub(crate) fn emulated_devices(count: usize) -> Result<()> {
 ///
 /// # Errors
 /// [`GpuError::NoLibrary`] if it isn't found, or has a version that cudarc doesn't look for.
-pub(crate) fn nvidia(library: &str) -> Result<()> {
+pub(crate) fn load_nvidia(library: &str) -> Result<()> {
     let error = |reason| GpuError::NoLibrary { library: library.into(), reason };
     let mut said = String::new();
     // SAFETY: CUDA's libraries may be loaded into any process. A file of such a name is one of them: it is
@@ -57,7 +57,7 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
     let load = |path: &Path| unsafe { load(path) };
     let mut candidates = candidates(library).into_iter();
     let Some(found) = candidates.find(|path| load(path).map_err(|why| said = why).is_ok()) else {
-        return Err(error(format!("last tried: {said}{}", passed_over(library))));
+        return Err(error(format!("last tried: {said}{}", unloaded_file_hint(library))));
     };
     // Tries the names that cudarc will open: glibc resolves them to loaded libraries.
     if cudarc::get_lib_name_candidates(library).iter().any(|name| load(Path::new(name)).is_ok()) {
@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn the_error_for_a_missing_library_has_the_remedy() {
-        let said = nvidia("nosuchlibrary").unwrap_err().to_string();
+        let said = load_nvidia("nosuchlibrary").unwrap_err().to_string();
         for words in ["nosuchlibrary", "FOUR_LEVELS_NOSUCHLIBRARY", "cannot open"] {
             assert!(said.contains(words), "{said}");
         }
         // SAFETY: the file does not exist, so no code of a library is run.
-        let said = unsafe { emulated(Ok::<_, String>("/nowhere/libcublas.so".into())) };
+        let said = unsafe { load_emulated(Ok::<_, String>("/nowhere/libcublas.so".into())) };
         let said = said.unwrap_err().to_string();
         assert!(said.contains("/nowhere/libcublas.so"), "{said}");
     }

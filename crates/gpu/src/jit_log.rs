@@ -9,17 +9,17 @@ use cudarc::driver::{CudaContext, sys};
 
 /// Loads the PTX again to get the compiler's messages. The result is empty, or begins with a line break.
 pub(crate) fn messages(context: &Arc<CudaContext>, ptx: &str) -> String {
-    const SIZE: usize = 16 << 10;
+    const LOG_BYTES: usize = 16 << 10;
     let (Ok(()), Ok(text)) = (context.bind_to_thread(), CString::new(ptx)) else {
         return String::new();
     };
-    let mut log = vec![0_u8; SIZE];
+    let mut log = vec![0_u8; LOG_BYTES];
     let mut options = [
         sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
         sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
     ];
     let mut values: [*mut c_void; 2] =
-        [log.as_mut_ptr().cast(), ptr::without_provenance_mut(SIZE - 1)];
+        [log.as_mut_ptr().cast(), ptr::without_provenance_mut(LOG_BYTES - 1)];
     let mut module = ptr::null_mut();
     // SAFETY: cuda.h: the image is a C string; the first option takes a buffer and the second one its
     // size, which leaves the buffer's last byte 0. If the module can be loaded, it is unloaded at once.

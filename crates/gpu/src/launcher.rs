@@ -28,8 +28,9 @@ pub type Substitutes = BTreeMap<&'static str, Box<dyn Substitute>>;
 
 /// A kernel that replaces an operation's own kernel, and has other parameters.
 pub trait Substitute {
-    /// Launches the kernel. `arguments` are those of the operation's own kernel, in its order: each is the address of a
-    /// buffer, or a number whose bits are in the low bytes. The buffers hold the elements that the operation declares.
+    /// Launches the kernel. `arguments` are the arguments of the operation's own kernel, in its order: each is the
+    /// address of a buffer, or a number whose bits are in the low bytes. The buffers hold the elements that the
+    /// operation declares.
     ///
     /// cudarc's events, which order accesses of several streams to a buffer, are not recorded. So a level with
     /// substitutes must use one stream, or order its streams itself.
@@ -51,7 +52,11 @@ impl Launcher {
     /// # Safety
     /// As for [`Function::new`].
     #[must_use]
-    pub unsafe fn watched<P>(&self, kernel: CudaFunction, name: &'static str) -> Function<P> {
+    pub unsafe fn profiled_function<P>(
+        &self,
+        kernel: CudaFunction,
+        name: &'static str,
+    ) -> Function<P> {
         self.profiler.watch(name, &kernel);
         // SAFETY: as the caller promises.
         unsafe { Function::new(kernel, name) }
@@ -100,7 +105,7 @@ impl Launcher {
         })
     }
 
-    /// Copies the first elements of a buffer to the host. Waits for everything that was launched.
+    /// Copies the first elements of a buffer to the host. Waits for all launched work.
     ///
     /// # Errors
     /// [`GpuError::Shape`] if the buffer is too small; the driver's error, including that of an earlier launch.

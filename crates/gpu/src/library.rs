@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// files in toolkits and in wheels, with any version suffix.
 #[must_use]
 pub fn candidates(library: &str) -> Vec<PathBuf> {
-    if let Some(path) = variable(named_by(library)) {
+    if let Some(path) = variable(variable_name(library)) {
         return vec![path];
     }
     let stem = format!("lib{library}.so");
@@ -28,21 +28,21 @@ pub fn candidates(library: &str) -> Vec<PathBuf> {
             found.extend(versions(&folder.join(below), &stem));
         }
     }
-    found.extend(in_wheels(&active(), &stem));
+    found.extend(in_wheels(&active_environments(), &stem));
     found
 }
 
 /// An addition to the message that a library was not found: it names a file that was found but not loaded, and how to
 /// get it loaded. Empty if there is no such file, or if the user named another file.
-pub(crate) fn passed_over(library: &str) -> String {
-    if variable(named_by(library)).is_some() {
+pub(crate) fn unloaded_file_hint(library: &str) -> String {
+    if variable(variable_name(library)).is_some() {
         return String::new();
     }
     let here = env::current_dir().unwrap_or_default();
-    passed_over_from(library, &here, variable("HOME"))
+    unloaded_file_hint_from(library, &here, variable("HOME"))
 }
 
-fn passed_over_from(library: &str, here: &Path, home: Option<PathBuf>) -> String {
+fn unloaded_file_hint_from(library: &str, here: &Path, home: Option<PathBuf>) -> String {
     let mut near: Vec<PathBuf> = here.ancestors().map(|folder| folder.join(".venv")).collect();
     near.extend(home.map(|home| home.join(".local")));
     let found = in_wheels(&near, &format!("lib{library}.so")).into_iter().next();
@@ -51,13 +51,13 @@ fn passed_over_from(library: &str, here: &Path, home: Option<PathBuf>) -> String
             "; {} is not loaded, because nothing names it: activate its Python environment, or set \
              {} to this file",
             host::shown(&path),
-            named_by(library)
+            variable_name(library)
         )
     })
 }
 
-/// The file that an environment variable names for a library.
-fn named_by(library: &str) -> String {
+/// The name of the environment variable that contains the path of a library.
+fn variable_name(library: &str) -> String {
     format!("FOUR_LEVELS_{}", library.to_uppercase())
 }
 
@@ -67,8 +67,10 @@ pub fn tools(tool: &str) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     // Relative paths are skipped, because they depend on the working directory. An empty path is relative, too.
     let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
-    let installed =
-        toolkits().into_iter().chain(wheels(&active())).map(|folder| folder.join("bin"));
+    let installed = toolkits()
+        .into_iter()
+        .chain(wheels(&active_environments()))
+        .map(|folder| folder.join("bin"));
     folders.chain(installed).map(|folder| folder.join(tool)).filter(|path| path.is_file()).collect()
 }
 
@@ -88,7 +90,7 @@ fn toolkits() -> Vec<PathBuf> {
 }
 
 /// The active Python environments, and the system's.
-fn active() -> Vec<PathBuf> {
+fn active_environments() -> Vec<PathBuf> {
     let named = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable);
     named.chain(["/usr/local", "/usr"].map(PathBuf::from)).collect()
 }
@@ -181,13 +183,13 @@ mod tests {
             fs::write(lib.join("libnosuchlibrary.so.12"), "").unwrap();
             lib.join("libnosuchlibrary.so.12")
         };
-        assert_eq!(passed_over_from("nosuchlibrary", &below, None), "");
+        assert_eq!(unloaded_file_hint_from("nosuchlibrary", &below, None), "");
         let home = folder.path().join("home");
         let in_home = library("home/.local");
-        let said = passed_over_from("nosuchlibrary", &below, Some(home.clone()));
+        let said = unloaded_file_hint_from("nosuchlibrary", &below, Some(home.clone()));
         assert!(said.contains(&in_home.display().to_string()), "{said}");
         let above = library(".venv");
-        let said = passed_over_from("nosuchlibrary", &below, Some(home));
+        let said = unloaded_file_hint_from("nosuchlibrary", &below, Some(home));
         for words in [&above.display().to_string(), "is not loaded", "FOUR_LEVELS_NOSUCHLIBRARY"] {
             assert!(said.contains(words), "{said}");
         }

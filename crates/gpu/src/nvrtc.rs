@@ -46,7 +46,7 @@ impl Nvrtc {
                 Err(error) => reason = library::reason(&error),
             }
         }
-        let near = library::passed_over("nvrtc");
+        let near = library::unloaded_file_hint("nvrtc");
         Err(GpuError::NoCompiler(format!("NVRTC is not found (last tried: {reason}){near}")))
     }
 

@@ -16,7 +16,7 @@ impl Nvtx {
     /// Loads the library if it is installed. cudarc would panic if it, or one of the two functions, were missing.
     #[must_use]
     pub fn load() -> Option<Self> {
-        install::nvidia("nvToolsExt").ok()?;
+        install::load_nvidia("nvToolsExt").ok()?;
         let has = |name: &str| {
             // SAFETY: the library was loaded above, and the function is only looked up.
             unsafe { sys::culib().get::<*const c_void>(name.as_bytes()) }.is_ok()

@@ -13,9 +13,9 @@ use thiserror::Error;
 use crate::library::reason;
 
 /// The CUDA version of the oldest driver that loads the kernels' PTX. cudarc is built for this version, too.
-const DRIVER: (i32, i32) = (12, 0);
+const MIN_DRIVER: (i32, i32) = (12, 0);
 /// The minimum compute capability: the `.target` of `kernels/*.ptx`.
-const CAPABILITY: (i32, i32) = (5, 0);
+const MIN_CAPABILITY: (i32, i32) = (5, 0);
 /// The beginning of the emulated device's name.
 pub(crate) const EMULATED: &str = "Emulated GPU";
 
@@ -24,7 +24,7 @@ const NO_DEVICE: c_int = 100;
 /// Error of `cuInit`: the library is the toolkit's stub, which only serves to link against.
 const STUB_LIBRARY: c_int = 34;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
-const MAJOR_MINOR: [c_int; 2] = [75, 76];
+const CAPABILITY_ATTRIBUTES: [c_int; 2] = [75, 76];
 
 /// A usable NVIDIA GPU: the first that the driver shows. (The variable `CUDA_VISIBLE_DEVICES` selects the
 /// devices that it shows.)
@@ -55,13 +55,13 @@ pub enum Unusable {
     /// The driver is older than the kernels.
     #[error(
         "its driver is of CUDA {}, and the kernels need one of CUDA {} or later",
-        dotted(.0), dotted(&DRIVER)
+        dotted(.0), dotted(&MIN_DRIVER)
     )]
     OldDriver((i32, i32)),
     /// The card is older than the kernels.
     #[error(
         "{name} has compute capability {}, and the kernels need {} or later",
-        dotted(capability), dotted(&CAPABILITY)
+        dotted(capability), dotted(&MIN_CAPABILITY)
     )]
     OldDevice {
         /// The card.
@@ -93,7 +93,7 @@ pub(crate) fn dotted((major, minor): &(i32, i32)) -> String {
 /// If the GPU can't be used. The error is the reason.
 pub(crate) fn probe() -> Result<DetectedGpu, Unusable> {
     let driver = Driver::open()?;
-    let found = driver.ask();
+    let found = driver.query();
     // A driver starts threads, so the library must never be unloaded.
     std::mem::forget(driver);
     found
@@ -121,7 +121,7 @@ impl Driver {
         }
     }
 
-    fn ask(&self) -> Result<DetectedGpu, Unusable> {
+    fn query(&self) -> Result<DetectedGpu, Unusable> {
         type Init = unsafe extern "C" fn(c_uint) -> c_int;
         type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
         type Device = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
@@ -149,7 +149,7 @@ impl Driver {
         self.call("cuDeviceGetName", |get: &Name| unsafe { get(text.as_mut_ptr(), 256, device) })?;
         // SAFETY: the array was filled with 0, and the driver wrote a string into it.
         let name = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned();
-        let [major, minor] = MAJOR_MINOR.map(|which| {
+        let [major, minor] = CAPABILITY_ATTRIBUTES.map(|which| {
             let mut value = 0;
             // SAFETY: cuda.h: `CUresult cuDeviceGetAttribute(int *, CUdevice_attribute, CUdevice)`.
             let got = self.call("cuDeviceGetAttribute", |get: &Attribute| unsafe {
@@ -166,9 +166,9 @@ impl Driver {
 fn check_usable(found: DetectedGpu) -> Result<DetectedGpu, Unusable> {
     if found.name.starts_with(EMULATED) {
         Err(Unusable::Emulated)
-    } else if found.driver < DRIVER {
+    } else if found.driver < MIN_DRIVER {
         Err(Unusable::OldDriver(found.driver))
-    } else if found.capability < CAPABILITY {
+    } else if found.capability < MIN_CAPABILITY {
         Err(Unusable::OldDevice { name: found.name, capability: found.capability })
     } else {
         Ok(found)

@@ -8,7 +8,7 @@
 use crate::probe::dotted;
 
 /// The newest version that drivers of CUDA 12.0 load (PTX ISA, "Release Notes").
-const OLDEST: (i32, i32) = (8, 0);
+const OLDEST_VERSION: (i32, i32) = (8, 0);
 
 /// Known directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"). The last one is for inlined code.
 const DIRECTIVES: &str = "target address_size visible entry func param reg shared local global \
@@ -37,7 +37,7 @@ const SPECIAL_REGISTERS: &str = "tid ntid ctaid nctaid laneid warpid clock clock
 ///
 /// # Errors
 /// If a word of the PTX is not known in that version. The error is the word.
-pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
+pub fn lower_version(ptx: &str) -> Result<(String, [String; 2]), String> {
     let mut versions = ["?", "?"].map(String::from);
     let mut stamped = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -47,7 +47,7 @@ pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
             let before =
                 numbers.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
             let before = before.ok_or("a .version that is no version")?;
-            versions = [before, before.min(OLDEST)].map(|version| dotted(&version));
+            versions = [before, before.min(OLDEST_VERSION)].map(|version| dotted(&version));
             stamped.push_str(&format!(".version {}\n", versions[1]));
             continue;
         }
@@ -58,7 +58,7 @@ pub fn stamp_down(ptx: &str) -> Result<(String, [String; 2]), String> {
     Ok((stamped, versions))
 }
 
-/// Fails if a word of a line is newer than [`OLDEST`]. Compilers write one statement per line.
+/// Fails if a word of a line is newer than [`OLDEST_VERSION`]. Compilers write one statement per line.
 fn check(line: &str) -> Result<(), String> {
     let known = |list: &str, word: &str| list.split_whitespace().any(|other| other == word);
     // Quoted text is the name of a file or a pragma, and can be ignored.
@@ -104,8 +104,8 @@ mod tests {
                    $L__BB0_2:\n\t.loc 1 4 5\n\tld.global.nc.f32 %f1, [%rd1+-4];\n\tret;\n\
                    \t.file 1 \"kernels/new.thing.cu\"\n";
         let versions = ["8.8", "8.0"].map(String::from);
-        assert_eq!(stamp_down(ptx).unwrap(), (ptx.replace("8.8", "8.0"), versions));
-        assert!(stamp_down(".version 6.5\n").unwrap().0.starts_with(".version 6.5"));
+        assert_eq!(lower_version(ptx).unwrap(), (ptx.replace("8.8", "8.0"), versions));
+        assert!(lower_version(".version 6.5\n").unwrap().0.starts_with(".version 6.5"));
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
             "newinstruction;",
             "@%p1 newinstruction;",
         ] {
-            let said = stamp_down(&format!(".version 8.8\n\t{line}\n")).unwrap_err();
+            let said = lower_version(&format!(".version 8.8\n\t{line}\n")).unwrap_err();
             assert!(said.contains("not known to be as old"), "{line}: {said}");
         }
     }

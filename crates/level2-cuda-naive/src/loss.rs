@@ -25,8 +25,8 @@ impl Losses {
         Ok(Self { on, loss: network.loss, classes, samples, sum })
     }
 
-    /// The loss that presets print; the arguments are those of [`sum`](Self::sum). The host waits for the device, and
-    /// divides.
+    /// The loss that presets print; the arguments are the same as for [`sum`](Self::sum). The host waits for the
+    /// device, and divides.
     pub fn mean(&mut self, of: (&impl AsView, View<'_>, usize)) -> Result<f32> {
         let batch = of.2;
         self.sum(of)?;

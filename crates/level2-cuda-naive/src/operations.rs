@@ -90,7 +90,7 @@ kernels! {
 }
 
 impl Operations {
-    /// Loads the kernels. `products` selects those of the three matrix products.
+    /// Loads the kernels. `products` selects the kernels of the three matrix products.
     ///
     /// # Errors
     /// If a kernel can't be loaded.

@@ -62,8 +62,8 @@ impl PerSample {
         // SAFETY: the types match the kernels' parameters, and each launch below declares all accesses of its kernel.
         let (train_step, update_weights) = unsafe {
             (
-                launcher.watched(gpu.kernel("train_step")?, "train_step"),
-                launcher.watched(gpu.kernel("update_weights")?, "update_weights"),
+                launcher.profiled_function(gpu.kernel("train_step")?, "train_step"),
+                launcher.profiled_function(gpu.kernel("update_weights")?, "update_weights"),
             )
         };
         let sizes: Vec<u64> = network.sizes.iter().map(|size| *size as u64).collect();

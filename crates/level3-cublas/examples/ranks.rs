@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let work = |level: &mut DataParallel<Level3>| {
         let mut header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
-        let out = level.own_dump(&mut header, Path::new(&out));
+        let out = level.dump_file(&mut header, Path::new(&out));
         Ok(dump(level, header, &preset, &inputs, false)?.write(&out)?)
     };
     Ok(on_gpus(&gpu, RANKS, reduction, &make, &work)?)

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use cublas::column_major::Matmul;
 use cublas::epilogue::{Epilogue, Mask};
-use cublas::{ALLOCATED, Product};
+use cublas::{ALLOCATION_ALIGNMENT, Product};
 use gpu::{Layer, Result};
 use tensor::{Loss, TensorName};
 
@@ -47,12 +47,13 @@ impl LayerPlan {
             |layer: &Layer| Mask::new(on.kernels.stream(), batch, layer.outputs).map(Rc::new);
         let masks: Vec<_> = layers[..last].iter().map(mask).collect::<Result<_>>()?;
         // The alignment of `x`: if the training set is on the device, `x` is a part of it, which may begin at any row.
-        let x = ALLOCATED.min(1 << (layers[0].inputs * size_of::<f32>()).trailing_zeros().min(31));
-        let a_prev = |l| if l == 0 { x } else { ALLOCATED };
+        let x = ALLOCATION_ALIGNMENT
+            .min(1 << (layers[0].inputs * size_of::<f32>()).trailing_zeros().min(31));
+        let a_prev = |l| if l == 0 { x } else { ALLOCATION_ALIGNMENT };
         let forward = |(l, layer): (usize, &Layer)| {
             let epilogue = if l < last { Epilogue::ReluAuxBias } else { Epilogue::Bias };
             let (shape, alignments) =
-                ([batch, layer.outputs, layer.inputs], [a_prev(l), ALLOCATED]);
+                ([batch, layer.outputs, layer.inputs], [a_prev(l), ALLOCATION_ALIGNMENT]);
             on.blas.plan(Matmul::ABt, shape, alignments, epilogue, &layer.b, masks.get(l))
         };
         let mut forward: Vec<_> = layers.iter().enumerate().map(forward).collect::<Result<_>>()?;
@@ -64,13 +65,13 @@ impl LayerPlan {
             // If the next layer's product `da` writes this layer's `dz`, it also computes this layer's `db`.
             let has_db = plans.last().is_some_and(Self::makes_dz);
             let epilogue = if has_db { Epilogue::None } else { Epilogue::Bgradb };
-            let (shape, alignments) = ([n, m, batch], [ALLOCATED, a_prev(l)]);
+            let (shape, alignments) = ([n, m, batch], [ALLOCATION_ALIGNMENT, a_prev(l)]);
             let dw = on.blas.plan(Matmul::AtB, shape, alignments, epilogue, &layers[l].db, None)?;
             let da = |previous: &Product| {
                 // The mask only exists if the forward product wrote it.
                 let masked = previous.problem().epilogue == Epilogue::ReluAuxBias;
                 let epilogue = if masked { Epilogue::DreluBgrad } else { Epilogue::None };
-                let (shape, alignments) = ([batch, m, n], [ALLOCATED; 2]);
+                let (shape, alignments) = ([batch, m, n], [ALLOCATION_ALIGNMENT; 2]);
                 let (db, mask) = (&layers[l - 1].db, &masks[l - 1]);
                 on.blas.plan(Matmul::AB, shape, alignments, epilogue, db, Some(mask))
             };

@@ -70,8 +70,8 @@ impl training::Program for Program {
         "Level 3 of four: a multilayer perceptron on cuBLAS and cuBLASLt, with cudarc";
     type Options = Options;
 
-    fn leads(options: &Options) -> Result<bool> {
-        options.parallel.leads()
+    fn is_leader(options: &Options) -> Result<bool> {
+        options.parallel.is_leader()
     }
 
     fn files(options: &Options, path: &Path) -> Vec<PathBuf> {
@@ -90,7 +90,7 @@ impl training::Program for Program {
         options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
     }
 
-    const PLANS: bool = true;
+    const HAS_PLAN_COMMAND: bool = true;
 
     fn plan(options: &Options, preset: &Preset) -> Result<Vec<String>> {
         let gpu = options.parallel.open_first(options.device)?;

@@ -10,7 +10,7 @@ use gpu::{Choice, Gpu};
 use host::file::write_atomically;
 use host::println;
 use level4_ptx::{Level4, Rung};
-use profile::roofline::{self, Outside, Point};
+use profile::roofline::{self, NoPosition, Point};
 use profile::{Card, Counts, Recording};
 use tensor::{Loss, Network};
 use training::{Error, Initialisation, Level, MultiStep, Parameters, Result};
@@ -37,10 +37,10 @@ fn main() -> Result<()> {
     for rung in Rung::ALL {
         let (launches, least, counts) = count(&gpu, rung)?;
         let millions = |amount: u64| 1e-6 * amount as f64 / STEPS as f64;
-        // bf16 is left out, because the roofline's peak for tensor cores is that of TF32.
+        // bf16 is left out, because the roofline's peak for tensor cores is the peak of TF32.
         let point = match Point::new(rung.row().name, &counts, least) {
             Ok(point) => Some(point),
-            Err(Outside::OtherTypes) => None,
+            Err(NoPosition::OtherTypes) => None,
             Err(outside) => return Err(Error::Usage(format!("{rung} {}", outside.why()))),
         };
         let rates = point.as_ref().map_or_else(

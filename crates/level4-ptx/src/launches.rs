@@ -77,7 +77,7 @@ impl<P> Kernel<P> {
         let launcher = from.launcher.clone();
         // SAFETY: each rung's Rust file has the types of its kernels' parameters, and its launches declare
         // all accesses, except those through the table of layers, which `State` writes.
-        let function = unsafe { launcher.watched(from.find(name)?, name) };
+        let function = unsafe { launcher.profiled_function(from.find(name)?, name) };
         Ok(Self { launcher, function })
     }
 }

@@ -55,7 +55,7 @@ impl Plan {
         if rung == Rung::WholeEpoch {
             // The plan with shared memory for the batch's row numbers added.
             let with_rows = |plan: Self| Self { shared: plan.shared + 4 * batch, ..plan };
-            return Self::cuts(network, batch, 1, true).map(with_rows).find(fits);
+            return Self::plans_in_chunks(network, batch, 1, true).map(with_rows).find(fits);
         }
         let all =
             successors(Some(batch.div_ceil(CHUNK_SAMPLES)), |n| (*n > 1).then(|| n.div_ceil(2)));
@@ -66,13 +66,15 @@ impl Plan {
         let chunks: Vec<usize> = all.filter(is_countable).collect();
         // Prefer weights on chip; then many chunks; then small groups.
         let mut plans = [true, false].into_iter().flat_map(|on_chip| {
-            chunks.iter().flat_map(move |chunks| Self::cuts(network, batch, *chunks, on_chip))
+            chunks
+                .iter()
+                .flat_map(move |chunks| Self::plans_in_chunks(network, batch, *chunks, on_chip))
         });
         plans.find(fits)
     }
 
     /// All plans with this number of chunks, from groups of four units up to a single group.
-    fn cuts(
+    fn plans_in_chunks(
         network: &Network,
         batch: usize,
         chunks: usize,

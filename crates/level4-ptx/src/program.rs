@@ -51,7 +51,7 @@ impl training::Program for Program {
         options.profile.outputs()
     }
 
-    const PLANS: bool = true;
+    const HAS_PLAN_COMMAND: bool = true;
 
     fn plan(options: &Options, preset: &Preset) -> Result<Vec<String>> {
         auto::plan(&options.device.open()?, &preset.network, preset.batch_size)

@@ -77,20 +77,20 @@ const FUSED: Option<(usize, usize)> = Some((1, 2));
 /// Launches of a step with a kernel per operation. For each layer: a product in the forward pass, two products in the
 /// backward pass, the sum for the bias's gradient, and two updates. The first layer needs no product for the gradient
 /// of its inputs; the launch of `output` takes that place in the count.
-const SIX: Option<(usize, usize)> = Some((0, 6));
+const PER_OPERATION: Option<(usize, usize)> = Some((0, 6));
 /// For rungs whose file only has the products: the rung whose file has the other kernels.
-const REST: Option<Rung> = Some(Rung::Tiled);
+const TILED_UPDATE: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]
 static ROWS: [RungRow; Rung::ALL.len()] = [
     row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, |_, _| false, ThreadPerSample::boxed),
-    row!("tiled", "tiled", F32, (5, 2), None, SIX, |_, _| true, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 32 })),
+    row!("tiled", "tiled", F32, (5, 2), None, PER_OPERATION, |_, _| true, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 32 })),
     row!("one-launch", "one_launch", F32, (5, 2), None, None, |_, _| true, |from| Cooperative::boxed(from, Rung::OneLaunch)),
-    row!("register-tiles", "register_tiles", F32, (8, 0), REST, SIX, fills_tiles, |from| Tiled::boxed(from, Tiles { threads: 64, side: 64, inputs: 64 })),
+    row!("register-tiles", "register_tiles", F32, (8, 0), TILED_UPDATE, PER_OPERATION, fills_tiles, |from| Tiled::boxed(from, Tiles { threads: 64, side: 64, inputs: 64 })),
     row!("whole-epoch", "whole_epoch", F32, (5, 2), None, None, is_small, |from| Cooperative::boxed(from, Rung::WholeEpoch)),
-    row!("tensor-cores", "tensor_cores", Tf32, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
-    row!("bf16", "bf16", Bf16, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
-    row!("three-tf32", "three_tf32", F32, (8, 0), REST, SIX, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
+    row!("tensor-cores", "tensor_cores", Tf32, (8, 0), TILED_UPDATE, PER_OPERATION, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
+    row!("bf16", "bf16", Bf16, (8, 0), TILED_UPDATE, PER_OPERATION, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
+    row!("three-tf32", "three_tf32", F32, (8, 0), TILED_UPDATE, PER_OPERATION, |_, _| false, |from| Tiled::boxed(from, Tiles { threads: 256, side: 32, inputs: 64 })),
 ];
 
 /// Whether the products fill tiles of 64 by 64 results: with smaller products, tiles are mostly padding.
@@ -152,7 +152,8 @@ impl Rung {
     }
 
     /// Whether the rung needs a buffer of this tensor's shape: for the tensor itself, or for the second copy of another
-    /// tensor (the copy of `a` is in the buffer of `da`, of `w` in that of `dw`, of `b` in that of `db`).
+    /// tensor (the copy of `a` is in the buffer of `da`, the copy of `w` in the buffer of `dw`, and the copy of `b` in
+    /// the buffer of `db`).
     pub(crate) const fn holds(self, name: TensorName, layers: usize) -> bool {
         use TensorName::{Da, Db, Dw};
         match (self, name) {

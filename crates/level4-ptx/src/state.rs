@@ -64,7 +64,7 @@ impl State {
     }
 
     /// Sets the number of samples to `batch`. If it has changed, plans the launches, enlarges the buffers if needed,
-    /// and writes the table. The samples need not be those of the loaded batch.
+    /// and writes the table. The samples may be other samples than the loaded batch.
     ///
     /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
     pub(crate) fn make_room(&mut self, launches: &dyn Launches, batch: usize) -> Result<()> {
@@ -151,7 +151,7 @@ pub struct Record {
     pub dw: u64,
     /// `[n]`.
     pub db: u64,
-    /// The partial sums of `dw`, `[chunks, n, m]`, followed by those of `db`, `[chunks, n]`.
+    /// The partial sums of `dw`, `[chunks, n, m]`, followed by the partial sums of `db`, `[chunks, n]`.
     pub partial: u64,
 }
 

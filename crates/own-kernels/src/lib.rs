@@ -44,8 +44,8 @@ impl OwnKernels {
         Rc::clone(&self.substitutes)
     }
 
-    /// A line that states how many of the network's kernels are the reader's, with the accuracy if the network was
-    /// tested.
+    /// A line that states the number of the network's kernels that the reader wrote, with the accuracy if the network
+    /// was tested.
     #[must_use]
     pub fn credit(&self, accuracy: Option<&str>) -> Option<String> {
         let (own, count) = (self.substitutes.len(), self.count);
@@ -163,7 +163,7 @@ fn load_kernel(
         Language::Ptx => source.to_owned(),
         Language::CudaC => {
             let file = format!("{}.cu", row.puzzle);
-            compile::by(compiler.unwrap_or(Compiler::BuiltIn), &file, source)?
+            compile::with_compiler(compiler.unwrap_or(Compiler::BuiltIn), &file, source)?
         }
     };
     let kernel = row.puzzle().kernel;

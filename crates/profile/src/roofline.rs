@@ -40,14 +40,14 @@ pub struct Mark {
 
 /// The reason why work has no position in a roofline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
+pub enum NoPosition {
     /// The work has no floating-point operations, or no accesses to memory.
     Nothing,
     /// The work multiplies numbers of types for which the roofline has no peak.
     OtherTypes,
 }
 
-impl Outside {
+impl NoPosition {
     /// Describes the reason.
     #[must_use]
     pub const fn why(self) -> &'static str {
@@ -63,13 +63,13 @@ impl Point {
     ///
     /// # Errors
     /// If the work has no position in a roofline.
-    pub fn new(name: &str, counts: &Counts, least: u64) -> Result<Self, Outside> {
+    pub fn new(name: &str, counts: &Counts, least: u64) -> Result<Self, NoPosition> {
         if counts.other_multiply_adds > 0 {
-            return Err(Outside::OtherTypes);
+            return Err(NoPosition::OtherTypes);
         }
         let (flops, asked) = (counts.flops(), counts.global_bytes());
         if flops == 0 || asked == 0 {
-            return Err(Outside::Nothing);
+            return Err(NoPosition::Nothing);
         }
         Ok(Self {
             name: name.to_owned(),
@@ -163,10 +163,10 @@ mod tests {
 
     #[test]
     fn work_without_a_position_has_a_reason() {
-        assert_eq!(Point::new("a", &counts(0, 0, 0, 100), 1), Err(Outside::Nothing));
-        assert_eq!(Point::new("a", &counts(1, 0, 0, 0), 1), Err(Outside::Nothing));
+        assert_eq!(Point::new("a", &counts(0, 0, 0, 100), 1), Err(NoPosition::Nothing));
+        assert_eq!(Point::new("a", &counts(1, 0, 0, 0), 1), Err(NoPosition::Nothing));
         let other = Counts { other_multiply_adds: 1, ..counts(1, 1, 0, 1) };
-        assert_eq!(Point::new("a", &other, 1), Err(Outside::OtherTypes));
+        assert_eq!(Point::new("a", &other, 1), Err(NoPosition::OtherTypes));
     }
 
     /// The corners of the three cards' rooflines, computed by hand: 67 / 3.35, 19.5 / 2.039 and 82.6 / 1.008.

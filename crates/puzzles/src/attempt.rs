@@ -8,7 +8,7 @@ use crate::case::{Argument, Case};
 use crate::cost::Cost;
 use crate::feedback;
 use crate::judge;
-use crate::outcome::{Mark, Outcome, Tried, Verdict};
+use crate::outcome::{Mark, Outcome, TriedSize, Verdict};
 use crate::printed::Printed;
 use crate::puzzle::{Language, Puzzle};
 use crate::run::{Device, NotLaunched};
@@ -61,7 +61,7 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
     for case in (puzzle.cases)() {
         let ending = run_case(puzzle, language, (&text, source), &case, limits, &printed);
         let passed = ending.is_ok();
-        tried.push(Tried { size: case.describe(), passed });
+        tried.push(TriedSize { size: case.describe(), passed });
         match ending {
             Ok(cost_of_case) => cost.join(&cost_of_case),
             // A kernel that can't be launched is rejected as a whole, because it has not failed on a particular size.
@@ -227,7 +227,7 @@ fn run_case(
         Ok(statistics) => statistics,
         Err(fault) => {
             let message = feedback::fault(&fault, case, &device.addresses);
-            let places = feedback::places(&fault, language, source);
+            let places = feedback::fault_lines(&fault, language, source);
             let what = format!("{}: {}", case.describe(), message.what);
             let teaches = message.teaches;
             return Err(Box::new(Outcome { what, teaches, places, ..outcome(Verdict::Stopped) }));
@@ -249,13 +249,15 @@ fn run_case(
 }
 
 fn rejected(unfit: NotLaunched, outcome: Outcome) -> Outcome {
-    const KEEP: &str = "Keep the first line of the frame's kernel: the tests launch the kernel by its name, \
+    const KEEP_FIRST_LINE: &str = "Keep the first line of the frame's kernel: the tests launch the kernel by its name, \
                         and pass its parameters in that order.";
     match unfit {
         NotLaunched::Program(diagnostics) => {
             Outcome { marks: diagnostics.into_iter().map(mark_of_ptx).collect(), ..outcome }
         }
-        NotLaunched::Kernel(what) => Outcome { what, teaches: vec![KEEP.to_owned()], ..outcome },
+        NotLaunched::Kernel(what) => {
+            Outcome { what, teaches: vec![KEEP_FIRST_LINE.to_owned()], ..outcome }
+        }
         NotLaunched::Memory(what) => Outcome { what, ..outcome },
     }
 }

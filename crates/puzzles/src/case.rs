@@ -213,7 +213,7 @@ impl Case {
 
     /// Adds a typical mistake to the last buffer: if it contains these numbers after the launch, the message `says`
     /// explains why.
-    pub(crate) fn suspect(
+    pub(crate) fn known_mistake(
         mut self,
         values: impl IntoIterator<Item = impl Into<f64>>,
         says: &'static str,
@@ -233,7 +233,7 @@ impl Case {
         values: impl IntoIterator<Item = impl Into<f64>>,
         says: &'static str,
     ) -> Self {
-        if applies { self.suspect(values, says) } else { self }
+        if applies { self.known_mistake(values, says) } else { self }
     }
 
     /// Describes the size and the launch as text.

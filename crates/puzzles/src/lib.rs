@@ -36,6 +36,6 @@ mod run;
 pub use attempt::{Limits, Recording, attempt, cost_of_solution, record};
 pub use cost::{Cost, Measure};
 pub use list::{puzzle, puzzles};
-pub use outcome::{Mark, Outcome, ShownLine, Tried, Verdict, Wrong};
+pub use outcome::{Mark, Outcome, ShownLine, TriedSize, Verdict, Wrong};
 pub use printed::Printed;
 pub use puzzle::{Demand, Language, Puzzle, Source};

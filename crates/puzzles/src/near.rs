@@ -8,9 +8,9 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The unit roundoff of `float`: half a unit in the last place near 1.
-const U: f64 = 1.0 / (1 << 24) as f64;
+const UNIT_ROUNDOFF: f64 = 1.0 / (1 << 24) as f64;
 /// The smallest normal `float`: below it, rounding is no longer relative.
-const TINY: f64 = f32::MIN_POSITIVE as f64;
+const MIN_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 
 /// An expected number, and the maximum distance of a computed `float` from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,7 +27,12 @@ impl Near {
 
     /// The result of an operation that is off by up to `halves` half units in the last place.
     fn rounded(value: f64, error: f64, halves: f64) -> Self {
-        Self { value, bound: error + halves * U * (value.abs() + error) + U * TINY }
+        Self {
+            value,
+            bound: error
+                + halves * UNIT_ROUNDOFF * (value.abs() + error)
+                + UNIT_ROUNDOFF * MIN_NORMAL,
+        }
     }
 
     /// The larger of two numbers; this operation doesn't round.
@@ -47,7 +52,7 @@ impl Near {
     /// elsewhere (same source as for `exp`).
     pub(crate) fn ln(self) -> Self {
         let value = libm::log(self.value);
-        let passed_on = self.bound / (self.value - self.bound).max(TINY);
+        let passed_on = self.bound / (self.value - self.bound).max(MIN_NORMAL);
         Self::rounded(value, passed_on + libm::exp2(-21.0), 6.0)
     }
 }
@@ -98,7 +103,7 @@ impl Div for Near {
     type Output = Self;
     fn div(self, other: Self) -> Self {
         let value = self.value / other.value;
-        let least = (other.value.abs() - other.bound).max(TINY);
+        let least = (other.value.abs() - other.bound).max(MIN_NORMAL);
         Self::rounded(value, (self.bound + value.abs() * other.bound) / least, 4.0)
     }
 }
@@ -112,8 +117,8 @@ pub(crate) fn sum(terms: impl IntoIterator<Item = Near>) -> Near {
         error += term.bound;
         count += 1.0;
     }
-    let gamma = count * U / (1.0 - count * U);
-    Near { value, bound: error + gamma * size + U * TINY }
+    let gamma = count * UNIT_ROUNDOFF / (1.0 - count * UNIT_ROUNDOFF);
+    Near { value, bound: error + gamma * size + UNIT_ROUNDOFF * MIN_NORMAL }
 }
 
 /// The dot product Σ a·b, in any order.

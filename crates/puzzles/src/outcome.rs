@@ -71,7 +71,7 @@ pub struct ShownLine {
 
 /// A test case that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct TriedSize {
     /// The size and the launch as text.
     pub size: String,
     /// Whether all numbers were right.
@@ -119,7 +119,7 @@ pub struct Outcome {
     /// The lines of the source in which the failure happened.
     pub places: Vec<ShownLine>,
     /// The test cases up to the first that failed, in order.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedSize>,
     /// The first buffer with wrong numbers.
     pub wrong: Option<Wrong>,
     /// The attempt's cost, if the numbers are right.

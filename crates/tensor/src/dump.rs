@@ -218,7 +218,7 @@ impl Dump {
     }
 
     /// Reads a dump, plain or gzipped: the content decides, not the file's name. If there is no `a.json`, but an
-    /// `a.json.gz`, reads the latter.
+    /// `a.json.gz`, reads `a.json.gz`.
     ///
     /// # Errors
     /// If the file can't be read, is truncated, is larger than 1 GiB (unpacked), is not JSON, is not a dump of version

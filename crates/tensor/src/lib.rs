@@ -6,18 +6,18 @@
 //! This crate computes nothing and has few dependencies, because all others depend on it.
 
 mod dump;
+mod file_kind;
 mod name;
 mod network;
-mod plausible;
 mod preset_name;
 mod ranks;
 mod run;
 mod tensor;
 
 pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header, Samples};
+pub use file_kind::{cannot_be_json, cannot_be_safetensors};
 pub use name::{ParseNameError, TensorName};
 pub use network::{Loss, Network};
-pub use plausible::{cannot_be_json, cannot_be_safetensors};
 pub use preset_name::{FORMER_PRESET_NAMES, current_preset_name, deserialize_preset_name};
 pub use ranks::{Assembled, RankDifference};
 pub use tensor::{ShapeError, Tensor};

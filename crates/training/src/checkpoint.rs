@@ -125,7 +125,7 @@ impl Checkpoint {
         if sizes.is_empty() {
             let shapes = header.tensors().into_iter().map(|(name, of)| (name, of.shape.clone()));
             let shapes: Vec<_> = shapes.collect();
-            let reason = format!("it has no matrix w1{}", names::instead(&shapes));
+            let reason = format!("it has no matrix w1{}", names::present_tensors(&shapes));
             return Err(unreadable(&self.path, reason));
         }
         preset.network.sizes = sizes;
@@ -145,7 +145,7 @@ impl Checkpoint {
                 let tensors = file.tensors().into_iter();
                 let shapes = tensors.map(|(name, view)| (name, view.shape().to_vec()));
                 let shapes: Vec<_> = shapes.collect();
-                error(format!("it has no tensor {name}{}", names::instead(&shapes)))
+                error(format!("it has no tensor {name}{}", names::present_tensors(&shapes)))
             })?;
             if view.dtype() != Dtype::F32 {
                 let found = view.dtype();

@@ -48,7 +48,7 @@ pub trait Program {
     }
 
     /// Whether the level has the command `plan`, because it can compute a step in several ways.
-    const PLANS: bool = false;
+    const HAS_PLAN_COMMAND: bool = false;
 
     /// The output of the command `plan`, line by line: the kernels or products for a preset on this device, and the
     /// reasons why others can't be used.
@@ -70,7 +70,7 @@ pub trait Program {
     ///
     /// # Errors
     /// If the other processes aren't found.
-    fn leads(_options: &Self::Options) -> Result<bool> {
+    fn is_leader(_options: &Self::Options) -> Result<bool> {
         Ok(true)
     }
 
@@ -266,7 +266,7 @@ pub fn main<P: Program>() -> ExitCode {
 
 fn plan(args: &PlanArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
-    needs::of_training(&preset.network)?;
+    needs::check_training(&preset.network)?;
     for line in program.plan(&preset)? {
         host::print(&format!("{line}\n")).map_err(Error::Output)?;
     }
@@ -327,7 +327,7 @@ fn customised(
 
 fn run<P: Program>() -> ExitCode {
     let command_line: Result<CommandLine<P::Options>, ExitCode> =
-        host::parse(|command| customised(command, P::NAME, P::ABOUT, P::PLANS));
+        host::parse(|command| customised(command, P::NAME, P::ABOUT, P::HAS_PLAN_COMMAND));
     match command_line {
         Ok(CommandLine { shared, options }) => execute(&shared, &WithOptions::<P>(options)),
         Err(code) => code,

@@ -16,7 +16,7 @@ pub struct Console {
     /// Whether the run continues after a failed write to standard output, because it also writes files.
     goes_on: bool,
     /// The first failed write to standard output, if the run continued.
-    lost: RefCell<Option<io::Error>>,
+    write_error: RefCell<Option<io::Error>>,
     bar: ProgressBar,
 }
 
@@ -29,7 +29,7 @@ impl Console {
             quiet: false,
             handles_signals: true,
             goes_on,
-            lost: RefCell::new(None),
+            write_error: RefCell::new(None),
             bar: ProgressBar::hidden(),
         }
     }
@@ -51,11 +51,11 @@ impl Console {
     /// # Errors
     /// If the line can't be written, unless the run goes on in that case.
     pub fn line(&self, text: &str) -> Result<()> {
-        if self.quiet || self.lost.borrow().is_some() {
+        if self.quiet || self.write_error.borrow().is_some() {
             return Ok(());
         }
         match self.bar.suspend(|| host::print(&format!("{text}\n"))) {
-            Err(error) if self.goes_on => *self.lost.borrow_mut() = Some(error),
+            Err(error) if self.goes_on => *self.write_error.borrow_mut() = Some(error),
             written => written.map_err(Error::Output)?,
         }
         Ok(())
@@ -66,7 +66,7 @@ impl Console {
     /// # Errors
     /// If a line couldn't be written.
     pub fn finish(self) -> Result<()> {
-        self.lost.into_inner().map_or(Ok(()), |error| Err(Error::Output(error)))
+        self.write_error.into_inner().map_or(Ok(()), |error| Err(Error::Output(error)))
     }
 
     /// Whether a signal, such as Ctrl-C, requested the end of the run.

@@ -37,8 +37,7 @@ impl Inputs {
         Self { set, parameters, keeps_order: false, mnist: None }
     }
 
-    /// Marks the samples as the first ones of MNIST's training set, so that each dump names those of its
-    /// batch.
+    /// Marks the samples as the first ones of MNIST's training set, so that each dump names the samples of its batch.
     #[must_use]
     pub fn name_as_mnist(self, normalisation: Normalisation) -> Self {
         let rows = (0..self.set.len()).map(|row| row as u32).collect();
@@ -383,7 +382,7 @@ impl DumpedRun<'_> {
                 runner.level().step(preset.learning_rate)?;
                 continue;
             }
-            let mut dump = self.new_dump(step, &runner.own_part(&batch));
+            let mut dump = self.new_dump(step, &runner.share_of_batch(&batch));
             dumped(runner.level(), &mut dump)?;
             sink(dump)?;
         }

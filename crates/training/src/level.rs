@@ -15,9 +15,8 @@ pub trait Level {
     /// batch may be loaded.
     fn dataset(&mut self, set: &Dataset) -> Result<()>;
 
-    /// Loads a batch onto the device. `next` is the following batch, so that its copy can overlap
-    /// compute. A batch may have any size, and may come from a set other than that of
-    /// [`dataset`](Self::dataset), as in testing.
+    /// Loads a batch onto the device. `next` is the following batch, so that its copy can overlap compute. A batch may
+    /// have any size, and may come from a set other than the set of [`dataset`](Self::dataset), as in testing.
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()>;
 
     /// Computes `z1 a1 … zL p` of the loaded batch.

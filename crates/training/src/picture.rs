@@ -12,7 +12,7 @@ pub use digit::read_digit;
 #[must_use]
 pub fn data_uri(pixels: &[u8], width: usize, height: usize) -> String {
     let paper: Vec<u8> = pixels.iter().map(|&ink| 255 - ink).collect();
-    encoded(&paper, (width, height), png::ColorType::Grayscale)
+    encoded_png(&paper, (width, height), png::ColorType::Grayscale)
 }
 
 /// Encodes signed values as a `data:` URI with a PNG. Zero is the middle of the colour map, and the largest magnitude
@@ -25,10 +25,10 @@ pub fn values_uri(values: &[f32], width: usize, height: usize) -> String {
         page::VALUES.eval_continuous(0.5 + 0.5 * share.clamp(-1.0, 1.0)).as_array()
     };
     let pixels: Vec<u8> = values.iter().flat_map(colour).collect();
-    encoded(&pixels, (width, height), png::ColorType::Rgb)
+    encoded_png(&pixels, (width, height), png::ColorType::Rgb)
 }
 
-fn encoded(pixels: &[u8], (width, height): (usize, usize), colour: png::ColorType) -> String {
+fn encoded_png(pixels: &[u8], (width, height): (usize, usize), colour: png::ColorType) -> String {
     let mut bytes = Vec::new();
     let size = |length: usize| u32::try_from(length).expect("an image of 28 pixels a side");
     let mut encoder = png::Encoder::new(&mut bytes, size(width), size(height));

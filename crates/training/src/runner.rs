@@ -41,7 +41,7 @@ pub trait Runner {
 
     /// Whether training stops after this batch, counted from 0, because a signal requested it here or in
     /// another copy: the same for all of them.
-    fn stops(&mut self, _batch: usize, requested: bool) -> Result<bool> {
+    fn should_stop(&mut self, _batch: usize, requested: bool) -> Result<bool> {
         Ok(requested)
     }
 
@@ -51,13 +51,13 @@ pub trait Runner {
     }
 
     /// The part of a batch that this copy computes.
-    fn own_part<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
+    fn share_of_batch<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
         *batch
     }
 
     /// Completes the header of this copy's dumps, and returns the file for them; `out` is the file that the user named
     /// for all copies.
-    fn own_dump(&self, _header: &mut Header, out: &Path) -> PathBuf {
+    fn dump_file(&self, _header: &mut Header, out: &Path) -> PathBuf {
         out.to_owned()
     }
 }

@@ -15,7 +15,7 @@ const ONLY_FOR_TESTS: [&str; 2] = ["fuzz-targets", "test-support"];
 /// The only items that the levels may use from a crate whose shared library they load.
 const ALLOWED_ITEMS: [&str; 2] = ["library_path", "NotFound"];
 /// Packages and folders of the levels and of the book, which the emulated GPU must not depend on.
-const OUTSIDE: [&str; 11] = [
+const FORBIDDEN_DEPENDENCIES: [&str; 11] = [
     "level1-cpu",
     "level2-cuda-naive",
     "level3-cublas",
@@ -132,7 +132,7 @@ fn sources_of_the_emulated_gpu_name_no_file_outside() {
                     continue;
                 }
             }
-            let outside = OUTSIDE.iter().any(|name| line.contains(name));
+            let outside = FORBIDDEN_DEPENDENCIES.iter().any(|name| line.contains(name));
             if outside && shown != COMPARES_WITH_LEVELS || leads_outside(&root, &file, line) {
                 problems.push(Problem::new(format!("{shown}:{}", number + 1), line).to_string());
             }

@@ -46,7 +46,7 @@ fn ranks_find_each_other_in_spite_of_other_programs() {
         }
     });
     let ranks: Vec<_> = (0..3)
-        .map(|rank| thread::spawn(move || environment(rank, 3, port).meet(20 * SECOND)))
+        .map(|rank| thread::spawn(move || environment(rank, 3, port).connect_ranks(20 * SECOND)))
         .collect();
     let mut found: Vec<_> = ranks.into_iter().map(|rank| rank.join().unwrap().unwrap()).collect();
     let mut keys: Vec<usize> = found[0].keys().copied().collect();
@@ -74,11 +74,11 @@ fn a_rank_that_does_not_connect_is_named_by_all_others() {
 
 /// The error message of a rendezvous, which has to fail.
 fn failure(environment: &Environment, wait: Duration) -> String {
-    environment.meet(wait).map(|_| ()).unwrap_err().to_string()
+    environment.connect_ranks(wait).map(|_| ()).unwrap_err().to_string()
 }
 
 /// Runs the rendezvous of all ranks; `change` is applied to each rank's environment.
-fn meet(
+fn connect_ranks(
     ranks: usize,
     port: u16,
     change: impl Fn(&mut Environment) + Send + Clone + 'static,
@@ -88,7 +88,7 @@ fn meet(
         thread::spawn(move || {
             let mut environment = environment(rank, ranks, port);
             change(&mut environment);
-            environment.meet(20 * SECOND)
+            environment.connect_ranks(20 * SECOND)
         })
     };
     let threads: Vec<_> = (0..ranks).map(start).collect();
@@ -101,7 +101,7 @@ fn secret(text: &str) -> Secret {
 
 /// Connects to rank 0 at each port as an intruder, and sends a hello, which needs no secret. Accepting it would end the
 /// run, because its number of ranks is wrong. Then sends the bytes that `proof` computes from the hello and the reply.
-/// Returns how many hellos got a reply.
+/// Returns the number of hellos that got a reply.
 fn intrude(
     port: u16,
     proof: impl Fn(&[u8], &[u8]) -> Vec<u8> + Send + 'static,
@@ -115,16 +115,16 @@ fn intrude(
             for port in port..port + PORTS {
                 let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { continue };
                 stream.set_read_timeout(Some(SECOND / 4)).unwrap();
-                let (hello, mut answer) = (intruder.hello(&[7; NONCE]), [0; REPLY_LENGTH]);
+                let (hello, mut answer) = (intruder.hello(&[7; NONCE_BYTES]), [0; REPLY_LENGTH]);
                 let said = stream.write_all(&hello).and_then(|()| stream.read_exact(&mut answer));
                 if said.is_ok() {
                     answered += 1;
-                    let _ = stream.write_all(&proof(&hello, &answer[..16 + NONCE]));
+                    let _ = stream.write_all(&proof(&hello, &answer[..16 + NONCE_BYTES]));
                     // The connection is closed without an answer.
                     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
                 }
             }
-            thread::sleep(POLL);
+            thread::sleep(POLL_INTERVAL);
         }
         answered
     })
@@ -137,15 +137,17 @@ fn only_ranks_with_the_same_secret_are_accepted() {
     type Guess = fn(&[u8], &[u8]) -> Vec<u8>;
     let guesses: [Guess; 3] = [
         |_, answer| answer.to_vec(),
-        |hello, answer| secret("another one, and as long").proof(OTHER, &[hello, answer]).to_vec(),
-        |hello, answer| secret(THEIRS).proof(RANK_0, &[hello, answer]).to_vec(),
+        |hello, answer| {
+            secret("another one, and as long").proof(OTHER_RANK, &[hello, answer]).to_vec()
+        },
+        |hello, answer| secret(SHARED_SECRET).proof(RANK_0, &[hello, answer]).to_vec(),
     ];
-    const THEIRS: &str = "what all ranks of the run know";
+    const SHARED_SECRET: &str = "what all ranks of the run know";
     let intruders = guesses.map(|guess| intrude(port, guess));
     // The last rank connects after the intruders have ended.
-    let found = meet(3, port, move |environment| {
+    let found = connect_ranks(3, port, move |environment| {
         elsewhere(environment);
-        environment.secret = secret(THEIRS);
+        environment.secret = secret(SHARED_SECRET);
         if environment.place.rank == 2 {
             thread::sleep(3 * SECOND);
         }
@@ -221,9 +223,9 @@ fn silent_connections_do_not_keep_ranks_out() {
         }
         held
     });
-    let first = thread::spawn(move || environment(0, 2, port).meet(60 * SECOND));
+    let first = thread::spawn(move || environment(0, 2, port).connect_ranks(60 * SECOND));
     let held = silent.join().unwrap();
-    environment(1, 2, port).meet(60 * SECOND).unwrap();
+    environment(1, 2, port).connect_ranks(60 * SECOND).unwrap();
     first.join().unwrap().unwrap();
     drop(held);
 }
@@ -239,7 +241,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
             // The thread ends when the rank has disconnected.
             thread::spawn(move || {
                 while stream.write_all(b"f").is_ok() {
-                    thread::sleep(POLL)
+                    thread::sleep(POLL_INTERVAL)
                 }
             });
         }
@@ -256,7 +258,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
             while matches!(guest.advance(&rank_0), GuestStage::Open) {}
             guest.stream.write_all(welcome).unwrap();
             while guest.stream.write_all(b"").is_ok() && !is_gone(&guest.stream) {
-                thread::sleep(POLL);
+                thread::sleep(POLL_INTERVAL);
             }
         });
         let said = failure(&environment(1, 2, port), SECOND);

@@ -57,7 +57,7 @@ impl Collection {
             folder: None,
             cache: Some(cache.to_owned()),
             mirrors,
-            patience: LONG,
+            max_wait: LONG,
             proxy: Some(""),
             files: &self.files,
         }

@@ -26,7 +26,7 @@ impl DataType {
     /// The type with this number, which is the argument `name`.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` if the number is that of another CUDA type, or unknown.
+    /// `NOT_SUPPORTED` if the number identifies another CUDA type, or is unknown.
     pub fn from_argument(code: i32, name: &str) -> Result<Self> {
         Self::from_code(code).ok_or_else(|| {
             Rejection::unsupported(format!(

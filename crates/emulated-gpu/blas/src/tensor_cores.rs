@@ -1,21 +1,19 @@
 //! Products on tensor cores: which products use them, and how they are summed.
 //!
-//! Every sum is bit for bit that of the model of the card's generation ([`tensor_core`]). NVIDIA
-//! does not publish some properties of its libraries' kernels. These assumptions are made here, and
-//! nowhere else:
+//! Every sum has the same bits as in the model of the card's generation ([`tensor_core`]). NVIDIA does not publish some
+//! properties of its libraries' kernels. These assumptions are made here, and nowhere else:
 //!
-//! - Products use tensor cores if the compute type allows it and both the addresses and the line
-//!   strides of `a` and `b` are multiples of 16 bytes; the documentation asks for such operands
-//!   (cuBLAS documentation, "Tensor Core Usage"). Half-precision inputs with single-precision sums
-//!   (`CUBLAS_COMPUTE_32F`) use them too. Without tensor cores, half-precision sums
-//!   (`CUBLAS_COMPUTE_16F`) are computed in single precision, and the result is rounded once.
+//! - Products use tensor cores if the compute type allows it and both the addresses and the line strides of `a` and `b`
+//!   are multiples of 16 bytes; the documentation asks for such operands (cuBLAS documentation, "Tensor Core Usage").
+//!   Half-precision inputs with single-precision sums (`CUBLAS_COMPUTE_32F`) use them too. Without tensor cores,
+//!   half-precision sums (`CUBLAS_COMPUTE_16F`) are computed in single precision, and the result is rounded once.
 //! - Complex products don't use them; nothing is published about that.
-//! - A sum runs along `k` in order, from 0, in one accumulator; its last instruction is padded with
-//!   zeros, which don't change the sum. A kernel that splits `k` (split-K, or warps that share a
-//!   sum) has other partial sums, and so other last bits.
-//! - `alpha` and `beta` are applied afterwards, each with a single-precision rounding, even for
-//!   half-precision sums, whose result is then rounded to half. The model rounds a half-precision
-//!   sum to nearest once per group of products; no published measurement covers these sums.
+//! - A sum runs along `k` in order, from 0, in one accumulator; its last instruction is padded with zeros, which don't
+//!   change the sum. A kernel that splits `k` (split-K, or warps that share a sum) has other partial sums, and so other
+//!   last bits.
+//! - `alpha` and `beta` are applied afterwards, each with a single-precision rounding, even for half-precision sums,
+//!   whose result is then rounded to half. The model rounds a half-precision sum to nearest once per group of products;
+//!   no published measurement covers these sums.
 
 #![allow(unsafe_code, reason = "operands and results are raw device memory")]
 

@@ -75,7 +75,7 @@ impl View {
         self.address.is_multiple_of(WIDTH) && step.is_multiple_of(WIDTH)
     }
 
-    /// The order in memory: whether the elements of a column, or those of a row, are closer
+    /// The order in memory: whether neighbouring elements of a column or of a row are closer
     /// together.
     pub(crate) fn order(self) -> Order {
         if self.row.abs() <= self.column.abs() { Order::Column } else { Order::Row }

@@ -50,7 +50,7 @@ unsafe fn submit<T: Real>(
     let len = if empty { 0 } else { len as usize };
     let is_aligned = result.is_multiple_of(ty.size());
     let run: RunWork = Box::new(move |_| {
-        // SAFETY: `x` is among the accesses, and so is `result` if it is device memory. A host
+        // SAFETY: `x` is among the accesses, as is `result` if it is in device memory. A host
         // `result` may be unaligned; the caller keeps it valid until the function returns, which
         // waits for the work.
         unsafe {

@@ -9,8 +9,9 @@ use crate::handle::Handle;
 use crate::level3::Gemm;
 use crate::operand::{BatchLocation, operands};
 
-/// The arguments that all `gemm` functions have. `O` is the type of an operation, and `I` that of a
-/// size or a leading dimension; for grouped products, both are pointers to one value per group.
+/// The arguments that all `gemm` functions have. `O` is the type of an operation, and `I` the type
+/// of a size or a leading dimension; for grouped products, both are pointers to one value per
+/// group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GemmCall<O, I> {
     /// The name of the exported function.

@@ -144,7 +144,7 @@ fn capability(attribute: c_int) -> Option<u32> {
         3 | 4 => 1,
         // UPLO_SUPPORT, CUSTOM_OPTION_MAX
         5 | 7 => 0,
-        // CUSTOM_MEMORY_ORDER: row order is supported too
+        // CUSTOM_MEMORY_ORDER: row order is also supported
         10 => 1,
         // POINTER_MODE_MASK: host and device
         11 => 3,

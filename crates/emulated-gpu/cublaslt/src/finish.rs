@@ -9,8 +9,8 @@ use crate::epilogue::{Activation, Bias, Epilogue};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EpilogueMemory {
     pub(crate) epilogue: Epilogue,
-    /// The element type of the result, which is also that of the bias and of an auxiliary matrix
-    /// that is not a mask.
+    /// The element type of the result, which is also the type of the bias and of an auxiliary
+    /// matrix that is not a mask.
     pub(crate) ty: DataType,
     /// The address of the bias or of its gradient.
     pub(crate) bias: u64,

@@ -265,7 +265,7 @@ impl Problem {
     }
 }
 
-/// Checks that an attribute's type is that of `D`, unless the attribute is unset (-1).
+/// Checks that an attribute's type equals the type of `D`, unless the attribute is unset (-1).
 fn check_type(code: i32, d: DataType, name: &str) -> Result {
     if code == -1 || code == d.code() {
         return Ok(());

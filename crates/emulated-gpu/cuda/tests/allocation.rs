@@ -18,7 +18,7 @@ use support::{child_output, code, cu, is_child, launch, test_name};
 const LARGE: usize = 32 << 10;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
-/// The number of large blocks requested while armed, and the index of the one that fails.
+/// The number of large blocks requested while armed, and the index of the allocation that fails.
 static REQUESTED: AtomicUsize = AtomicUsize::new(0);
 static FAILING: AtomicUsize = AtomicUsize::new(0);
 /// The address at which `mprotect` failed: a retry in smaller steps has to fail too.

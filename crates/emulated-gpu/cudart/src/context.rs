@@ -15,11 +15,11 @@ use crate::registry;
 thread_local! {
     static DEVICE: Cell<i32> = const { Cell::new(0) };
     /// The context that this library last made current. If another context is current, the program has made it current.
-    static BOUND: Cell<usize> = const { Cell::new(0) };
+    static BOUND_CONTEXT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The retained primary contexts by device; all threads share them.
-static RETAINED: Mutex<BTreeMap<i32, usize>> = Mutex::new(BTreeMap::new());
+static RETAINED_CONTEXTS: Mutex<BTreeMap<i32, usize>> = Mutex::new(BTreeMap::new());
 
 /// Initialises the driver.
 pub(crate) fn start_driver() -> Result {
@@ -32,7 +32,7 @@ pub(crate) fn bind_context() -> Result {
     let mut context = 0;
     driver::cuCtxGetCurrent(&mut context)?;
     // The context may be gone, because another thread has reset the device.
-    if context == 0 || (context == BOUND.get() && !is_retained(context)) {
+    if context == 0 || (context == BOUND_CONTEXT.get() && !is_retained(context)) {
         make_current(primary(DEVICE.get())?)?;
     }
     Ok(())
@@ -48,19 +48,19 @@ pub(crate) fn current() -> Result<usize> {
 
 fn make_current(context: usize) -> Result {
     driver::cuCtxSetCurrent(context)?;
-    BOUND.set(context);
+    BOUND_CONTEXT.set(context);
     Ok(())
 }
 
 fn is_retained(context: usize) -> bool {
-    let retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
+    let retained = RETAINED_CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     retained.values().any(|bound| *bound == context)
 }
 
 /// The primary context of a device, retained on first use.
 pub(crate) fn primary(device: i32) -> Result<usize> {
     check_device(device)?;
-    let mut retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut retained = RETAINED_CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(context) = retained.get(&device) {
         return Ok(*context);
     }
@@ -111,7 +111,7 @@ pub(crate) fn device() -> Result<i32> {
 /// `cudaDeviceReset`: destroys the context of the current device; the next use creates a new one.
 pub(crate) fn reset() -> Result {
     let device = device()?;
-    let mut retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut retained = RETAINED_CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
     driver::cuDevicePrimaryCtxReset_v2(device)?;
     driver::cuCtxSetCurrent(0)?;
     DEVICE.set(device);

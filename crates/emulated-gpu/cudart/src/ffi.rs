@@ -14,17 +14,17 @@ pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
 thread_local! {
-    static LAST: Cell<Code> = const { Cell::new(Code::SUCCESS) };
+    static LAST_ERROR: Cell<Code> = const { Cell::new(Code::SUCCESS) };
 }
 
 /// Returns the last error and resets it, for `cudaGetLastError`.
 pub(crate) fn take_last() -> Code {
-    LAST.replace(Code::SUCCESS)
+    LAST_ERROR.replace(Code::SUCCESS)
 }
 
 /// Returns the last error, for `cudaPeekAtLastError`.
 pub(crate) fn last() -> Code {
-    LAST.get()
+    LAST_ERROR.get()
 }
 
 /// Runs the body of an exported function, prints and stores its error, and returns the code.
@@ -33,7 +33,7 @@ pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> Code {
     if let Some(why) = error.why {
         c_abi::report("emulated CUDA runtime", &format!("{function}: {why}"));
     }
-    LAST.set(error.code);
+    LAST_ERROR.set(error.code);
     error.code
 }
 

@@ -1,5 +1,5 @@
-//! Fuzz target for the command line of `ptx-emulator`: one argument per line up to an empty line, then the PTX
-//! file that the argument `FILE` stands for.
+//! Fuzz target for the command line of `ptx-emulator`: one argument per line up to an empty line, then the PTX file
+//! that replaces the argument `FILE`.
 
 use std::ffi::OsString;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use emulated_gpu_test_support::sound::check;
+use emulated_gpu_test_support::diagnostics::check;
 use ptx_emulator::program::Module;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Launch, Output, RunOptions};

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 /// Memory kept available for threads and for many small allocations, which are not checked here.
-const RESERVE: usize = 64 << 20;
+const RESERVED_BYTES: usize = 64 << 20;
 
 /// The error for an allocation that exceeds the available memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub fn check(needed: u64) -> Result<(), Shortage> {
     }
     // Checks the limits of this process by reserving address space, without touching the memory.
     let bytes = usize::try_from(needed).map_err(|_| shortage.clone())?;
-    let with_reserve = bytes.checked_add(RESERVE).ok_or_else(|| shortage.clone())?;
+    let with_reserve = bytes.checked_add(RESERVED_BYTES).ok_or_else(|| shortage.clone())?;
     Vec::<u8>::new().try_reserve_exact(with_reserve).map_err(|_| shortage)
 }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     /// The remaining memory of a process in these control groups, if `/sys/fs/cgroup` has these files.
-    fn left(groups: &str, files: &[(&str, &str)]) -> Option<u64> {
+    fn remaining_memory(groups: &str, files: &[(&str, &str)]) -> Option<u64> {
         left_in_groups(groups, |path| {
             let name = path.strip_prefix("/sys/fs/cgroup").unwrap().to_str().unwrap();
             let found = files.iter().find(|(file, _)| *file == name);
@@ -172,11 +172,11 @@ mod tests {
             ("outer/inner/memory.max", "800\n"),
             ("outer/inner/memory.current", "300\n"),
         ];
-        assert_eq!(left("0::/outer/inner\n", &files), Some(100));
-        assert_eq!(left("0::/outer/inner\n", &files[3..]), Some(500));
-        assert_eq!(left("0::/outer/inner/innermost\n", &files), Some(100));
-        assert_eq!(left("0::/other\n", &files), None);
-        assert_eq!(left("0::/\n", &[("memory.max", "70\n")]), Some(70));
+        assert_eq!(remaining_memory("0::/outer/inner\n", &files), Some(100));
+        assert_eq!(remaining_memory("0::/outer/inner\n", &files[3..]), Some(500));
+        assert_eq!(remaining_memory("0::/outer/inner/innermost\n", &files), Some(100));
+        assert_eq!(remaining_memory("0::/other\n", &files), None);
+        assert_eq!(remaining_memory("0::/\n", &[("memory.max", "70\n")]), Some(70));
         let files = [
             ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
             ("memory/outer/memory.limit_in_bytes", "50\n"),
@@ -185,11 +185,11 @@ mod tests {
             ("cpu/outer/memory.limit_in_bytes", "1\n"),
         ];
         let groups = "5:cpu:/outer/inner\n4:hugetlb,memory:/outer/inner\n0::/\n";
-        assert_eq!(left(groups, &files), Some(0));
-        assert_eq!(left("4:memory:/\nno line\n", &files), None);
+        assert_eq!(remaining_memory(groups, &files), Some(0));
+        assert_eq!(remaining_memory("4:memory:/\nno line\n", &files), None);
         // A container: the mount is the container's group, but the group's path is the host's.
         let files = [("memory/memory.limit_in_bytes", "40\n")];
-        assert_eq!(left("4:memory:/docker/3d5c\n", &files), Some(40));
+        assert_eq!(remaining_memory("4:memory:/docker/3d5c\n", &files), Some(40));
     }
 
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -65,7 +65,7 @@ fn available(wanted: usize) -> usize {
             drop(gate.read());
         };
         let thread = thread::Builder::new().spawn(run).ok()?;
-        // Waits until the thread has allocated what it needs.
+        // Waits until the thread has allocated its memory.
         if is_limited {
             started.recv().ok()?;
         }
@@ -88,9 +88,9 @@ mod tests {
     use crate::memory::save_address_space;
 
     /// The number of threads requested; more than any of the limits below allows.
-    const WANTED: usize = 64;
+    const REQUESTED_THREADS: usize = 64;
     /// An environment variable that is set in the child processes of the tests.
-    const LIMITED: &str = "HOST_TEST_LIMITED";
+    const CHILD_VARIABLE: &str = "HOST_TEST_LIMITED";
 
     /// Counts the available threads, starts them, and runs work on each of them.
     fn start_all() {
@@ -100,7 +100,7 @@ mod tests {
             return;
         }
         save_address_space();
-        let threads = available(WANTED);
+        let threads = available(REQUESTED_THREADS);
         if threads > 0 {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             assert_eq!(pool.broadcast(|context| context.num_threads()), vec![threads; threads]);
@@ -118,7 +118,7 @@ mod tests {
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", "threads::tests::no_address_space_limit_aborts_a_program"])
             .args(["--nocapture", "--test-threads=1"])
-            .env(LIMITED, "")
+            .env(CHILD_VARIABLE, "")
             .output()
             .unwrap()
     }
@@ -126,7 +126,7 @@ mod tests {
     /// The environment variable requests more threads than the system's limit of mappings allows.
     #[test]
     fn the_number_of_threads_is_limited() {
-        if std::env::var_os(LIMITED).is_some() {
+        if std::env::var_os(CHILD_VARIABLE).is_some() {
             share_work();
             println!("\nthreads: {}", rayon::current_num_threads());
             return;
@@ -134,7 +134,7 @@ mod tests {
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "threads::tests::the_number_of_threads_is_limited"])
             .args(["--nocapture", "--test-threads=1"])
-            .env(LIMITED, "")
+            .env(CHILD_VARIABLE, "")
             .env("RAYON_NUM_THREADS", "100000")
             .output()
             .unwrap();
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn no_address_space_limit_aborts_a_program() {
-        if std::env::var_os(LIMITED).is_some() {
+        if std::env::var_os(CHILD_VARIABLE).is_some() {
             return start_all();
         }
         // Finds the lowest limit that is sufficient. Below it, anything may fail, such as the loader or the test
@@ -174,6 +174,6 @@ mod tests {
         }
         assert!(counts.is_sorted(), "{counts:?}");
         assert!(counts.last() > counts.first(), "{counts:?}");
-        assert!(counts.iter().all(|&count| count < WANTED), "{counts:?}");
+        assert!(counts.iter().all(|&count| count < REQUESTED_THREADS), "{counts:?}");
     }
 }

@@ -12,10 +12,10 @@ use crate::ffi::{Error, Result, report};
 use crate::membership::BarrierKind;
 use crate::operation::{CollectiveParameters, NcclCollective};
 use crate::reduction::{Factor, Reduction, multiply};
-use crate::region::PIECE;
+use crate::region::PIECE_BYTES;
 
 /// The number of bytes that are multiplied by a factor at a time.
-const BLOCK: usize = 1 << 13;
+const BLOCK_BYTES: usize = 1 << 13;
 
 /// A collective operation of one rank.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +121,7 @@ impl Collective {
 
     /// The number of elements that fit into a piece for each of `parts` equal parts.
     fn max_elements(&self, parts: usize) -> usize {
-        (PIECE / self.parameters.data_type.size() / parts).max(1)
+        (PIECE_BYTES / self.parameters.data_type.size() / parts).max(1)
     }
 
     /// Copies elements between device memory and the memory shared by all ranks. If there is a factor, each element is
@@ -134,9 +134,9 @@ impl Collective {
             // SAFETY: the caller's promise.
             return unsafe { words::copy(to, from, bytes) };
         };
-        let mut block = [0; BLOCK];
-        for begin in (0..bytes).step_by(BLOCK) {
-            let block = &mut block[..BLOCK.min(bytes - begin)];
+        let mut block = [0; BLOCK_BYTES];
+        for begin in (0..bytes).step_by(BLOCK_BYTES) {
+            let block = &mut block[..BLOCK_BYTES.min(bytes - begin)];
             // SAFETY: the caller's promise.
             unsafe { words::read(from.add(begin), block) };
             multiply(self.parameters.data_type, block, factor);
@@ -160,7 +160,7 @@ impl Collective {
         let (region, ranks, rank) = (&comm.membership.region, comm.ranks(), comm.rank());
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(1));
         let published: Vec<*const u8> =
-            (0..ranks).map(|r| region.offered(r).cast_const()).collect();
+            (0..ranks).map(|r| region.offered_elements(r).cast_const()).collect();
         let mut begin = 0;
         while begin < count {
             let len = most.min(count - begin);
@@ -173,7 +173,7 @@ impl Collective {
             // that this rank offers. From the first to the second barrier, no rank writes to an offered piece. Ranks
             // write to results only in that interval, each to its own.
             unsafe {
-                self.copy(self.sent(begin), region.offered(rank), len * size, factor);
+                self.copy(self.sent(begin), region.offered_elements(rank), len * size, factor);
                 comm.membership.barrier(BarrierKind::Work)?;
                 self.reduction.reduce_ring(
                     data_type,
@@ -210,10 +210,10 @@ impl Collective {
             // SAFETY: as in `reduce`.
             unsafe {
                 if root == comm.rank() {
-                    self.copy(self.sent(begin), region.offered(root), len * size, None);
+                    self.copy(self.sent(begin), region.offered_elements(root), len * size, None);
                 }
                 comm.membership.barrier(BarrierKind::Work)?;
-                self.copy(region.offered(root), self.received(begin), len * size, None);
+                self.copy(region.offered_elements(root), self.received(begin), len * size, None);
                 comm.membership.barrier(BarrierKind::Work)?;
             }
             begin += len;
@@ -233,11 +233,11 @@ impl Collective {
             // SAFETY: as in `reduce`. If the send buffer is inside the receive buffer, each piece
             // is copied before its place is written.
             unsafe {
-                self.copy(self.sent(begin), region.offered(comm.rank()), len * size, None);
+                self.copy(self.sent(begin), region.offered_elements(comm.rank()), len * size, None);
                 comm.membership.barrier(BarrierKind::Work)?;
                 for rank in 0..comm.ranks() {
                     let to = self.received(rank * count + begin);
-                    self.copy(region.offered(rank), to, len * size, None);
+                    self.copy(region.offered_elements(rank), to, len * size, None);
                 }
                 comm.membership.barrier(BarrierKind::Work)?;
             }
@@ -253,13 +253,13 @@ impl Collective {
         let (region, ranks) = (&comm.membership.region, comm.ranks());
         let (size, count, most) = (data_type.size(), count as usize, self.max_elements(ranks));
         let published: Vec<*const u8> =
-            (0..ranks).map(|r| region.offered(r).cast_const()).collect();
+            (0..ranks).map(|r| region.offered_elements(r).cast_const()).collect();
         let mut begin = 0;
         while begin < count {
             let len = most.min(count - begin);
             // SAFETY: as in `reduce`; a piece has space for `len` elements of each rank.
             unsafe {
-                let offered = region.offered(comm.rank());
+                let offered = region.offered_elements(comm.rank());
                 for rank in 0..ranks {
                     let to = offered.add(rank * len * size);
                     self.copy(self.sent(rank * count + begin), to, len * size, factor);

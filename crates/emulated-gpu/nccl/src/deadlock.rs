@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Acquire;
 
 use crate::membership::BarrierKind;
-use crate::region::{MAILBOX, Region};
+use crate::region::{MAILBOX_BYTES, Region};
 
 /// Reads counters and records their values, so that two passes can be compared.
 struct CounterReader {
@@ -45,7 +45,7 @@ impl CounterReader {
             [&to.messages, &to.last_sent, &to.last_received].map(|counter| self.load(counter));
         let [put, bytes_taken, end] =
             [&to.bytes_put, &to.bytes_taken, &to.end].map(|counter| self.load(counter));
-        let is_full = put < end && put.wrapping_sub(bytes_taken) == MAILBOX as u64;
+        let is_full = put < end && put.wrapping_sub(bytes_taken) == MAILBOX_BYTES as u64;
         last_received < messages && (is_full || messages < offered && put != bytes_taken)
     }
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_send_waits_while_the_mailbox_is_full_or_in_use() {
-        let (region, full) = (region(2), MAILBOX as u64);
+        let (region, full) = (region(2), MAILBOX_BYTES as u64);
         let mail = region.mailbox(0, 1);
         arrives(&region, 1);
         let set = |messages, offered, put, end| {

@@ -86,7 +86,7 @@ impl Membership {
         self.region.ranks
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + '_ {
+    fn other_ranks(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.ranks()).filter(|rank| *rank != self.rank)
     }
 
@@ -231,7 +231,7 @@ impl Membership {
     pub(crate) fn barrier(&self, kind: BarrierKind) -> Result {
         let count = |rank: usize| &self.region.slot(rank).arrived[kind as usize];
         let round = count(self.rank).fetch_add(1, AcqRel) + 1;
-        self.wait(|| self.others().filter(|&rank| count(rank).load(Acquire) < round).collect())
+        self.wait(|| self.other_ranks().filter(|&rank| count(rank).load(Acquire) < round).collect())
     }
 
     /// Joins a communicator, and waits until all ranks have joined.
@@ -257,7 +257,7 @@ impl Membership {
         let same = |rank: &usize| {
             region.is_local(*rank) && region.slot(*rank).device.load(Relaxed) == device
         };
-        if let Some(other) = membership.others().find(same) {
+        if let Some(other) = membership.other_ranks().find(same) {
             return Err(Error::invalid_usage(format!(
                 "ranks {rank} and {other} of one process are both on device {device}: each needs its \
                  own (EMULATED_GPU_DEVICES sets their number)"
@@ -270,7 +270,7 @@ impl Membership {
     fn wait_for_other_ranks(&self) -> Result {
         let (region, ranks) = (&self.region, self.ranks());
         let is_here = |rank: &usize| region.slot(*rank).state.load(Acquire) != 0;
-        let absent = || self.others().filter(|rank| !is_here(rank));
+        let absent = || self.other_ranks().filter(|rank| !is_here(rank));
         let (begun, most) = (Instant::now(), join_timeout()?);
         let mut rounds = 0;
         while absent().next().is_some() {
@@ -289,7 +289,7 @@ impl Membership {
                     ),
                 ));
             }
-            for rank in self.others().filter(is_here) {
+            for rank in self.other_ranks().filter(is_here) {
                 if let Some(how) = self.departure(rank) {
                     return Err(self.departed_error(rank, how));
                 }

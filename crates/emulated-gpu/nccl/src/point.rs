@@ -15,7 +15,7 @@ use crate::communicator::Communicator;
 use crate::element::DataType;
 use crate::ffi::{Code, Error};
 use crate::operation::{RECEIVE, SEND};
-use crate::region::{MAILBOX, Mailbox};
+use crate::region::{MAILBOX_BYTES, Mailbox};
 
 /// A send or a receive.
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +89,7 @@ impl Transfer {
         let (put, bytes_taken) =
             (mailbox.bytes_put.load(Acquire), mailbox.bytes_taken.load(Acquire));
         let filled = put.wrapping_sub(bytes_taken);
-        if filled <= MAILBOX as u64 {
+        if filled <= MAILBOX_BYTES as u64 {
             return Ok((filled, put, bytes_taken));
         }
         comm.membership.fail(Code::Internal, self.peer);
@@ -124,7 +124,7 @@ impl Transfer {
             mailbox.messages.store(number, Release);
             progress.begun = true;
         }
-        let room = MAILBOX as u64 - filled;
+        let room = MAILBOX_BYTES as u64 - filled;
         let len = room.min(self.bytes() - progress.moved) as usize;
         // SAFETY: the buffer is readable, as the caller promises; the free space belongs to this rank until `put`
         // changes.
@@ -182,8 +182,8 @@ impl Transfer {
         let filled =
             mailbox.bytes_put.load(Acquire).wrapping_sub(mailbox.bytes_taken.load(Acquire));
         match (self.sends, progress.begun) {
-            (true, false) => filled == 0 || filled > MAILBOX as u64,
-            (true, true) => filled != MAILBOX as u64,
+            (true, false) => filled == 0 || filled > MAILBOX_BYTES as u64,
+            (true, true) => filled != MAILBOX_BYTES as u64,
             (false, false) => {
                 mailbox.messages.load(Acquire) > comm.received[self.peer].load(Relaxed)
             }
@@ -204,8 +204,8 @@ impl Progress {
 /// Splits a copy between a buffer and the mailbox, which is a ring buffer, into at most two parts, and calls `part`
 /// with each. A part has an offset in the mailbox, an offset in the buffer, and a length.
 fn for_each_part(in_mailbox: u64, len: usize, mut part: impl FnMut(usize, usize, usize)) {
-    let at = (in_mailbox % MAILBOX as u64) as usize;
-    let first = len.min(MAILBOX - at);
+    let at = (in_mailbox % MAILBOX_BYTES as u64) as usize;
+    let first = len.min(MAILBOX_BYTES - at);
     for (at, begin, len) in [(at, 0, first), (0, first, len - first)] {
         if len > 0 {
             part(at, begin, len);
@@ -299,8 +299,8 @@ mod tests {
 
     #[test]
     fn a_mailbox_is_a_ring_buffer() {
-        let whole = MAILBOX as u64;
-        assert_eq!(parts(whole - 4, 10), [(MAILBOX - 4, 0, 4), (0, 4, 6)]);
+        let whole = MAILBOX_BYTES as u64;
+        assert_eq!(parts(whole - 4, 10), [(MAILBOX_BYTES - 4, 0, 4), (0, 4, 6)]);
         assert_eq!(parts(3 * whole, 8), [(0, 0, 8)]);
         assert_eq!(parts(5, 0), []);
     }
@@ -320,7 +320,7 @@ mod tests {
             data_type: DataType::Uint8,
         };
         let mailbox = comm.membership.region.mailbox(0, 0);
-        for (put, bytes_taken) in [(0, 1), (u64::MAX, 5), (MAILBOX as u64 + 1, 0)] {
+        for (put, bytes_taken) in [(0, 1), (u64::MAX, 5), (MAILBOX_BYTES as u64 + 1, 0)] {
             mailbox.bytes_put.store(put, Relaxed);
             mailbox.bytes_taken.store(bytes_taken, Relaxed);
             mailbox.messages.store(1, Relaxed);

@@ -10,7 +10,7 @@ use crate::ffi::{Error, Result};
 pub(crate) const FIRST_CUSTOM_OP: u32 = 5;
 
 /// The number of bytes that are added up at a time, a multiple of every element size.
-const BLOCK: usize = 1 << 13;
+const BLOCK_BYTES: usize = 1 << 13;
 
 /// Evaluates an expression with `$T` as the Rust type of a data type.
 macro_rules! for_element_type {
@@ -115,9 +115,9 @@ impl Reduction {
         };
         let divides = self == Self::Average && data_type.is_integer();
         let (size, ranks) = (data_type.size(), published.len());
-        let (mut sum, mut next) = ([0; BLOCK], [0; BLOCK]);
-        for begin in (0..count * size).step_by(BLOCK) {
-            let len = BLOCK.min(count * size - begin);
+        let (mut sum, mut next) = ([0; BLOCK_BYTES], [0; BLOCK_BYTES]);
+        for begin in (0..count * size).step_by(BLOCK_BYTES) {
+            let len = BLOCK_BYTES.min(count * size - begin);
             let (sum, next) = (&mut sum[..len], &mut next[..len]);
             for step in 1..=ranks {
                 let into = if step == 1 { &mut *sum } else { &mut *next };
@@ -149,14 +149,14 @@ pub(crate) fn multiply(data_type: DataType, elements: &mut [u8], factor: [u8; 8]
 /// Reads the first element of a byte slice.
 fn read_element<T: Element>(bytes: &[u8]) -> T {
     let bytes = &bytes[..size_of::<T>()];
-    // SAFETY: the slice has enough bytes, as was checked, and every bit pattern is a valid element.
+    // SAFETY: the slice has `size_of::<T>()` bytes, and every bit pattern is a valid element.
     unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }
 }
 
 /// Writes an element to the start of a byte slice.
 fn write_element<T: Element>(bytes: &mut [u8], element: T) {
     let bytes = &mut bytes[..size_of::<T>()];
-    // SAFETY: the slice has enough bytes, as was checked.
+    // SAFETY: the slice has `size_of::<T>()` bytes.
     unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(element) };
 }
 
@@ -211,7 +211,7 @@ mod tests {
         let sum = Reduction::Plain(Combine::Sum);
         let along = |rank| reduce_on_rank(sum, DataType::Float32, &ranks, rank);
         // Rank 0's ring is 1, 2, 0, so its sum is (1 - 1e8) + 1e8. The ring of rank 1 is 2, 0, 1,
-        // and that of rank 2 is 0, 1, 2.
+        // and the ring of rank 2 is 0, 1, 2.
         assert_eq!(along(0), f32_bytes(&[(1.0 - 1e8) + 1e8]));
         assert_eq!(along(1), f32_bytes(&[1.0]));
         assert_eq!(along(2), f32_bytes(&[(1e8 + 1.0) - 1e8]));
@@ -220,7 +220,7 @@ mod tests {
     /// The sum has more than one block, and starts at an offset that is not a multiple of 8.
     #[test]
     fn sums_longer_than_a_block_are_correct() {
-        let count = 3 * BLOCK / 8 + 5;
+        let count = 3 * BLOCK_BYTES / 8 + 5;
         let values_of =
             |rank: usize| (0..count).map(|i| (i * 31 + rank * 7) as f32).collect::<Vec<_>>();
         let ranks = [f32_bytes(&values_of(0)), f32_bytes(&values_of(1))];

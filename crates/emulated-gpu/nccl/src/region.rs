@@ -17,9 +17,9 @@ use crate::shared_file::SharedFile;
 /// The maximum number of ranks in a communicator.
 pub(crate) const MAX_RANKS: usize = 64;
 /// The number of bytes that a rank offers to the others at a time.
-pub(crate) const PIECE: usize = 1 << 18;
+pub(crate) const PIECE_BYTES: usize = 1 << 18;
 /// The capacity of a mailbox in bytes.
-pub(crate) const MAILBOX: usize = 1 << 16;
+pub(crate) const MAILBOX_BYTES: usize = 1 << 16;
 
 const PAGE: usize = 4096;
 
@@ -119,11 +119,11 @@ fn mailbox_at(ranks: usize, from: usize, to: usize) -> usize {
 }
 
 fn piece_at(ranks: usize, rank: usize) -> usize {
-    mailbox_at(ranks, ranks, 0).next_multiple_of(PAGE) + 2 * PIECE * rank
+    mailbox_at(ranks, ranks, 0).next_multiple_of(PAGE) + 2 * PIECE_BYTES * rank
 }
 
 fn mailbox_bytes_at(ranks: usize, from: usize, to: usize) -> usize {
-    piece_at(ranks, ranks) + MAILBOX * (from * ranks + to)
+    piece_at(ranks, ranks) + MAILBOX_BYTES * (from * ranks + to)
 }
 
 impl Region {
@@ -172,22 +172,22 @@ impl Region {
         self.at(mailbox_at(self.ranks, from, to))
     }
 
-    /// The contents of a mailbox: `MAILBOX` bytes.
+    /// The contents of a mailbox: `MAILBOX_BYTES` bytes.
     pub(crate) fn mailbox_bytes(&self, from: usize, to: usize) -> *mut u8 {
         self.check(&[from, to]);
-        self.file.bytes(mailbox_bytes_at(self.ranks, from, to), MAILBOX)
+        self.file.bytes(mailbox_bytes_at(self.ranks, from, to), MAILBOX_BYTES)
     }
 
-    /// The elements that a rank offers to the others: `PIECE` bytes.
-    pub(crate) fn offered(&self, rank: usize) -> *mut u8 {
+    /// The elements that a rank offers to the others: `PIECE_BYTES` bytes.
+    pub(crate) fn offered_elements(&self, rank: usize) -> *mut u8 {
         self.check(&[rank]);
-        self.file.bytes(piece_at(self.ranks, rank), PIECE)
+        self.file.bytes(piece_at(self.ranks, rank), PIECE_BYTES)
     }
 
-    /// The result of a rank, which is the segment that it has added up: `PIECE` bytes.
+    /// The result of a rank, which is the segment that it has added up: `PIECE_BYTES` bytes.
     pub(crate) fn result(&self, rank: usize) -> *mut u8 {
         self.check(&[rank]);
-        self.file.bytes(piece_at(self.ranks, rank) + PIECE, PIECE)
+        self.file.bytes(piece_at(self.ranks, rank) + PIECE_BYTES, PIECE_BYTES)
     }
 
     fn reserve(&self, offset: usize, len: usize) -> Result {
@@ -204,7 +204,7 @@ impl Region {
     /// # Errors
     /// `ncclSystemError` if the system is out of memory.
     pub(crate) fn reserve_pieces(&self, rank: usize) -> Result {
-        self.reserve(piece_at(self.ranks, rank), 2 * PIECE)
+        self.reserve(piece_at(self.ranks, rank), 2 * PIECE_BYTES)
     }
 
     /// Allocates the memory for the contents of a mailbox.
@@ -212,7 +212,7 @@ impl Region {
     /// # Errors
     /// `ncclSystemError` if the system is out of memory.
     pub(crate) fn reserve_mailbox(&self, from: usize, to: usize) -> Result {
-        self.reserve(mailbox_bytes_at(self.ranks, from, to), MAILBOX)
+        self.reserve(mailbox_bytes_at(self.ranks, from, to), MAILBOX_BYTES)
     }
 }
 
@@ -242,8 +242,8 @@ mod tests {
             ends.extend((0..ranks).map(|rank| (slot_at(rank), PAGE)));
             let pairs = || (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to)));
             ends.extend(pairs().map(|(a, b)| (mailbox_at(ranks, a, b), size_of::<Mailbox>())));
-            ends.extend((0..ranks).map(|rank| (piece_at(ranks, rank), 2 * PIECE)));
-            ends.extend(pairs().map(|(a, b)| (mailbox_bytes_at(ranks, a, b), MAILBOX)));
+            ends.extend((0..ranks).map(|rank| (piece_at(ranks, rank), 2 * PIECE_BYTES)));
+            ends.extend(pairs().map(|(a, b)| (mailbox_bytes_at(ranks, a, b), MAILBOX_BYTES)));
             assert!(ends.is_sorted_by(|a, b| a.0 + a.1 <= b.0), "{ranks}");
             // Checks the size of the part that is allocated at the start.
             assert!(piece_at(ranks, 0) < 1 << 20);

@@ -76,7 +76,7 @@ pub(crate) fn count() -> Result<c_uint> {
 /// `INVALID_ARGUMENT` if there is no such card.
 pub(crate) fn card(number: c_uint) -> Result<Card> {
     let mut card = Card::default();
-    // SAFETY: the size that is passed is that of the structure.
+    // SAFETY: the size that is passed is the structure's size.
     let code = unsafe { emulatedGpuGetCard(number, &mut card, size_of::<Card>()) };
     checked(code, Status::InvalidArgument)?;
     Ok(card)

@@ -52,7 +52,7 @@ fn parse_list(list: &str) -> Option<Vec<c_ulong>> {
 pub(crate) fn bind_thread() -> Result {
     let words = processors()?;
     let bytes = size_of_val(words.as_slice());
-    // SAFETY: the size is that of the bitmask; 0 is the calling thread.
+    // SAFETY: the size is the bitmask's size; 0 is the calling thread.
     match unsafe { libc::sched_setaffinity(0, bytes, words.as_ptr().cast()) } {
         0 => Ok(()),
         _ => Err(Status::Unknown),

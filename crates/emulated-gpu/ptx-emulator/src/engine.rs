@@ -5,11 +5,12 @@
 //! reconverge where they meet. [`run`] is the main loop, [`vector`] and [`simd`] are the hot
 //! operations, [`access`] and [`space`] access memory, and [`lower`] creates the steps.
 //!
-//! The modules form layers; each only imports from those listed before it. [`registers`], [`lane`],
-//! [`state_space`] and [`image`] are data; [`race`] and [`core`] are the state that a step may
-//! access; [`access`], [`atomics`], [`collective`], [`matrix`], [`asynchronous`] and others each
-//! implement one kind of step; [`code`] defines the steps; [`vector`] and [`simd`] compute;
-//! [`lower`] creates steps, and [`run`], [`block`] and [`grid`] run them.
+//! The modules form layers; each only imports from the modules before it in this list.
+//! [`registers`], [`lane`], [`state_space`] and [`image`] are data; [`race`] and [`core`] are the
+//! state that a step may access; [`access`], [`atomics`], [`collective`], [`matrix`],
+//! [`asynchronous`] and others each implement one kind of step; [`code`] defines the steps;
+//! [`vector`] and [`simd`] compute; [`lower`] creates steps, and [`run`], [`block`] and [`grid`]
+//! run them.
 
 mod access;
 mod arrival;

@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// The exponent of the smallest normal number, which is also that of subnormal numbers.
+    /// The exponent of the smallest normal number, which is also the exponent of subnormal numbers.
     #[must_use]
     pub const fn least_normal_exponent(self) -> i32 {
         match self {

@@ -3,8 +3,8 @@
 use crate::format::{Format, nearest_half};
 use crate::rules::{Rules, Sum};
 
-/// The exponent of a zero, so small that the exponent of a product with a zero is below that of
-/// every other product.
+/// The exponent of a zero, so small that the exponent of a product with a zero is below the exponent of every other
+/// product.
 const ZERO_EXPONENT: i32 = -(1 << 20);
 
 /// A decoded number: a sign (0 or −1), and `magnitude · 2^exponent`. The magnitude has as many

@@ -34,7 +34,8 @@ impl Range {
     /// The range of a row or strip of zeros, which is compatible with every other range.
     const EMPTY: Self = Self { least: 400, greatest: -400, finite: true };
 
-    fn include(self, value: f32, power: f32) -> Self {
+    /// Extends the range to a factor. `power` is the power of two with the exponent of `value`.
+    fn extended_to(self, value: f32, power: f32) -> Self {
         if value == 0.0 {
             return self;
         }
@@ -98,7 +99,7 @@ impl<'a> Line<'a> {
         for (k, (value, place)) in values.iter_mut().zip(powers.iter_mut()).enumerate() {
             *value = if k < length { factor(k) } else { 0.0 };
             *place = power_of_two(*value, format);
-            range = range.include(*value, *place);
+            range = range.extended_to(*value, *place);
         }
         Some(Self { format, values, powers, range })
     }
@@ -139,13 +140,13 @@ impl<'a> Strip<'a> {
             for (column, (value, place)) in values.iter_mut().zip(powers).enumerate() {
                 *value = if k < length && column < columns { factor(k, column) } else { 0.0 };
                 *place = power_of_two(*value, format);
-                range = range.include(*value, *place);
+                range = range.extended_to(*value, *place);
             }
         }
         Some(Self { format, values, powers, range })
     }
 
-    /// The sums of the products of a row's factors with those of each column, starting from 0, as
+    /// The sums of the products of a row's factors with the factors of each column, starting from 0, as
     /// [`dot`](crate::dot) adds them. If the lengths differ, the shorter one is padded with zeros.
     #[must_use]
     pub fn sum(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {

@@ -13,7 +13,7 @@ pub fn kernel(pointers: usize, body: &str) -> String {
     kernel_with("", pointers, body)
 }
 
-/// A PTX text like that of [`kernel()`], with declarations at module scope.
+/// A PTX text as from [`kernel()`], with declarations at module scope.
 pub fn kernel_with(declarations: &str, pointers: usize, body: &str) -> String {
     format!("{HEADER}{declarations}{}", entry("k", pointers, body))
 }

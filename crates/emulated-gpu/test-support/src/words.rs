@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use crate::sound::words;
+use crate::diagnostics::words;
 
 /// Words that mutations may insert, in addition to words of the text and names of instructions.
 const EXTRA_WORDS: [&str; 40] = [

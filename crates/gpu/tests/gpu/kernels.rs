@@ -112,7 +112,7 @@ fn ptxas_accepts_them() {
 fn the_compiler_generates_the_committed_ptx() {
     for kernel in KERNELS.iter().chain(PRODUCTS) {
         let file = format!("kernels/{}.cu", kernel.name);
-        let ptx = match compile::by(Compiler::Nvrtc, &file, kernel.source) {
+        let ptx = match compile::with_compiler(Compiler::Nvrtc, &file, kernel.source) {
             Ok(ptx) => ptx,
             Err(GpuError::NoCompiler(reason)) => {
                 skipped::skip(reason);
@@ -132,14 +132,14 @@ fn the_compiler_generates_the_committed_ptx() {
 #[test]
 fn compile_errors_have_the_compiler_s_messages() {
     let broken = "extern \"C\" __global__ void broken() { x = 1; }\n";
-    match compile::by(Compiler::BuiltIn, "kernels/broken.cu", broken) {
+    match compile::with_compiler(Compiler::BuiltIn, "kernels/broken.cu", broken) {
         Err(GpuError::Compile { log, compiler, .. }) => {
             assert_eq!(compiler, "cuda-c");
             assert!(log.contains("kernels/broken.cu:1:") && log.contains("`x`"), "{log}");
         }
         other => panic!("{other:?}"),
     }
-    match compile::by(Compiler::Nvrtc, "kernels/broken.cu", broken) {
+    match compile::with_compiler(Compiler::Nvrtc, "kernels/broken.cu", broken) {
         Err(GpuError::NoCompiler(reason)) => skipped::skip(reason),
         Err(GpuError::Compile { log, .. }) => {
             assert!(log.contains("kernels/broken.cu(1)") && log.contains("\"x\""), "{log}");
@@ -153,7 +153,7 @@ fn compile_errors_have_the_compiler_s_messages() {
 fn the_built_in_compiler_accepts_them() {
     for path in source::all(&folder()).unwrap() {
         let (text, name) = (fs::read_to_string(&path).unwrap(), source::shown(&path));
-        let ptx = compile::by(Compiler::BuiltIn, &name, &text).unwrap();
+        let ptx = compile::with_compiler(Compiler::BuiltIn, &name, &text).unwrap();
         assert!(source::is_fresh(&text, &ptx), "{name}: the header has the digest");
         let lines: Vec<&str> = ptx.lines().collect();
         let target = target(&path);

@@ -246,7 +246,7 @@ fn the_error_for_an_invalid_edited_kernel_has_the_messages() {
 #[test]
 fn an_edited_kernel_is_compiled_by_nvrtc() {
     if matches!(
-        gpu::compile::by(gpu::Compiler::Nvrtc, "nothing.cu", "// nothing"),
+        gpu::compile::with_compiler(gpu::Compiler::Nvrtc, "nothing.cu", "// nothing"),
         Err(gpu::GpuError::NoCompiler(_))
     ) {
         skipped::skip("NVIDIA's compiler is not found; pip install nvidia-cuda-nvrtc-cu12");

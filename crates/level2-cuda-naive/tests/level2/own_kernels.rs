@@ -14,7 +14,7 @@ use crate::command_line::{level2, program};
 
 /// The ten puzzles that replace level 2's kernels, and an eleventh: a network uses either softmax
 /// or sigmoid.
-const TEN: [&str; 11] = [
+const STEP_PUZZLES: [&str; 11] = [
     "product",
     "broadcast",
     "relu",
@@ -85,7 +85,7 @@ fn compared(fixture: &str, options: &[&str]) -> (String, Comparison) {
 #[test]
 fn every_step_with_ten_solutions_agrees_with_the_reference() {
     for language in Language::ALL {
-        let folder = solved(&TEN, language);
+        let folder = solved(&STEP_PUZZLES, language);
         for fixture in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
             let (printed, comparison) = compared(fixture, &[&option(&folder)]);
             assert!(comparison.agrees(), "{fixture}: {:?}", comparison.first_divergence);
@@ -98,7 +98,7 @@ fn every_step_with_ten_solutions_agrees_with_the_reference() {
 
 #[test]
 fn the_sanitizer_finds_nothing_in_ten_solutions() {
-    let (folder, out) = (solved(&TEN, Language::CudaC), TempDir::new().unwrap());
+    let (folder, out) = (solved(&STEP_PUZZLES, Language::CudaC), TempDir::new().unwrap());
     let (own, out) = (option(&folder), path(&out, "dump.json"));
     for preset in ["softmax", "bce"] {
         let args = ["dump", "--preset", preset, "--out", &out, &own];
@@ -118,7 +118,7 @@ fn numbers(printed: &str) -> Vec<&str> {
 
 #[test]
 fn ten_solutions_train_the_network() {
-    let folder = solved(&TEN, Language::CudaC);
+    let folder = solved(&STEP_PUZZLES, Language::CudaC);
     let printed = train(&[&option(&folder)]);
     let accuracy = printed.lines().find_map(|line| line.strip_prefix("test accuracy ")).unwrap();
     let percent = accuracy.split(" (").next().unwrap();
@@ -144,7 +144,7 @@ fn without_a_solution_the_book_s_kernels_train() {
 
 /// A reader's folder with correct solutions, except that relu's backward pass has the wrong sign.
 fn one_wrong() -> TempDir {
-    let folder = solved(&TEN, Language::CudaC);
+    let folder = solved(&STEP_PUZZLES, Language::CudaC);
     edit(&folder, "relu-backward", ["> 0.0f ?", "< 0.0f ?"]);
     folder
 }
@@ -177,7 +177,7 @@ fn tensor_diff_names_a_wrong_kernel_that_is_used_unchecked() {
 /// computes the bias's gradient.
 #[test]
 fn a_wrong_bias_gradient_leaves_the_loss() {
-    let folder = solved(&TEN, Language::CudaC);
+    let folder = solved(&STEP_PUZZLES, Language::CudaC);
     edit(&folder, "bias-gradient", ["db[j] = sum;", "db[j] = 2.0f * sum;"]);
     let (_, comparison) = compared("softmax", &[&option(&folder), "--unchecked"]);
     assert_eq!(comparison.first_divergence.unwrap().tensor, TensorName::Db(2));
@@ -185,7 +185,7 @@ fn a_wrong_bias_gradient_leaves_the_loss() {
 
 #[test]
 fn a_kernel_with_other_parameters_is_never_used() {
-    let folder = solved(&TEN, Language::CudaC);
+    let folder = solved(&STEP_PUZZLES, Language::CudaC);
     edit(&folder, "relu", ["unsigned n, const float *z", "const float *z, unsigned n"]);
     let (printed, comparison) = compared("softmax", &[&option(&folder), "--unchecked"]);
     assert!(comparison.agrees());
@@ -195,7 +195,7 @@ fn a_kernel_with_other_parameters_is_never_used() {
 /// `z` is written before `x` is read: that is right for the puzzle, where they are two buffers.
 #[test]
 fn the_bias_may_be_added_after_a_first_store() {
-    let folder = solved(&TEN, Language::CudaC);
+    let folder = solved(&STEP_PUZZLES, Language::CudaC);
     edit(
         &folder,
         "broadcast",

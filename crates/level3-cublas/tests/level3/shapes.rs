@@ -39,7 +39,8 @@ fn odd_sizes_and_batches_agree_with_level_1() {
     }
 }
 
-/// Plans, graphs and buffers of one batch size must not affect those of another.
+/// Plans, graphs and buffers of one batch size must not affect plans, graphs and buffers of
+/// another.
 #[test]
 fn batch_sizes_may_change() {
     let gpu = gpu();

@@ -47,7 +47,7 @@ impl Routine for Counted<dyn Routine> {
 }
 
 /// Runs steps with batches of these sizes. Returns the numbers of plans and of runs after each step.
-fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, usize)> {
+fn plans_and_runs(sizes: &[usize], setup: Setup) -> Vec<(usize, usize)> {
     let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
     let preset = Preset::find("softmax").unwrap();
     let inputs = Inputs::fixture(&preset);
@@ -70,8 +70,10 @@ const PRODUCTS: usize = 5;
 
 #[test]
 fn each_batch_size_is_planned_once() {
-    let plans: Vec<usize> =
-        after(&[5, 5, 8, 5, 8], Setup::default()).into_iter().map(|(plans, _)| plans).collect();
+    let plans: Vec<usize> = plans_and_runs(&[5, 5, 8, 5, 8], Setup::default())
+        .into_iter()
+        .map(|(plans, _)| plans)
+        .collect();
     assert_eq!(plans, [1, 1, 2, 2, 2].map(|sizes| sizes * PRODUCTS));
 }
 
@@ -79,7 +81,7 @@ fn each_batch_size_is_planned_once() {
 fn each_batch_size_is_captured_once_unless_buffers_move() {
     // A product runs once before it is captured, and once while it is captured; a replay doesn't call the library.
     let captures = |sizes: &[usize]| {
-        let found = after(sizes, Setup { graph: true, ..Setup::default() });
+        let found = plans_and_runs(sizes, Setup { graph: true, ..Setup::default() });
         found.into_iter().map(|(_, runs)| runs as f64 / (2 * PRODUCTS) as f64).collect::<Vec<_>>()
     };
     assert_eq!(captures(&[8, 8, 5, 8, 5]), [1.0, 1.0, 2.0, 2.0, 2.0]);

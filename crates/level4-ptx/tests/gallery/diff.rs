@@ -23,7 +23,7 @@ fn diff(step: &Replaced) -> Option<String> {
 
 /// The diff's finding for the output of a broken kernel. Checks that the corrected twin has no
 /// finding.
-fn diffed(name: &str) -> String {
+fn comparison(name: &str) -> String {
     let fault = COMPARED.iter().find(|fault| fault.name == name).unwrap();
     let said =
         diff(&(fault.run)(&new_bench(fault.kernel, in_order(RunOptions::default()))).unwrap());
@@ -34,29 +34,29 @@ fn diffed(name: &str) -> String {
 
 #[test]
 fn row_zero_read_by_every_thread_is_named() {
-    expect("row_zero", &format!("{}\n\n{}", diffed("row-zero"), diffed("row-zero-mask")));
+    expect("row_zero", &format!("{}\n\n{}", comparison("row-zero"), comparison("row-zero-mask")));
 }
 
 #[test]
 fn a_missing_mean_is_named() {
-    expect("missing_mean", &diffed("missing-mean"));
+    expect("missing_mean", &comparison("missing-mean"));
 }
 
 #[test]
 fn stale_rows_in_a_partial_batch_are_named() {
-    expect("stale_rows", &diffed("stale-rows"));
+    expect("stale_rows", &comparison("stale-rows"));
 }
 
 #[test]
 fn parameters_that_are_not_updated_are_named() {
-    expect("only_w1_updated", &diffed("only-w1-updated"));
+    expect("only_w1_updated", &comparison("only-w1-updated"));
 }
 
 #[test]
 fn an_update_by_every_thread_is_a_race_and_too_large() {
     let fault = COMPARED.iter().find(|fault| fault.kernel == "update_without_index").unwrap();
     let race = (fault.run)(&new_bench(fault.kernel, in_order(checked()))).err().expect("a race");
-    let said = diffed(fault.name);
+    let said = comparison(fault.name);
     expect(fault.kernel, &format!("{}\n\n{said}", without_addresses(&race)));
 }
 
@@ -68,9 +68,9 @@ fn weights_must_not_change_while_others_read_them() {
         let mut step = Replaced::new("softmax");
         let da = bench.allocate(8 * 30);
         let args = [
-            step.on(&bench, Dz(2)),
-            step.on(&bench, A(1)),
-            step.on(&bench, W(2)),
+            step.copy_to_device(&bench, Dz(2)),
+            step.copy_to_device(&bench, A(1)),
+            step.copy_to_device(&bench, W(2)),
             Arg::U64(da),
             Arg::U32(10),
             Arg::U32(30),

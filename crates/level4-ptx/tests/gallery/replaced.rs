@@ -30,7 +30,7 @@ impl Replaced {
     }
 
     /// Copies a tensor to the device, as an argument of a kernel.
-    pub(crate) fn on(&self, bench: &Bench, name: TensorName) -> Arg {
+    pub(crate) fn copy_to_device(&self, bench: &Bench, name: TensorName) -> Arg {
         Arg::U64(bench.floats(self.get(name).data()))
     }
 
@@ -75,7 +75,8 @@ pub(crate) fn output_gradient(bench: &Bench) -> Result<Replaced, Fault> {
     let n = step.get(TensorName::P).shape()[1] as u32;
     let count = step.batch() * n;
     let dz = bench.allocate(count as usize);
-    let (p, y) = (step.on(bench, TensorName::P), step.on(bench, TensorName::Y));
+    let (p, y) =
+        (step.copy_to_device(bench, TensorName::P), step.copy_to_device(bench, TensorName::Y));
     let args = [p, y, Arg::U64(dz), Arg::U32(step.batch()), Arg::U32(n)];
     launch(bench, "output_gradient", count.div_ceil(32), 32, &args)?;
     step.replace(TensorName::Dz(2), bench.read(dz, count as usize));
@@ -85,7 +86,8 @@ pub(crate) fn output_gradient(bench: &Bench) -> Result<Replaced, Fault> {
 pub(crate) fn row_zero(bench: &Bench) -> Result<Replaced, Fault> {
     let mut step = Replaced::new("softmax");
     let dz = bench.allocate(8 * 10);
-    let (p, y) = (step.on(bench, TensorName::P), step.on(bench, TensorName::Y));
+    let (p, y) =
+        (step.copy_to_device(bench, TensorName::P), step.copy_to_device(bench, TensorName::Y));
     let args = [p, y, Arg::U64(dz), Arg::U32(8), Arg::U32(10)];
     launch(bench, "output_gradient", 1, 32, &args)?;
     step.replace(TensorName::Dz(2), bench.read(dz, 8 * 10));
@@ -95,7 +97,10 @@ pub(crate) fn row_zero(bench: &Bench) -> Result<Replaced, Fault> {
 pub(crate) fn mask_of_row_zero(bench: &Bench) -> Result<Replaced, Fault> {
     let mut step = Replaced::new("softmax");
     let dz = bench.allocate(8 * 30);
-    let (da, z) = (step.on(bench, TensorName::Da(1)), step.on(bench, TensorName::Z(1)));
+    let (da, z) = (
+        step.copy_to_device(bench, TensorName::Da(1)),
+        step.copy_to_device(bench, TensorName::Z(1)),
+    );
     let args = [da, z, Arg::U64(dz), Arg::U32(8), Arg::U32(30)];
     launch(bench, "relu_backward", 1, 32, &args)?;
     step.replace(TensorName::Dz(1), bench.read(dz, 8 * 30));
@@ -119,7 +124,7 @@ pub(crate) fn only_w1_updated(bench: &Bench) -> Result<Replaced, Fault> {
     use TensorName::{B, BNext, Db, Dw, W, WNext};
     let mut step = Replaced::new("softmax");
     let names = [W(1), B(1), W(2), B(2), Dw(1), Db(1), Dw(2), Db(2)];
-    let mut args = names.map(|name| step.on(bench, name)).to_vec();
+    let mut args = names.map(|name| step.copy_to_device(bench, name)).to_vec();
     let counts = names[..4].iter().map(|&name| step.get(name).data().len());
     let counts: Vec<usize> = counts.collect();
     args.extend(counts.iter().map(|&count| Arg::U32(count as u32)));
@@ -136,7 +141,10 @@ pub(crate) fn only_w1_updated(bench: &Bench) -> Result<Replaced, Fault> {
 
 pub(crate) fn update_by_all(bench: &Bench) -> Result<Replaced, Fault> {
     let mut step = Replaced::new("softmax");
-    let (w, dw) = (step.on(bench, TensorName::W(2)), step.on(bench, TensorName::Dw(2)));
+    let (w, dw) = (
+        step.copy_to_device(bench, TensorName::W(2)),
+        step.copy_to_device(bench, TensorName::Dw(2)),
+    );
     let rate = Arg::F32(step.reference.header.learning_rate);
     launch(bench, "update", 3, 128, &[w, dw, Arg::U32(300), rate])?;
     let Arg::U64(address) = w else { panic!("a pointer") };

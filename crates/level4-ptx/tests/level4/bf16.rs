@@ -1,5 +1,5 @@
-//! Tests of the rung `bf16`: its products are those of rounded factors, summed in single precision, and its
-//! accesses to shared memory have no bank conflicts.
+//! Tests of the rung `bf16`: its products are products of rounded factors, summed in single precision, and its accesses
+//! to shared memory have no bank conflicts.
 
 use data::{Dataset, Epoch};
 use gpu::{Choice, Gpu};

@@ -76,7 +76,7 @@ fn the_profile_shows_what_each_rung_launches() {
         // The roofline has two marks for each kernel: without caches, and with perfect caches.
         let first = kernels[0];
         // Kernels that multiply bfloat16 are left out, because the roofline's peak for tensor cores
-        // is that of TF32.
+        // is the peak of TF32.
         if rung == "bf16" {
             assert!(!picture.contains(first), "{picture}");
             let left_out = said

@@ -73,7 +73,7 @@ fn many_steps_in_a_launch_are_the_same_steps() {
             for (_, found_loss, found) in &parameters[1..] {
                 assert_eq!((found_loss, found), (loss, expected), "{sizes:?}, {shuffle}");
             }
-            // The losses also agree with those of another rung, up to rounding.
+            // The losses also agree with the losses of another rung, up to rounding.
             preset.report_every = 100;
             let one_launch = run(Rung::OneLaunch, &preset).parameters;
             for (a, b) in one_launch.layers.iter().zip(&mut parameters[3].2.layers) {

@@ -10,7 +10,7 @@ use crate::case::Case;
 pub(crate) fn fault(fault: &Fault, case: &Case, addresses: &[Option<u64>]) -> Message {
     let at = fault.address.and_then(|address| element(case, addresses, address));
     let shared = fault.message.starts_with("shared");
-    let who = who(fault, case);
+    let who = position_of_fault(fault, case);
     match fault.kind {
         FaultKind::IllegalAddress => illegal(fault, case, at.as_ref(), &who),
         FaultKind::Misaligned => Message::new(
@@ -56,7 +56,7 @@ pub(crate) fn fault(fault: &Fault, case: &Case, addresses: &[Option<u64>]) -> Me
 
 /// Names the thread of a fault: `Thread 5 of block 1`, with two indices each if the launch has two
 /// axes.
-fn who(fault: &Fault, case: &Case) -> String {
+fn position_of_fault(fault: &Fault, case: &Case) -> String {
     let flat = case.grid[1] == 1 && case.block[1] == 1;
     let number = |[x, y, _]: [u32; 3]| match flat {
         true => x.to_string(),

@@ -29,7 +29,7 @@ impl Message {
 }
 
 /// The lines of the reader's source that a fault names.
-pub(crate) fn places(fault: &Fault, language: Language, source: &str) -> Vec<ShownLine> {
+pub(crate) fn fault_lines(fault: &Fault, language: Language, source: &str) -> Vec<ShownLine> {
     let of = |ptx: Option<usize>, cuda: Option<&(String, u32)>, role: &str| {
         let line = match language {
             Language::Ptx => ptx?,

@@ -192,7 +192,7 @@ fn at_an_edge(seen: &ComparedNumbers<'_>) -> Option<String> {
             }
             () if rows > 2 && seen.wrong().all(|i| row(i) == 0) => "the first row",
             () if columns > 2 && seen.wrong().all(|i| column(i) == 0) => "the first column",
-            () => return inside(seen),
+            () => return regular_distances(seen),
         };
         return Some(format!(
             "Only {edge} of {name} is wrong. Look for a difference there: a loop that ends one too \
@@ -203,7 +203,7 @@ fn at_an_edge(seen: &ComparedNumbers<'_>) -> Option<String> {
         (true, true) if wrong == 2 => "the first and the last element are",
         (true, false) if wrong == 1 => "the first element is",
         (false, true) if wrong == 1 => "the last element is",
-        _ => return inside(seen),
+        _ => return regular_distances(seen),
     };
     Some(format!(
         "Only {edge} wrong. Look for a difference there: a neighbour that does not exist, or a loop \
@@ -212,7 +212,7 @@ fn at_an_edge(seen: &ComparedNumbers<'_>) -> Option<String> {
 }
 
 /// Describes wrong elements that are at equal distances.
-fn inside(seen: &ComparedNumbers<'_>) -> Option<String> {
+fn regular_distances(seen: &ComparedNumbers<'_>) -> Option<String> {
     let wrong: Vec<usize> = seen.wrong().collect();
     let [first, second, ..] = wrong[..] else { return None };
     let step = second - first;

@@ -6,7 +6,7 @@ use std::path::Path;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 use super::{Dump, DumpError};
-use crate::plausible::cannot_be_json;
+use crate::file_kind::cannot_be_json;
 use host::file;
 
 /// The bytes of a file, unpacked if it is gzipped. `most` limits both the packed and the unpacked size.

@@ -147,7 +147,7 @@ fn a_file_that_unpacks_beyond_the_limit_is_refused() {
     assert!(error.starts_with("it has more than 65536 bytes"), "{error}");
 }
 
-/// An endless device is refused because of its first bytes, and so is a gzipped file that is not a dump.
+/// An endless device, and a gzipped file that is not a dump, are refused because of their first bytes.
 #[cfg(unix)]
 #[test]
 fn other_text_than_json_is_not_read_to_its_end() {

@@ -9,14 +9,14 @@ const MAX_LISTED: usize = 8;
 
 /// Completes the sentence "it has no tensor w1". If the tensors are the layers of a network with PyTorch's names, the
 /// sentence explains how to rename them, otherwise it lists the tensors' names.
-pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
+pub(super) fn present_tensors(tensors: &[(String, Vec<usize>)]) -> String {
     let layers = layers(tensors);
     if layers.is_empty() {
         let mut names: Vec<&str> = tensors.iter().map(|(name, _)| &**name).collect();
         names.sort_unstable();
         return match names.len() {
             0 => ": it has no tensors at all".into(),
-            _ => format!(", only {}", listed(names.iter().map(ToString::to_string))),
+            _ => format!(", only {}", list_first(names.iter().map(ToString::to_string))),
         };
     }
     let renamed = (1..).zip(&layers).flat_map(|(l, layer)| {
@@ -26,12 +26,12 @@ pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
     format!(
         ": its tensors have PyTorch's names. Rename them: t = safetensors.torch.load_file(file); \
          safetensors.torch.save_file({{{}}}, file)",
-        listed(renamed)
+        list_first(renamed)
     )
 }
 
 /// Lists the first items, separated by commas.
-fn listed(items: impl Iterator<Item = String>) -> String {
+fn list_first(items: impl Iterator<Item = String>) -> String {
     let mut items = items.peekable();
     let mut text: Vec<String> = items.by_ref().take(MAX_LISTED).collect();
     text.extend(items.peek().map(|_| "…".into()));
@@ -100,7 +100,7 @@ mod tests {
             assert_eq!(layers(&tensors), names);
         }
         assert_eq!(layers(&network(&[""], &[784, 10])), [""]);
-        let said = instead(&network(&["fc1.", "fc2."], &[784, 30, 10]));
+        let said = present_tensors(&network(&["fc1.", "fc2."], &[784, 30, 10]));
         for words in [
             "PyTorch's names",
             "{\"w1\": t[\"fc1.weight\"], \"b1\": t[\"fc1.bias\"], \"w2\": t[\"fc2.weight\"], \"b2\": t[\"fc2.bias\"]}",
@@ -116,9 +116,12 @@ mod tests {
         let backwards: Vec<_> = network(&["b.", "a."], &[784, 30, 10]);
         assert_eq!(layers(&tensors), ["a.", "b."]);
         assert!(layers(&backwards).is_empty());
-        assert_eq!(instead(&backwards), ", only a.bias, a.weight, b.bias, b.weight");
-        assert_eq!(instead(&[]), ": it has no tensors at all");
+        assert_eq!(present_tensors(&backwards), ", only a.bias, a.weight, b.bias, b.weight");
+        assert_eq!(present_tensors(&[]), ": it has no tensors at all");
         let many: Vec<_> = (0..1000).map(|i| (format!("t{i:03}"), vec![1])).collect();
-        assert_eq!(instead(&many), ", only t000, t001, t002, t003, t004, t005, t006, t007, …");
+        assert_eq!(
+            present_tensors(&many),
+            ", only t000, t001, t002, t003, t004, t005, t006, t007, …"
+        );
     }
 }

@@ -23,7 +23,7 @@ const SHEET: usize = 40;
 pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
-    let leads = program.leads()?;
+    let leads = program.is_leader()?;
     let mut outputs = outputs::of_level(program, None);
     if leads {
         for (option, path) in
@@ -37,7 +37,7 @@ pub(super) fn train(args: &TrainArgs, program: &dyn LevelProgram) -> Result<()> 
         }
     }
     outputs::check(&outputs)?;
-    needs::of_training(&preset.network)?;
+    needs::check_training(&preset.network)?;
     let start = start_from(args.load.as_deref(), &preset)?;
     let counts = Counts { train: preset.samples, test: usize::MAX };
     let digits = args.data.load(&preset.network, counts, leads)?;
@@ -126,7 +126,7 @@ pub(super) fn print_report(
 /// The command `dump`: writes all tensors of one or several training steps.
 pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
     let mut preset = args.preset.preset()?;
-    let leads = program.leads()?;
+    let leads = program.is_leader()?;
     // If no step is computed, the inputs are not divided among ranks, and rank 0 writes a single file.
     let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
     let out = ("--out", args.out.as_path());
@@ -139,7 +139,7 @@ pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
     let steps =
         Steps { before: args.step as usize, dumped: args.steps.unwrap_or(1), fused: args.fused };
     let check_length =
-        |preset: &Preset| needs::of_run(&preset.network, steps.dumped, args.inputs_only);
+        |preset: &Preset| needs::check_run(&preset.network, steps.dumped, args.inputs_only);
     let inputs = match &args.inputs {
         Some(path) => {
             let run = Dump::read_run(path)?;
@@ -165,7 +165,7 @@ pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
         }
         None if preset.kind == PresetKind::Fixture => {
             check_length(&preset)?;
-            needs::of_dump(&preset, usize::MAX)?;
+            needs::check_dump(&preset, usize::MAX)?;
             let mut inputs = Inputs::fixture(&preset);
             if let Some(path) = &args.load {
                 inputs.parameters = checkpoint::load(path, &preset.network)?;
@@ -174,7 +174,7 @@ pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
         }
         None => {
             check_length(&preset)?;
-            needs::of_dump(&preset, preset.samples.min(Counts::ALL.train))?;
+            needs::check_dump(&preset, preset.samples.min(Counts::ALL.train))?;
             let parameters = start_from(args.load.as_deref(), &preset)?;
             let counts = Counts { train: preset.samples, test: 1 };
             let digits = args.data.load(&preset.network, counts, leads)?;
@@ -199,7 +199,7 @@ pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
         let terms = Terms { command: "dump", steps: Some(steps), preset: &preset, set, start };
         runner.check_terms(&terms)?;
         let mut header = header.clone();
-        let out = runner.own_dump(&mut header, &args.out);
+        let out = runner.dump_file(&mut header, &args.out);
         Dump::write_each(&out, |write| {
             let dumped = if args.inputs_only { dump::inputs_into } else { dump::run_into };
             let mut sink = |dump| Ok(write(&dump)?);
@@ -212,11 +212,11 @@ pub(super) fn dump(args: &DumpArgs, program: &dyn LevelProgram) -> Result<()> {
 pub(super) fn bench(args: &BenchArgs, program: &dyn LevelProgram) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
-    let leads = program.leads()?;
+    let leads = program.is_leader()?;
     let mut outputs = outputs::of_level(program, None);
     outputs.extend(args.json.clone().filter(|_| leads).map(|path| ("--json", path)));
     outputs::check(&outputs)?;
-    needs::of_training(&preset.network)?;
+    needs::check_training(&preset.network)?;
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let counts = Counts { train: preset.samples, test: 1 };
     let digits = args.data.load(&preset.network, counts, leads)?;

@@ -35,7 +35,7 @@ level_program! {
     fn outputs(&self) -> Vec<(&'static str, &Path)>;
     fn plan(&self, preset: &Preset) -> Result<Vec<String>>;
     fn level(&self, network: &Network) -> Result<Box<dyn Level>>;
-    fn leads(&self) -> Result<bool>;
+    fn is_leader(&self) -> Result<bool>;
     fn files(&self, path: &Path) -> Vec<PathBuf>;
     fn sgemm_gflops(&self) -> Result<Option<f64>>;
     fn on_each(&self, network: &Network, work: Work<'_>) -> Result<()>;

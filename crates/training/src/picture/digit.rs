@@ -43,7 +43,7 @@ pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
         amounts.iter_mut().filter(|amount| **amount < MIN_INK).for_each(|amount| *amount = 0.0);
     }
     let found = Digit::find(&amounts, picture.width, picture.height);
-    let placed = if found.is_like_mnist() { amounts } else { found.placed() };
+    let placed = if found.is_like_mnist() { amounts } else { found.cropped_and_centred() };
     let mut image = [0; SIDE * SIDE];
     for (pixel, value) in image.iter_mut().zip(placed) {
         let byte = (value.clamp(0.0, 1.0) * 255.0).round() as u8;
@@ -134,7 +134,7 @@ impl<'a> Digit<'a> {
     }
 
     /// Crops the picture to its ink, scales it to fit the box, and centres it by mass.
-    fn placed(&self) -> Vec<f32> {
+    fn cropped_and_centred(&self) -> Vec<f32> {
         let ((left, right), (top, bottom)) = (self.columns, self.rows);
         let (columns, rows) = self.sides();
         // The number of source pixels per pixel of the result, along each axis.

@@ -37,10 +37,9 @@ pub(super) struct Ink {
 impl Picture {
     /// Finds the ink of any colour on paper of any colour; `None` if the picture has only one colour.
     ///
-    /// The paper's colour is the median of the border. The ink's colour is that of the pixel
-    /// that differs most from it. A pixel's amount of ink is the position of its colour between the two, so
-    /// anti-aliased edges keep their shape, and highlights on the other side of the paper's colour are not
-    /// ink.
+    /// The paper's colour is the median of the border. The ink's colour is the colour of the pixel that differs most
+    /// from it. A pixel's amount of ink is the position of its colour between the two, so anti-aliased edges keep their
+    /// shape, and highlights on the other side of the paper's colour are not ink.
     pub(super) fn ink(&self) -> Option<Ink> {
         let under = self.background();
         let colour = |i: usize| {

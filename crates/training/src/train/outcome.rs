@@ -18,7 +18,7 @@ pub struct LossAt {
 /// A test accuracy, as the number of test images that were recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
-    /// The number of images whose largest output is that of their label.
+    /// The number of images whose largest output is their label's.
     pub correct: usize,
     /// Images tested.
     pub total: usize,

@@ -69,7 +69,7 @@ impl<'a> RunMonitor<'a> {
 
         let index = outcome.batches - 1;
         let done = outcome.batches == self.planned;
-        let interrupted = runner.stops(index, self.console.interrupted())?;
+        let interrupted = runner.should_stop(index, self.console.interrupted())?;
         let report = index.is_multiple_of(preset.report_every) || done || interrupted;
         let test_now = !done
             && !interrupted

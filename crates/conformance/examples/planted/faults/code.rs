@@ -16,7 +16,7 @@ pub(crate) fn find<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
 type Mistake = fn(&mut Problem);
 
 /// Wrong products that level 3 requests from cuBLAS.
-pub(crate) const RULES: &[(&str, Mistake)] = &[
+pub(crate) const PRODUCT_MISTAKES: &[(&str, Mistake)] = &[
     ("dw-beta-1", |p| p.beta = if p.matmul == Matmul::AtB { 1.0 } else { 0.0 }),
     ("da-beta-half", |p| p.beta = if p.matmul == Matmul::AB { 0.5 } else { 0.0 }),
     ("z-beta-1", |p| p.beta = if p.matmul == Matmul::ABt { 1.0 } else { 0.0 }),
@@ -44,7 +44,7 @@ pub(crate) const RULES: &[(&str, Mistake)] = &[
 ];
 
 /// Tensors that are computed wrongly. All later tensors are computed from the wrong ones.
-pub(crate) const MADE: &[(&str, Make)] = &[
+pub(crate) const COMPUTATION_MISTAKES: &[(&str, Make)] = &[
     ("momentum", |s| {
         let last = s.before(Dw(1));
         let next = s.right().into_iter().enumerate();
@@ -167,7 +167,7 @@ pub(crate) const MADE: &[(&str, Make)] = &[
 ];
 
 /// Parameters that change after an update and before the next step.
-pub(crate) const BETWEEN: &[(&str, Between)] = &[
+pub(crate) const UPDATE_MISTAKES: &[(&str, Between)] = &[
     ("nothing", |_| {}),
     ("clip", |w| w.iter_mut().for_each(|w| *w = w.clamp(-0.06, 0.06))),
     ("bfloat16", |w| {

@@ -98,7 +98,7 @@ impl FaultyNetwork {
         self.now.insert(name, made);
     }
 
-    fn fed(l: usize) -> TensorName {
+    fn layer_input(l: usize) -> TensorName {
         if l == 1 { TensorName::X } else { TensorName::A(l - 1) }
     }
 }
@@ -131,7 +131,7 @@ impl Level for FaultyNetwork {
         for l in 1..=last {
             let (m, n) = (self.network.sizes[l - 1], self.network.sizes[l]);
             let mut z = vec![0.0; self.batch * n];
-            matmul_a_bt(self.get(Self::fed(l)), self.get(W(l)), &mut z, self.batch, n, m);
+            matmul_a_bt(self.get(Self::layer_input(l)), self.get(W(l)), &mut z, self.batch, n, m);
             add_bias(&mut z, self.get(B(l)));
             self.make(Z(l), z);
             if l < last {
@@ -167,7 +167,7 @@ impl Level for FaultyNetwork {
         for l in (1..=last).rev() {
             let (m, n) = (self.network.sizes[l - 1], self.network.sizes[l]);
             let mut dw = vec![0.0; n * m];
-            matmul_at_b(self.get(Dz(l)), self.get(Self::fed(l)), &mut dw, n, m, self.batch);
+            matmul_at_b(self.get(Dz(l)), self.get(Self::layer_input(l)), &mut dw, n, m, self.batch);
             self.make(Dw(l), dw);
             let mut db = vec![0.0; n];
             sum_batch(self.get(Dz(l)), &mut db);

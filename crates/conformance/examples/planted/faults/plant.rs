@@ -130,17 +130,17 @@ fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn
             (format!("level 4, {rung}"), Box::new(level))
         }
         Planted::Rules { rules } => {
-            let mistake = code::find(code::RULES, rules).ok_or_else(|| lost(rules))?;
+            let mistake = code::find(code::PRODUCT_MISTAKES, rules).ok_or_else(|| lost(rules))?;
             let setup = Setup { gemm: Gemm::Cublas, ..Setup::default() };
             let level = mistaken::level3(gpu, network, setup, mistake);
             ("level 3, cublas".into(), Box::new(level.map_err(Error::level)?))
         }
         Planted::Made { made } => {
-            let make = code::find(code::MADE, made).ok_or_else(|| lost(made))?;
+            let make = code::find(code::COMPUTATION_MISTAKES, made).ok_or_else(|| lost(made))?;
             ("level 1".into(), plain(Change::Made(make)))
         }
         Planted::Between { between } => {
-            let change = code::find(code::BETWEEN, between).ok_or_else(|| lost(between))?;
+            let change = code::find(code::UPDATE_MISTAKES, between).ok_or_else(|| lost(between))?;
             ("level 1".into(), plain(Change::Between(change)))
         }
     })

@@ -116,11 +116,11 @@ fn a_network_that_does_not_answer_causes_a_timeout() {
     for (servers, said) in [(silent, "curl: (28) "), (stuck, "it broke off after")] {
         let cache = tempdir().unwrap();
         let mirrors = [&servers[0].address[..], &servers[1].address[..]];
-        let patience = Duration::from_secs(2);
-        let places = MnistPlaces { patience, ..collection.places(cache.path(), &mirrors) };
+        let max_wait = Duration::from_secs(2);
+        let places = MnistPlaces { max_wait, ..collection.places(cache.path(), &mirrors) };
         let started = Instant::now();
         let (digits, notices) = load_quietly(Source::Auto, &places);
-        // Each of the two mirrors may take 1 s, half of `patience`. This limit is much longer, because the machine may
+        // Each of the two mirrors may take 1 s, half of `max_wait`. This limit is much longer, because the machine may
         // be busy. Without timeouts, the download would take ten minutes, the delay of the test's server.
         assert!(started.elapsed() < server::LONG / 2, "{:?}", started.elapsed());
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);

@@ -18,8 +18,8 @@ enum Batching {
     Batched,
 }
 
-/// The arguments of the functions. If a batch is passed as arrays of pointers, the addresses are
-/// those of the arrays.
+/// The arguments of the functions. If a batch is passed as arrays of pointers, the arguments
+/// contain the addresses of the arrays.
 struct Call {
     handle: sys::cublasHandle_t,
     operations: [cublasOperation_t; 2],

@@ -1,5 +1,5 @@
-//! The sanitizer checks the library's accesses like those of a kernel. A fault ends the context, so
-//! each fault is caused in a separate process.
+//! The sanitizer checks the library's accesses in the same way as a kernel's accesses. A fault ends
+//! the context, so each fault is caused in a separate process.
 
 use std::process::Command;
 

@@ -63,8 +63,8 @@ impl Problem {
         self.lt.get_numbers(self.ty, &d)
     }
 
-    /// Asserts that the result's elements equal those of `element`, up to a tolerance, which only
-    /// GELU needs.
+    /// Asserts that the result's elements equal the results of `element`, up to a tolerance, which
+    /// only GELU needs.
     fn expect(&self, got: &[f64], tolerance: f64, element: impl Fn(usize, usize) -> f64) {
         for column in 0..self.n {
             for row in 0..self.m {

@@ -1,6 +1,6 @@
 //! Tests of calls that cuBLASLt refuses, or whose behaviour it leaves undefined, and of the
-//! messages that name the argument. Expected statuses are pairs: that of the heuristic, and that of
-//! the product.
+//! messages that name the argument. Expected statuses are pairs: the status of the heuristic, and
+//! the status of the product.
 
 use cudarc::cublaslt::sys::cublasComputeType_t;
 

@@ -68,7 +68,7 @@ impl Memory {
 pub(crate) struct Access {
     pub(crate) memory: Memory,
     pub(crate) volatile: bool,
-    /// The lane in a vector, and how many lanes the vector has. The whole vector is loaded or
+    /// The lane in a vector, and the number of lanes in the vector. The whole vector is loaded or
     /// stored at once if its alignment allows that.
     pub(crate) lane: u8,
     pub(crate) lanes: u8,

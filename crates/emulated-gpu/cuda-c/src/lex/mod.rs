@@ -81,13 +81,13 @@ pub(crate) fn lex(text: &str, file: u32, problems: &mut Problems) -> Vec<Token> 
             (first, spaced) = (true, true);
             continue;
         }
-        if character.is_whitespace() || lexer.rest().starts_with("//") {
+        if character.is_whitespace() || lexer.remaining_text().starts_with("//") {
             lexer.blank_or_line_comment();
             spaced = true;
             continue;
         }
-        if lexer.rest().starts_with("/*") {
-            match lexer.rest()[2..].find("*/") {
+        if lexer.remaining_text().starts_with("/*") {
+            match lexer.remaining_text()[2..].find("*/") {
                 Some(end) => lexer.position += end + 4,
                 None => {
                     let span = lexer.span(start, start + 2);
@@ -120,7 +120,7 @@ pub(crate) fn too_many_tokens(span: Span) -> Problem {
 }
 
 impl Lexer<'_> {
-    fn rest(&self) -> &str {
+    fn remaining_text(&self) -> &str {
         &self.text[self.position..]
     }
 
@@ -131,9 +131,9 @@ impl Lexer<'_> {
     /// Skips line continuations (backslash and newline).
     fn skip_continuations(&mut self) {
         loop {
-            if self.rest().starts_with("\\\n") {
+            if self.remaining_text().starts_with("\\\n") {
                 self.position += 2;
-            } else if self.rest().starts_with("\\\r\n") {
+            } else if self.remaining_text().starts_with("\\\r\n") {
                 self.position += 3;
             } else {
                 return;
@@ -142,7 +142,7 @@ impl Lexer<'_> {
     }
 
     fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.remaining_text().chars().next()
     }
 
     fn bump(&mut self) -> Option<char> {
@@ -152,7 +152,7 @@ impl Lexer<'_> {
     }
 
     fn blank_or_line_comment(&mut self) {
-        if self.rest().starts_with("//") {
+        if self.remaining_text().starts_with("//") {
             while let Some(character) = self.peek() {
                 self.skip_continuations();
                 if character == '\n' {
@@ -184,7 +184,7 @@ impl Lexer<'_> {
 
     fn token(&mut self, character: char, problems: &mut Problems) -> (TokenKind, String) {
         let mut own = String::new();
-        let after = self.rest().chars().nth(1).unwrap_or(' ');
+        let after = self.remaining_text().chars().nth(1).unwrap_or(' ');
         if character.is_alphabetic() || character == '_' || character == '$' {
             self.take_while(&mut own, |_, c| c.is_alphanumeric() || c == '_' || c == '$');
             return (TokenKind::Word, own);
@@ -202,7 +202,9 @@ impl Lexer<'_> {
         if character == '"' || character == '\'' {
             return self.quoted_literal(character, problems);
         }
-        if let Some(found) = PUNCTUATION.iter().find(|text| self.rest().starts_with(**text)) {
+        if let Some(found) =
+            PUNCTUATION.iter().find(|text| self.remaining_text().starts_with(**text))
+        {
             self.position += found.len();
             return (TokenKind::Punctuation, (*found).to_owned());
         }

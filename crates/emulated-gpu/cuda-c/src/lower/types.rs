@@ -189,7 +189,8 @@ impl Lowerer<'_> {
         Ok(result)
     }
 
-    /// The greater of an alignment and the one that is specified in the source, if any.
+    /// The greater of an alignment and the alignment that the source specifies, if it specifies
+    /// one.
     pub(super) fn alignment(&mut self, natural: u64, wanted: Option<&Rc<Expr>>) -> Lowered<u64> {
         let Some(wanted) = wanted else { return Ok(natural) };
         let (_, bits) = self.constant(wanted, "an alignment")?;

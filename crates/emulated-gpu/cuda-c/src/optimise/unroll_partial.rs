@@ -121,7 +121,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
         return false;
     };
 
-    // The unrolled loop. Its parameters are those of the original loop, and the number of
+    // The unrolled loop. Its parameters are the parameters of the original loop, and the number of
     // iterations left.
     let main = function.new_block(span);
     let mut now = copy_params(function, &params, main);

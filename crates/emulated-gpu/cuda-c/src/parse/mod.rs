@@ -84,7 +84,7 @@ const OPERATOR_WORDS: [(&str, &str); 11] = [
     ("xor_eq", "^="),
 ];
 
-/// Parses all tokens, and then those of each name expression.
+/// Parses all tokens, and then the tokens of each name expression.
 pub(crate) fn parse(
     tokens: Vec<Token>,
     names: Vec<Vec<Token>>,

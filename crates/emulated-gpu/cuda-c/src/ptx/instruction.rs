@@ -14,7 +14,7 @@ pub(super) trait Names {
     /// A new register for a temporary value.
     fn temporary(&mut self, ty: Ty) -> String;
     /// The value of a template's result other than the first, if it is used.
-    fn output(&self, template: Value, index: u32) -> Option<Value>;
+    fn template_output(&self, template: Value, index: u32) -> Option<Value>;
     /// The offset that is added to the address of an access.
     fn offset(&self, value: Value) -> i64;
     /// Whether the assembler may contract products and sums.
@@ -240,7 +240,7 @@ fn template(line: &mut Line<'_, impl Names>, own: &Template) {
     }
     for index in 1..own.results.len() {
         // The further results are separate values.
-        let register = match line.names.output(line.value, index as u32) {
+        let register = match line.names.template_output(line.value, index as u32) {
             Some(output) => line.names.register(output),
             None => line.names.temporary(own.results[index]),
         };

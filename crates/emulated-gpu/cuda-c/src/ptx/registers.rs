@@ -262,7 +262,8 @@ pub(super) fn order_copies(
     mut spare: impl FnMut(Value) -> Value,
 ) -> Vec<Copy> {
     let mut from: Vec<Value> = copies.iter().map(|(_, from)| *from).collect();
-    // For each register, how many copies still have to read it, and which copies write it.
+    // For each register, the number of copies that still have to read it, and the copies that write
+    // it.
     let mut readers: HashMap<Value, usize> = HashMap::default();
     let mut writers: HashMap<Value, Vec<usize>> = HashMap::default();
     for (index, (to, from)) in copies.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Inference of the memory space of each address, so that C's pointers become `ld.global` and the
-//! like. An address that is stored, compared or mixed with others is first converted to a generic
-//! address.
+//! Inference of the memory space of each address, so that accesses through C's pointers become
+//! `ld.global`, `st.shared` and so on. An address that is stored, compared or mixed with others is
+//! first converted to a generic address.
 
 use rustc_hash::FxHashMap as HashMap;
 

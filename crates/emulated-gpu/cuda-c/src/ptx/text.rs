@@ -108,7 +108,7 @@ impl Names for Writer<'_> {
         format!("{prefix}{count}")
     }
 
-    fn output(&self, template: Value, index: u32) -> Option<Value> {
+    fn template_output(&self, template: Value, index: u32) -> Option<Value> {
         self.outputs.get(&(template, index)).copied()
     }
 

@@ -1,5 +1,5 @@
-//! The foreign function interface between C and Rust. Every exported function goes through [`call`] or [`early`], so
-//! that no panic crosses into C, calls before `cuInit` fail, and failures are logged.
+//! The foreign function interface between C and Rust. Every exported function goes through [`call`] or
+//! [`call_before_init`], so that no panic crosses into C, calls before `cuInit` fail, and failures are logged.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -19,7 +19,7 @@ thread_local! {
 
 /// Runs the body of an exported function.
 pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
-    early(name, || {
+    call_before_init(name, || {
         process::check()?;
         if IN_HOST_FUNCTION.get() {
             return Err(Code::NOT_PERMITTED.because(
@@ -31,7 +31,7 @@ pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
 }
 
 /// Like [`call`], for functions that may be called before `cuInit` and in host functions.
-pub(crate) fn early(name: &str, body: impl FnOnce() -> Result) -> Code {
+pub(crate) fn call_before_init(name: &str, body: impl FnOnce() -> Result) -> Code {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => Code::SUCCESS,
         Ok(Err(error)) => {
@@ -111,7 +111,7 @@ pub(crate) struct EntryPoint {
 /// not be null; such arguments are checked first.
 macro_rules! export {
     (@call) => { $crate::abi::ffi::call };
-    (@call early) => { $crate::abi::ffi::early };
+    (@call early) => { $crate::abi::ffi::call_before_init };
     (@call also) => { $crate::abi::ffi::call };
     (@per_thread $name:ident also $alias:ident) => { $alias };
     (@per_thread $name:ident $(early)?) => { $name };

@@ -1,6 +1,6 @@
 //! Detection of forked processes. A process that was forked after `cuInit` has its parent's memory but not its threads,
-//! so a lock that one of those threads held is never released. The driver detects such a process before it takes a
-//! lock, and returns `NOT_INITIALIZED`, as NVIDIA's driver does.
+//! so a lock that such a thread held is never released. The driver detects such a process before it takes a lock, and
+//! returns `NOT_INITIALIZED`, as NVIDIA's driver does.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

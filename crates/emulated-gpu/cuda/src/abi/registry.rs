@@ -13,7 +13,7 @@ const FIRST_HANDLE: Handle = 0x1000_0000;
 const HANDLE_STEP: Handle = 0x40;
 
 /// A new handle; no handle is used twice.
-pub(crate) fn fresh() -> Handle {
+pub(crate) fn new_handle() -> Handle {
     static NEXT: AtomicUsize = AtomicUsize::new(FIRST_HANDLE);
     NEXT.fetch_add(HANDLE_STEP, Ordering::Relaxed)
 }

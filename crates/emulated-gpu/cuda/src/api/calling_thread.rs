@@ -14,14 +14,14 @@ use crate::stream::Stream;
 thread_local! {
     /// The top of the calling thread's stack of contexts, or 0. This variable has no destructor, so it stays valid
     /// until the thread ends.
-    static TOP: Cell<Handle> = const { Cell::new(0) };
+    static CURRENT_CONTEXT: Cell<Handle> = const { Cell::new(0) };
     /// The calling thread's stack of contexts without its top.
-    static BELOW: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+    static LOWER_CONTEXTS: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The handle of the calling thread's context, or 0.
 pub(crate) fn handle() -> Handle {
-    TOP.get()
+    CURRENT_CONTEXT.get()
 }
 
 /// The calling thread's context, even if it can't be used any more.
@@ -52,23 +52,23 @@ pub(crate) fn set(handle: Handle) {
     if handle == 0 {
         pop();
     } else {
-        TOP.set(handle);
+        CURRENT_CONTEXT.set(handle);
     }
 }
 
 /// Pushes a context, whose handle is not 0, onto the calling thread's stack.
 pub(crate) fn push(handle: Handle) {
-    let before = TOP.replace(handle);
+    let before = CURRENT_CONTEXT.replace(handle);
     if before != 0 {
         // An error is ignored: a thread that is exiting has already lost its stack.
-        let _ = BELOW.try_with(|below| below.borrow_mut().push(before));
+        let _ = LOWER_CONTEXTS.try_with(|below| below.borrow_mut().push(before));
     }
 }
 
 /// Pops the top of the calling thread's stack.
 pub(crate) fn pop() -> Option<Handle> {
-    let below = BELOW.try_with(|below| below.borrow_mut().pop()).ok().flatten();
-    Some(TOP.replace(below.unwrap_or(0))).filter(|top| *top != 0)
+    let below = LOWER_CONTEXTS.try_with(|below| below.borrow_mut().pop()).ok().flatten();
+    Some(CURRENT_CONTEXT.replace(below.unwrap_or(0))).filter(|top| *top != 0)
 }
 
 /// The calling thread's green context, if its current context is one.

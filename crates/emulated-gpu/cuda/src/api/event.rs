@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::abi::error::{Code, Error, Result, fail_if};
 use crate::abi::ffi::export;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::{Handle, Out};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
@@ -62,7 +62,7 @@ export! {
                 .because(format!("unsupported flags {flags:#x} of an event")));
         }
         let context = calling_thread::context()?;
-        let event = Arc::new(Event::new(fresh(), context, flags)?);
+        let event = Arc::new(Event::new(new_handle(), context, flags)?);
         driver()?.events.insert(event.handle, Arc::clone(&event));
         out.set(event.handle)
     }

@@ -7,7 +7,7 @@ use crate::abi::ffi::export;
 use crate::abi::green_context::{
     DeviceResource, GroupParameters, MULTIPROCESSORS, QUEUE, QUEUE_CONFIGURATION,
 };
-use crate::abi::registry::{fresh, ordinal};
+use crate::abi::registry::{new_handle, ordinal};
 use crate::abi::{Device, Handle, In, List, Out};
 use crate::api::calling_thread;
 use crate::api::context::{release, retain};
@@ -23,8 +23,8 @@ use crate::stream::{self, NON_BLOCKING, Stream};
 
 /// The number of concurrent work queues if `CUDA_DEVICE_MAX_CONNECTIONS` is unset.
 const DEFAULT_CONNECTIONS: u32 = 8;
-/// The flag `CU_GREEN_CTX_DEFAULT_STREAM`, which has no effect: the default stream is always that
-/// of the primary context.
+/// The flag `CU_GREEN_CTX_DEFAULT_STREAM`, which has no effect: the default stream always belongs
+/// to the primary context.
 const DEFAULT_STREAM: u32 = 1;
 
 fn unknown(kind: u32) -> crate::abi::error::Error {
@@ -74,7 +74,7 @@ unsafe fn write(result: Out<DeviceResource>, rest: Out<DeviceResource>, (groups,
 
 /// Assigns a stream to a green context.
 pub(crate) fn assign_green_context(stream: &Arc<Stream>, green: Arc<GreenContext>) -> Result {
-    for mark in green.awaited() {
+    for mark in green.awaited_marks() {
         stream::enqueue(stream, Operation::WaitFor(mark))?;
     }
     let _ = stream.green.set(green);
@@ -169,7 +169,7 @@ export! {
         out as required: Out<Handle>, resources: In<DeviceResource>, count: u32,
     ) {
         let description = describe(&resources.list(count as usize)?)?;
-        let handle = fresh();
+        let handle = new_handle();
         driver()?.resource_descriptors.insert(handle, Arc::new(description));
         out.set(handle)
     }
@@ -184,7 +184,7 @@ export! {
                 .because(format!("unknown flags {flags:#x}, or the resources belong to another device")));
         }
         let owner = retain(device)?;
-        let green = GreenContext::new(fresh(), fresh(), (*description).clone());
+        let green = GreenContext::new(new_handle(), new_handle(), (*description).clone());
         driver.contexts.insert(green.context, owner);
         let handle = green.handle;
         driver.green_contexts.insert(handle, Arc::new(green));

@@ -7,7 +7,7 @@ use ptx_emulator::memory::{Devices, Home, ShareError};
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi::export;
 use crate::abi::interprocess::{HandleKind, InterprocessHandle};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::{Handle, Out, Pointer};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
@@ -94,7 +94,7 @@ export! {
         check_foreign(place.process)?;
         let shared = SharedEvent::open(place)?;
         let flags = INTERPROCESS | DISABLE_TIMING;
-        let event = Arc::new(Event::shared(fresh(), context, flags, shared));
+        let event = Arc::new(Event::shared(new_handle(), context, flags, shared));
         driver()?.events.insert(event.handle, Arc::clone(&event));
         out.set(event.handle)
     }

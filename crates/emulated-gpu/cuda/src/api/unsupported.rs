@@ -6,7 +6,7 @@
 use std::ffi::c_void;
 
 use crate::abi::error::Code;
-use crate::abi::ffi::{EntryPoint, early};
+use crate::abi::ffi::{EntryPoint, call_before_init};
 
 /// Declares functions that fail for all arguments. The arguments need no declaration, because the caller removes them
 /// (System V ABI, "The Stack Frame"). Each declaration begins with the version with which `cuGetProcAddress` finds it
@@ -17,7 +17,7 @@ macro_rules! refuse {
             #[doc = concat!("Not supported: ", $what, " are not emulated.")]
             #[unsafe(no_mangle)]
             pub(crate) extern "C" fn $symbol() -> Code {
-                early(stringify!($symbol), || {
+                call_before_init(stringify!($symbol), || {
                     Err(Code::NOT_SUPPORTED.because(concat!($what, " are not emulated")))
                 })
             }

@@ -14,7 +14,7 @@ use ptx_emulator::memory::{Devices, Home, Reach};
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result, fail_if};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::context::hardware::Hardware;
 use crate::context::library_storage::Storage;
 use crate::memory::allocations::Owner;
@@ -227,7 +227,7 @@ impl Primary {
 
     /// The handle of the primary context, which is reserved even if the context doesn't exist yet.
     pub(crate) fn handle(&mut self) -> Handle {
-        *self.handle.get_or_insert_with(fresh)
+        *self.handle.get_or_insert_with(new_handle)
     }
 
     /// Whether a handle is the reserved handle of this primary context.

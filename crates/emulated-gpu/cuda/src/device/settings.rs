@@ -9,6 +9,7 @@ use crate::abi::error::{Code, Result};
 
 /// The default compute capability of the emulated cards.
 const DEFAULT_CAPABILITY: u32 = 90;
+/// The compute capabilities that an emulated card can have.
 const CAPABILITIES: [u32; 12] = [50, 52, 60, 61, 70, 72, 75, 80, 86, 87, 89, 90];
 
 /// The values of the `EMULATED_GPU_…` environment variables.

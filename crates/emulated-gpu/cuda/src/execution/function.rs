@@ -9,7 +9,7 @@ use ptx_emulator::Kernel;
 use crate::abi::Handle;
 use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::context::Context;
 use crate::context::hardware::Hardware;
 use crate::device::limits::{MAX_SHARED, MAX_SHARED_OPT_IN};
@@ -71,7 +71,7 @@ impl Function {
         let shared = i32::try_from(kernel.static_shared()).unwrap_or(MAX_SHARED);
         let name = CString::new(kernel.name()).unwrap_or_default();
         Arc::new(Self {
-            handle: fresh(),
+            handle: new_handle(),
             module,
             context,
             home,

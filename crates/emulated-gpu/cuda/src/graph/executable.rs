@@ -155,7 +155,7 @@ impl Executable {
         (work_of(&steps, begins, &self.hardware), steps.iter().filter_map(decision).collect())
     }
 
-    /// Replaces this graph's work by that of another graph with the same topology, with the resources that the work
+    /// Replaces this graph's work by the work of another graph with the same topology, with the resources that the work
     /// needs. Conditional nodes then use the other graph's conditions, because its kernels set those.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl Executable {
         Ok(Ok(()))
     }
 
-    /// Replaces the work of a child-graph node by that of a graph with the same topology.
+    /// Replaces the work of a child-graph node by the work of a graph with the same topology.
     ///
     /// # Errors
     /// `INVALID_VALUE` if there is no such node, or the topologies differ.

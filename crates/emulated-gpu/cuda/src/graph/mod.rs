@@ -20,7 +20,7 @@ pub(crate) use self::nested::Child;
 
 use self::resources::GraphAllocations;
 use crate::abi::error::{Code, Result};
-use crate::abi::registry::{Registry, fresh};
+use crate::abi::registry::{Registry, new_handle};
 use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
 use crate::graph::condition::Condition;
@@ -105,7 +105,7 @@ impl Graph {
     /// An empty graph.
     pub(crate) fn new(registry: Arc<Graphs>) -> Self {
         Self {
-            handle: fresh(),
+            handle: new_handle(),
             nodes: Mutex::default(),
             memory: Arc::new(GraphAllocations::new(Arc::clone(&registry.hardware))),
             registry,
@@ -146,7 +146,7 @@ impl Graph {
 
     /// Adds memory that the graph owns.
     pub(crate) fn reserve(&self, address: Pointer) {
-        self.memory.push(address);
+        self.memory.hold(address);
     }
 
     /// Adds a node that depends on others.

@@ -14,7 +14,7 @@ use crate::graph::resources::Resources;
 use crate::graph::step::Step;
 use crate::graph::{Content, Graph, Node};
 
-/// The maximum number of nodes of a graph, including those of nested graphs.
+/// The maximum number of nodes of a graph, including the nodes of nested graphs.
 pub(super) const MAX_NODES: usize = 1 << 18;
 /// The maximum nesting depth of graphs.
 pub(super) const MAX_DEPTH: u32 = 256;
@@ -170,7 +170,7 @@ impl FlatGraph {
         )))
     }
 
-    /// Expands a graph. `context` is that of the conditional node in whose body the graph is.
+    /// Expands a graph. `context` is the context of the conditional node in whose body the graph is.
     fn add(&mut self, graph: &Graph, context: Option<Handle>) -> Result {
         if let Some(range) = self.expanded.get(&(graph.handle, context)) {
             self.steps.extend_from_within(range.clone());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result, fail_if};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 
 /// A node of a graph, with a content of type `C`.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl<C> Node<C> {
     }
 
     /// The nodes that it depends on, in the order in which the edges were added.
-    pub(crate) fn after(&self) -> impl ExactSizeIterator<Item = Handle> + '_ {
+    pub(crate) fn dependencies(&self) -> impl ExactSizeIterator<Item = Handle> + '_ {
         self.after.values().copied()
     }
 
@@ -91,7 +91,7 @@ impl<C: Clone> Nodes<C> {
         if !self.contain_all(after) {
             return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
         }
-        let handle = fresh();
+        let handle = new_handle();
         self.nodes.insert(handle, Node::new(handle, content));
         for before in after {
             if !self.get(*before)?.dependents.contains_key(&handle) {
@@ -178,7 +178,7 @@ impl<C: Clone> Nodes<C> {
         while let Some(handle) = open.pop() {
             count_step();
             if ancestors.insert(handle) {
-                open.extend(self.nodes.get(&handle).into_iter().flat_map(Node::after));
+                open.extend(self.nodes.get(&handle).into_iter().flat_map(Node::dependencies));
             }
         }
         ancestors
@@ -222,7 +222,7 @@ impl<C: Clone> Nodes<C> {
         copied: impl Fn(&C) -> Result<C>,
     ) -> Result<(Self, HashMap<Handle, Handle>)> {
         let origin: HashMap<Handle, Handle> =
-            self.iter().map(|node| (node.handle, fresh())).collect();
+            self.iter().map(|node| (node.handle, new_handle())).collect();
         let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
         let copy = |node: &Node<C>| {
             let handle = renamed(&node.handle);
@@ -294,7 +294,7 @@ mod tests {
             chain.push(add(&mut nodes, &after));
         }
         let last = add(&mut nodes, &chain);
-        assert_eq!(nodes.get(last).unwrap().after().len(), COUNT);
+        assert_eq!(nodes.get(last).unwrap().dependencies().len(), COUNT);
         for pair in chain.windows(2) {
             nodes.disconnect(pair[0], pair[1]).unwrap();
             nodes.connect(pair[0], pair[1]).unwrap();
@@ -306,7 +306,7 @@ mod tests {
         for handle in chain.iter().rev() {
             nodes.remove(*handle).unwrap();
         }
-        assert_eq!(nodes.get(last).unwrap().after().len(), 0);
+        assert_eq!(nodes.get(last).unwrap().dependencies().len(), 0);
         assert!(STEPS.get() < 20 * COUNT, "{}", STEPS.get());
     }
 
@@ -343,7 +343,7 @@ mod tests {
         let dependents: Vec<Handle> = nodes.get(n[0]).unwrap().dependents().collect();
         assert_eq!(dependents, [n[1], n[2]]);
         assert!(nodes.remove(n[2]).is_some() && nodes.remove(n[2]).is_none());
-        assert!(nodes.get(n[1]).unwrap().after().eq([n[0]]));
+        assert!(nodes.get(n[1]).unwrap().dependencies().eq([n[0]]));
         assert_eq!(nodes.ordered().unwrap().len(), 4);
     }
 }

@@ -20,8 +20,8 @@ impl GraphAllocations {
         Self { addresses: Mutex::default(), hardware }
     }
 
-    /// Adds memory.
-    pub(super) fn push(&self, address: Pointer) {
+    /// Adds memory that lives as long as these resources.
+    pub(super) fn hold(&self, address: Pointer) {
         self.addresses.lock().unwrap_or_else(PoisonError::into_inner).push(address);
     }
 }

@@ -54,7 +54,7 @@ impl GreenContext {
     }
 
     /// The marks for which streams created now must wait.
-    pub(crate) fn awaited(&self) -> Vec<Arc<Mark>> {
+    pub(crate) fn awaited_marks(&self) -> Vec<Arc<Mark>> {
         let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         awaited.retain(|mark| mark.passed().is_none());
         awaited.clone()

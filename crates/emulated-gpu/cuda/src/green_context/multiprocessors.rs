@@ -9,6 +9,7 @@ use crate::device::limits::PROCESSORS;
 
 /// The flag `CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING` of a split by count.
 const IGNORE_COSCHEDULING: u32 = 1;
+/// All flags of a split by count.
 const COUNT_FLAGS: u32 = 3;
 /// The flag `CU_DEV_SM_RESOURCE_GROUP_BACKFILL` of a group.
 const BACKFILL: u32 = 1;

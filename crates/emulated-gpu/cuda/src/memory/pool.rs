@@ -9,7 +9,7 @@ use ptx_emulator::memory::{Devices, Home};
 use crate::abi::Handle;
 use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
-use crate::abi::registry::{Registry, fresh};
+use crate::abi::registry::{Registry, new_handle};
 use crate::memory::allocations::Allocations;
 
 enumeration! {
@@ -67,7 +67,7 @@ impl Pools {
     pub(crate) fn new(allocations: Arc<Allocations>, devices: u32) -> Self {
         let registry = Registry::default();
         let device_pools = |device| {
-            let default = fresh();
+            let default = new_handle();
             registry
                 .insert(default, Arc::new(Pool::new(default, device, 0, Arc::clone(&allocations))));
             DevicePools { default, current: AtomicUsize::new(default) }
@@ -107,7 +107,7 @@ impl Pools {
 
     /// A new pool.
     pub(crate) fn create(&self, device: u32, max_size: u64) -> Handle {
-        let handle = fresh();
+        let handle = new_handle();
         let pool = Pool::new(handle, device, max_size, Arc::clone(&self.allocations));
         self.registry.insert(handle, Arc::new(pool));
         handle

@@ -9,7 +9,7 @@ use ptx_emulator::memory::{MapError, Physical};
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 
 /// The handle type `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`, which is the only supported type of exported handles.
 pub(crate) const DESCRIPTOR: i32 = 1;
@@ -45,7 +45,7 @@ impl Handles {
 
     /// A handle for new memory, with a reference count of 1.
     pub(crate) fn insert(&self, memory: Arc<Physical>, types: i32) -> Handle {
-        let handle = fresh();
+        let handle = new_handle();
         let mut entries = self.entries();
         entries.retain(|_, entry| entry.memory.strong_count() > 0);
         let weak = Arc::downgrade(&memory);

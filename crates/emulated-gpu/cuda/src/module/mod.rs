@@ -15,7 +15,7 @@ use ptx_emulator::texture::{Opaque, Sampling};
 
 use crate::abi::error::{Code, Refusal, Result};
 use crate::abi::host_memory;
-use crate::abi::registry::{Registry, fresh};
+use crate::abi::registry::{Registry, new_handle};
 use crate::abi::{Handle, Pointer};
 use crate::context::Context;
 use crate::context::hardware::Hardware;
@@ -117,7 +117,7 @@ impl Module {
             return Err(Refusal { code: Code::INVALID_PTX, log });
         }
         Ok(Self {
-            handle: fresh(),
+            handle: new_handle(),
             context: context.map_or(0, |context| context.handle),
             home: context.map(Arc::downgrade).unwrap_or_default(),
             image: Arc::new(image),

@@ -15,7 +15,7 @@ use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi;
 use crate::abi::process;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::context::Context;
 use crate::graph::operation::Operation;
 use crate::green_context::GreenContext;
@@ -149,7 +149,7 @@ impl Streams {
     pub(crate) fn create(self: &Arc<Self>, flags: u32, priority: i32) -> Arc<Stream> {
         let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
         let all = &mut self.list().all;
-        self.add(all, fresh(), StreamKind::Created, flags, priority)
+        self.add(all, new_handle(), StreamKind::Created, flags, priority)
     }
 
     fn add(
@@ -312,7 +312,7 @@ impl Stream {
     /// Executes the queue's work; called on the stream's thread.
     fn run(&self) {
         self.queue.work(|operation| {
-            let code = ffi::early("a stream", || {
+            let code = ffi::call_before_init("a stream", || {
                 operation.run(&self.context);
                 Ok(())
             });

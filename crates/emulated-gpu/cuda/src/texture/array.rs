@@ -7,11 +7,11 @@ use ptx_emulator::texture::{Channel, Format, Texels};
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::texture::Array3dDescription;
 use crate::context::Context;
 use crate::context::hardware::Hardware;
-use crate::device::texture_limits::{PITCH, limits};
+use crate::device::texture_limits::{PITCH_ALIGNMENT, limits};
 use crate::memory::allocations::AllocationKind;
 use crate::memory::copy::{CopyMemory, End};
 
@@ -86,7 +86,7 @@ impl Array {
         let hardware = Arc::clone(&context.hardware);
         let size = texels.reach().ok_or_else(too_large)?;
         let base = hardware.allocations.device(size, AllocationKind::Array, context.owner())?;
-        let (handle, texels) = (fresh(), Texels { base, ..texels });
+        let (handle, texels) = (new_handle(), Texels { base, ..texels });
         Ok(Self { handle, context: context.handle, description, texels, hardware })
     }
 
@@ -176,7 +176,7 @@ fn layout(description: &Array3dDescription) -> Result<Texels> {
         )));
     }
     let row = (width as u64).checked_mul(format.bytes()).ok_or_else(too_large)?;
-    let pitch = row.checked_next_multiple_of(PITCH).ok_or_else(too_large)?;
+    let pitch = row.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or_else(too_large)?;
     let slice = pitch.checked_mul(height.max(1) as u64).ok_or_else(too_large)?;
     let texels = Texels {
         base: 0,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::abi::Handle;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::texture::Array3dDescription;
 use crate::texture::array::{Array, is_layered};
 
@@ -19,7 +19,7 @@ pub(crate) struct Mipmap {
 impl Mipmap {
     /// A mipmapped array with these levels.
     pub(crate) fn new(context: Handle, levels: Vec<Arc<Array>>) -> Self {
-        Self { handle: fresh(), context, levels }
+        Self { handle: new_handle(), context, levels }
     }
 }
 

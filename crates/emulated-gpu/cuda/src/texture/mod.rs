@@ -19,7 +19,7 @@ use crate::abi::texture::{
     LinearResource, PitchedResource, ResourceDescription, TextureDescription, ViewDescription,
 };
 use crate::context::hardware::Hardware;
-use crate::device::texture_limits::{ALIGNMENT, LINEAR, PITCH, PITCHED};
+use crate::device::texture_limits::{BASE_ALIGNMENT, LINEAR_WIDTH, PITCH_ALIGNMENT, PITCHED_SIZES};
 use crate::memory::copy::check_device;
 use crate::texture::array::SURFACE;
 use crate::texture::arrays::Arrays;
@@ -126,9 +126,9 @@ pub(crate) fn linear(memory: &Memory, given: LinearResource) -> Result<Texels> {
     let format = array::format(format, channels)?;
     check_alignment(address)?;
     let width = bytes as u64 / format.bytes();
-    if width == 0 || width > LINEAR {
+    if width == 0 || width > LINEAR_WIDTH {
         return Err(invalid(format!(
-            "{width} texels; a texture in linear memory has 1 to {LINEAR}"
+            "{width} texels; a texture in linear memory has 1 to {LINEAR_WIDTH}"
         )));
     }
     check_device(memory, address, width * format.bytes())?;
@@ -146,16 +146,16 @@ pub(crate) fn pitched(memory: &Memory, given: PitchedResource) -> Result<Texels>
     let format = array::format(format, channels)?;
     check_alignment(address)?;
     let shape = [width, height, pitch].map(|length| length as u64);
-    if shape.contains(&0) || shape.iter().zip(PITCHED).any(|(length, max)| *length > max) {
+    if shape.contains(&0) || shape.iter().zip(PITCHED_SIZES).any(|(length, max)| *length > max) {
         return Err(invalid(format!(
-            "a texture of {width} × {height} texels with a pitch of {pitch} bytes: the maximum is {PITCHED:?}, \
+            "a texture of {width} × {height} texels with a pitch of {pitch} bytes: the maximum is {PITCHED_SIZES:?}, \
              and none may be 0"
         )));
     }
     let [width, height, pitch] = shape;
-    if !pitch.is_multiple_of(PITCH) || width * format.bytes() > pitch {
+    if !pitch.is_multiple_of(PITCH_ALIGNMENT) || width * format.bytes() > pitch {
         return Err(invalid(format!(
-            "a pitch of {pitch} bytes for rows of {} bytes: it must be a multiple of {PITCH}, and at least a row",
+            "a pitch of {pitch} bytes for rows of {} bytes: it must be a multiple of {PITCH_ALIGNMENT}, and at least a row",
             width * format.bytes()
         )));
     }
@@ -168,11 +168,11 @@ pub(crate) fn pitched(memory: &Memory, given: PitchedResource) -> Result<Texels>
 }
 
 fn check_alignment(address: u64) -> Result {
-    if address.is_multiple_of(ALIGNMENT) {
+    if address.is_multiple_of(BASE_ALIGNMENT) {
         return Ok(());
     }
     Err(invalid(format!(
-        "a texture must begin at a multiple of {ALIGNMENT} bytes, and not at {address:#x}"
+        "a texture must begin at a multiple of {BASE_ALIGNMENT} bytes, and not at {address:#x}"
     )))
 }
 

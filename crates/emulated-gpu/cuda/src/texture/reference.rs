@@ -7,7 +7,7 @@ use ptx_emulator::texture::{AddressMode, Filter, Opaque, Resource, Sampling};
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::texture::{LinearResource, PitchedResource, TextureDescription};
 use crate::context::hardware::Hardware;
 use crate::texture::arrays::Arrays;
@@ -69,7 +69,7 @@ impl Reference {
         };
         let state = ReferenceState { source: Source::Nothing, format: (0, 0), texture };
         Self {
-            handle: fresh(),
+            handle: new_handle(),
             module,
             kind,
             variable: variable.map(|(address, _)| address),

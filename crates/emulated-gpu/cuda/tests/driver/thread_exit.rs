@@ -52,7 +52,7 @@ fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
     }
     ok!(cuCtxSynchronize());
     assert_eq!(read(words, THREADS), (1..=THREADS as u32).collect::<Vec<_>>());
-    // One worker is left, that of the legacy default stream, which did the copy.
+    // One worker is left: the worker of the legacy default stream, which did the copy.
     wait_for_workers(1);
     ok!(cuCtxDestroy_v2(context));
 }

@@ -10,7 +10,7 @@ use crate::ffi::{In, Out, Result};
 use crate::registry::{is_kernel, kernel};
 
 /// The driver's attribute numbers, in the order of the fields of `cudaFuncAttributes` that follow the sizes.
-const NUMBERS: [i32; 13] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14];
+const ATTRIBUTE_NUMBERS: [i32; 13] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14];
 
 /// The driver's handle of a kernel.
 fn find(function: usize) -> Result<usize> {
@@ -35,7 +35,7 @@ export! {
             local: attribute(3)? as usize,
             ..FunctionAttributes::default()
         };
-        for (value, which) in all.numbers.iter_mut().zip(NUMBERS) {
+        for (value, which) in all.numbers.iter_mut().zip(ATTRIBUTE_NUMBERS) {
             *value = attribute(which)?;
         }
         out.set_as(all, "attr")

@@ -109,8 +109,7 @@ export! {
         driver::cuGraphConditionalHandleCreate(out, graph, current()?, default, flags)
     }
 
-    /// Creates a condition for a conditional node, in a given context; 0 stands for the current
-    /// one.
+    /// Creates a condition for a conditional node, in a context, where 0 means the current context.
     fn cudaGraphConditionalHandleCreate_v2(
         out: usize, graph: usize, context: usize, default: u32, flags: u32
     ) {

@@ -66,8 +66,8 @@ fn extra(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
 }
 
 fn launch_shape(bytes: &mut Bytes<'_>) -> [u64; 3] {
-    // Each 64-bit word has two 32-bit numbers: first the three sizes of the grid, then those of the
-    // block.
+    // Each 64-bit word has two 32-bit numbers: first the three sizes of the grid, then the sizes of
+    // the block.
     let grid = bytes.one_of(&[1, 1, 2, 0, 1 << 31]);
     let block = bytes.one_of(&[1, 32, 33, 1025, 0]);
     [grid | 1 << 32, 1 | block << 32, 1 | 1 << 32]

@@ -9,7 +9,9 @@ use crate::support::*;
 fn inputs_of_any_form_in_any_order_are_linked_loaded_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    for (number, names) in [(1, PLAIN), (2, ("__", "_12_0")), (3, ("__", "_12_9")), (4, THIRTEEN)] {
+    for (number, names) in
+        [(1, PLAIN_NAMES), (2, ("__", "_12_0")), (3, ("__", "_12_9")), (4, VERSION_13_NAMES)]
+    {
         let open = || Link::with_names(names, &["-arch=sm_80", "-lineinfo", "-O3"]).0;
         let link = open();
         assert_eq!(link.add(PTX, kernel(), "kernel"), SUCCESS);
@@ -169,7 +171,7 @@ fn options_are_accepted_or_reported() {
         (&["-arch=sm_XX"], UNRECOGNIZED_OPTION, "-arch=sm_XX"),
         (&[], MISSING_ARCH, "-arch"),
     ] {
-        let (link, status) = Link::with_names(PLAIN, options);
+        let (link, status) = Link::with_names(PLAIN_NAMES, options);
         assert_eq!(status, expected, "{options:?}");
         assert!(link.log("Error").contains(words), "{}", link.log("Error"));
         assert_eq!(link.add(PTX, next(1), "next"), INTERNAL);

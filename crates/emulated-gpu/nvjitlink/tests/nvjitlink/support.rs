@@ -55,8 +55,8 @@ pub(crate) struct Link {
 }
 
 /// The prefix and the suffix of the plain names, which are empty.
-pub(crate) const PLAIN: (&str, &str) = ("", "");
-pub(crate) const THIRTEEN: (&str, &str) = ("__", "_13_5");
+pub(crate) const PLAIN_NAMES: (&str, &str) = ("", "");
+pub(crate) const VERSION_13_NAMES: (&str, &str) = ("__", "_13_5");
 
 impl Link {
     pub(crate) fn with_names(
@@ -76,7 +76,7 @@ impl Link {
     }
 
     pub(crate) fn new(options: &[&str]) -> Self {
-        let (link, status) = Self::with_names(THIRTEEN, options);
+        let (link, status) = Self::with_names(VERSION_13_NAMES, options);
         assert_eq!(status, SUCCESS, "{options:?}: {}", link.log("Error"));
         link
     }

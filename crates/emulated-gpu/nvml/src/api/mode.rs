@@ -34,7 +34,7 @@ zeros! {
     /// Returns whether a display is active, which is never the case.
     fn nvmlDeviceGetDisplayActive(device: Handle, out: Out<'_, c_uint>);
 
-    /// Returns whether the handle is that of a MIG device, which is never the case.
+    /// Returns whether the handle identifies a MIG device, which is never the case.
     fn nvmlDeviceIsMigDeviceHandle(device: Handle, out: Out<'_, c_uint>);
 
     /// Returns the maximum number of MIG devices, which is 0.

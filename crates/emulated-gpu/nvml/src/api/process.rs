@@ -9,7 +9,7 @@ use crate::ffi::{Out, Result, Status};
 use crate::out::versioned;
 use crate::session::Handle;
 
-/// The number that stands for "no MIG instance".
+/// The number that means "no MIG instance".
 const NO_INSTANCE: c_uint = c_uint::MAX;
 
 /// `nvmlProcessInfo_v1_t`

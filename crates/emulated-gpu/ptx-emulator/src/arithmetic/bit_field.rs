@@ -10,8 +10,8 @@ fn field_operands(ty: Type, operands: [u32; 2]) -> [u32; 2] {
     if width(ty) == 64 { operands } else { operands.map(|bits| bits & 0xff) }
 }
 
-/// `bfe`: extracts `length` bits of `a` from `position` on ([`field_operands`]). The field is sign-extended for signed types. If it reaches beyond `a`, its sign is that of
-/// `a`.
+/// `bfe`: extracts `length` bits of `a` from `position` on ([`field_operands`]). The field is sign-extended for signed
+/// types. If it reaches beyond `a`, its sign is the sign of `a`.
 pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
     let [position, length] = field_operands(ty, [position, length]);
     if length == 0 {

@@ -14,8 +14,8 @@ use crate::source::{Source, Span};
 pub enum Fidelity {
     /// The ISA defines every bit, and the emulator computes it.
     Exact,
-    /// The ISA leaves something open, which the emulator decides as measured or observed on cards. The text
-    /// names what is open.
+    /// The ISA leaves something open, which the emulator decides as measured or observed on cards. The text names the
+    /// open point.
     Known(&'static str),
     /// The ISA only bounds the error, and the emulator is within that bound. The text is the bound.
     Within(&'static str),
@@ -117,7 +117,7 @@ impl Fidelity {
         }
     }
 
-    const fn why(self) -> &'static str {
+    const fn reason(self) -> &'static str {
         match self {
             Self::Exact => "",
             Self::Known(why) | Self::Within(why) => why,
@@ -257,7 +257,7 @@ pub fn of_module(module: &Module, source: &Source) -> String {
         }
         let _ = writeln!(text, "{}:", function.name);
         for ((fidelity, opcode), times) in kinds {
-            let (heading, why) = (fidelity.heading(), fidelity.why());
+            let (heading, why) = (fidelity.heading(), fidelity.reason());
             let line = format!("{times:>6}  {opcode:<32}  {heading}");
             match why {
                 "" => writeln!(text, "{line}"),

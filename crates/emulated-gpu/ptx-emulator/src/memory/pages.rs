@@ -85,9 +85,9 @@ impl Pages {
     /// did.
     pub(super) fn shrink(&mut self, start: u64) -> bool {
         /// The bytes that are kept, because they are likely to be needed again soon.
-        const KEPT: u64 = 16 << 20;
+        const KEPT_BYTES: u64 = 16 << 20;
         let start = start.next_multiple_of(self.page);
-        if self.end.saturating_sub(start) < KEPT {
+        if self.end.saturating_sub(start) < KEPT_BYTES {
             return false;
         }
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;

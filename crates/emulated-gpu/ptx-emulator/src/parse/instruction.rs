@@ -96,7 +96,7 @@ impl<'a> Parser<'a, '_> {
                     .expected("`,`")
                     .help("write call (results), function, (arguments);"));
             }
-            return Err(called(Name { text, span: node.span }));
+            return Err(call_error(Name { text, span: node.span }));
         }
         if let Expression::Name(text) = node.expression
             && self.take("[")
@@ -110,7 +110,7 @@ impl<'a> Parser<'a, '_> {
 }
 
 /// The error for `name(` in an operand: C has calls there, PTX has instructions.
-fn called(name: Name) -> Problem {
+fn call_error(name: Name) -> Problem {
     let help = match intrinsic(name.text) {
         Some(ptx) => format!("write {ptx} into a register first, and name that here"),
         None => "call it first, with call, or compute its value with instructions, and name the \

@@ -133,7 +133,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// A description of the current token, for errors.
-    fn found(&self) -> String {
+    fn describe_token(&self) -> String {
         match self.kind() {
             TokenKind::End => "the text ends".into(),
             _ => format!("found `{}`", shorten(self.word())),
@@ -141,7 +141,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn expected(&self, what: &str) -> Problem {
-        Problem::new(self.span(), format!("expected {what}, {}", self.found()))
+        Problem::new(self.span(), format!("expected {what}, {}", self.describe_token()))
             .help(format!("write {what} here, or complete the text before it"))
     }
 

@@ -88,7 +88,7 @@ fn polling_a_flag_between_tests_is_not_a_deadlock() {
 }
 
 /// A waiting loop that reads the clock between two tests, and sleeps longer each time.
-const PATIENT: &str = "
+const WAITING_LOOP: &str = "
     .reg .b64 %since, %now; .reg .b32 %sleep; mov.u64 %since, %globaltimer;
     WAIT: mbarrier.test_wait.parity.shared.b64 %q, [%a], 0; @%q bra END;
     mov.u64 %now, %globaltimer; sub.u64 %now, %now, %since; cvt.u32.u64 %sleep, %now;
@@ -98,12 +98,12 @@ const PATIENT: &str = "
 fn a_wait_with_a_timeout_ends() {
     // The timeout is a minute, and nothing else can end the wait.
     let body = format!(
-        "{} {PATIENT} setp.lt.u64 %q, %now, 60000000000; @%q bra WAIT; mov.u32 %c, 5;
+        "{} {WAITING_LOOP} setp.lt.u64 %q, %now, 60000000000; @%q bra WAIT; mov.u32 %c, 5;
          END: st.global.u32 [%x], %c;",
         init(2)
     );
     assert_eq!(run(32, &body).unwrap(), vec![5; 32]);
-    let report = deadlock(32, &format!("{} {PATIENT} bra WAIT; END: mov.u32 %c, 1;", init(2)));
+    let report = deadlock(32, &format!("{} {WAITING_LOOP} bra WAIT; END: mov.u32 %c, 1;", init(2)));
     assert!(report.contains("waits for 2 of 2 arrivals"), "{report}");
 }
 

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use emulated_gpu_test_support::diagnostics::{check, words};
 use emulated_gpu_test_support::ptx::HEADER;
-use emulated_gpu_test_support::sound::{check, words};
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 

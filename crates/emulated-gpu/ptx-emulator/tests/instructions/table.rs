@@ -146,7 +146,7 @@ fn mask(width: u32) -> u128 {
 }
 
 impl Expected {
-    /// Whether the bits of a register are as expected. `float` is the format that decides what a NaN is.
+    /// Whether the bits of a register are as expected. `float` is the format that decides which bits are a NaN.
     pub(crate) fn agrees(&self, bits: u128, width: u32, float: Float) -> bool {
         let bits = bits & mask(width);
         match self {

@@ -16,8 +16,8 @@ fn case(n: usize) -> Case {
         .launch(1, n as u32)
         .input("x", &[n], &x)
         .output("out", &[n], out)
-        .suspect(copy, "This is x itself: the 1 is missing.")
-        .suspect(
+        .known_mistake(copy, "This is x itself: the 1 is missing.")
+        .known_mistake(
             (0..n).map(|i| i as f64 + 1.0),
             "This is the thread's number plus one. The number is only the index of the thread's \
              element: the element is x[i].",

@@ -18,7 +18,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
         .sizes([("batch", batch), ("n", n)])
         .input("dz", &[batch, n], &dz)
         .changed("db", &[n], &stale, (0..n).map(db))
-        .suspect(
+        .known_mistake(
             (0..n).map(|j| db(j).value + f64::from(stale[j])),
             "It still contains the gradient of the step before: the kernel added to the old `db`. Add up \
              in a variable that begins with 0. (PyTorch adds to .grad, which is why it needs \

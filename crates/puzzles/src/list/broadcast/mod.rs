@@ -18,7 +18,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
         .input("x", &[batch, n], &x)
         .input("b", &[n], &b)
         .output("z", &[batch, n], (0..batch * n).map(|i| sum(i, i)))
-        .suspect(
+        .known_mistake(
             by_row,
             "The bias was chosen by the row. But each unit has its own bias, for all samples, and \
              units are columns here.",

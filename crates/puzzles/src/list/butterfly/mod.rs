@@ -47,12 +47,12 @@ fn case(n: usize) -> Case {
         .launch(n.div_ceil(64) as u32, n.min(64) as u32)
         .input("x", &[n], &x)
         .output("out", &[n], (0..n).map(of_warp))
-        .suspect(
+        .known_mistake(
             (0..n).map(down),
             "Lane 0 of each warp has the sum, but the others don't: that is the effect of `down`. With \
              `xor` each lane and its partner read from each other, and all of them get the sum.",
         )
-        .suspect(
+        .known_mistake(
             (0..n).map(four),
             "Each lane has the sum of every second lane: the round with distance 1 is missing.",
         )

@@ -12,12 +12,12 @@ fn case(n: usize) -> Case {
     Case::elements(n, 64)
         .f32("limit", limit)
         .changed("dw", &[n], &dw, after)
-        .suspect(
+        .known_mistake(
             each(f32::min),
             "Only the upper bound holds: values smaller than -limit have to become -limit.",
         )
-        .suspect(each(|dw, limit| dw.max(-limit)), "Only the lower bound holds.")
-        .suspect(
+        .known_mistake(each(|dw, limit| dw.max(-limit)), "Only the lower bound holds.")
+        .known_mistake(
             each(|dw, limit| dw.max(limit)),
             "Everything is at least the limit now: minimum and maximum have changed places.",
         )

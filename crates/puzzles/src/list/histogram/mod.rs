@@ -16,12 +16,12 @@ fn case(n: usize) -> Case {
     Case::elements(n, 64)
         .input_u32("bin", &[n], &bins)
         .changed_u32("counts", &[BINS], &before, &after)
-        .suspect(
+        .known_mistake(
             bins.iter().fold(vec![0.0; BINS], |mut counts, &bin| {
                 counts[bin as usize] += 1.0;
                 counts
             }),
             "The counts were not 0 at the start: they have to be added to, not replaced.",
         )
-        .suspect(replaced, "Every counter that was updated is 1 now: it has to be added to, not replaced.")
+        .known_mistake(replaced, "Every counter that was updated is 1 now: it has to be added to, not replaced.")
 }

@@ -24,12 +24,12 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .input("w", &[n, m], &w)
         .input("b", &[n], &b)
         .output("a", &[batch, n], each(&|at| relu(z(at))))
-        .suspect(each(&z), "The products and the bias are right, but ReLU is missing.")
-        .suspect(
+        .known_mistake(each(&z), "The products and the bias are right, but ReLU is missing.")
+        .known_mistake(
             each(&|at| relu(product(at))),
             "The bias is missing: the sum may begin with b[j] in place of 0.",
         )
-        .suspect(
+        .known_mistake(
             each(&|at| relu(product(at)) + Near::from(b[at % n])),
             "The bias is added after ReLU. It belongs before: a = relu(x wᵀ + b).",
         )

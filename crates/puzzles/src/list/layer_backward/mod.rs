@@ -32,7 +32,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .input("w", &[n, m], &w)
         .input("z", &[batch, m], &z)
         .changed("dz_before", &[batch, m], &vec![-777.0; batch * m], masked(&|z| z > 0.0))
-        .suspect(
+        .known_mistake(
             masked(&|z| z < 0.0),
             "The mask is upside down: the gradient passes where z was positive.",
         )

@@ -18,11 +18,11 @@ fn case(n: usize) -> Case {
         .input("dw", &[n], &dw)
         .changed("v", &[n], &v, each(&speed))
         .changed("w", &[n], &w, each(&|i| moved(i, speed(i))))
-        .suspect(
+        .known_mistake(
             each(&|i| moved(i, v[i].into())),
             "The weights were updated with the old v: use the new one.",
         )
-        .suspect(
+        .known_mistake(
             each(&|i| moved(i, dw[i].into())),
             "The weights were updated with dw, as without momentum: use the new v.",
         )

@@ -24,7 +24,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .input("p", &[batch, classes], &p)
         .input("y", &[batch, classes], &y)
         .output("dz", &[batch, classes], (0..batch * classes).map(near))
-        .suspect(
+        .known_mistake(
             each(&|at| (f64::from(y[at]) - f64::from(p[at])) / batch as f64),
             "The sign is wrong: it is p - y. If the label's probability is too small, its logit has \
              to grow, so its gradient is negative.",

@@ -15,10 +15,10 @@ fn case(n: usize) -> Case {
     Case::elements(n, 64)
         .input_u32("pixel", &[n], &pixel)
         .output("x", &[n], pixel.iter().map(|&pixel| normalised(pixel)))
-        .suspect(
+        .known_mistake(
             divided,
             "The pixels below 255 count as 0: an integer was divided by an integer, which gives an \
              integer. Divide by 255.0f.",
         )
-        .suspect(unscaled, "The division by 255 is missing.")
+        .known_mistake(unscaled, "The division by 255 is missing.")
 }

@@ -30,13 +30,13 @@ fn case(n: usize) -> Case {
     Case::elements(n, BLOCK)
         .input("x", &[n], &x)
         .output("sums", &[sums.len()], sums)
-        .suspect(first, "This is only the first number of each block: nothing was added to it.")
-        .suspect(
+        .known_mistake(first, "This is only the first number of each block: nothing was added to it.")
+        .known_mistake(
             half(0, 64),
             "This is the sum of the first half of each block: the first round, in which thread t adds \
              the number of thread t + 64, is missing.",
         )
-        .suspect(
+        .known_mistake(
             half(0, 2),
             "Only the first two numbers were added: of all rounds only the last one was done.",
         )

@@ -12,16 +12,16 @@ fn case(n: usize) -> Case {
     Case::elements(n, 64)
         .input("z", &[n], &z)
         .changed("a", &[n], &stale, a)
-        .suspect(
+        .known_mistake(
             z.iter().map(|&z| f64::from(z).abs()),
             "These are absolute values. ReLU keeps positive numbers, and turns the others into 0.",
         )
-        .suspect(
+        .known_mistake(
             z.iter().map(|&z| f64::from(z).min(0.0)),
             "It is the wrong way around: negative numbers were kept, and positive ones became 0.",
         )
-        .suspect(z.iter().map(|&z| f64::from(z)), "This is z itself: negative numbers have to become 0.")
-        .suspect(
+        .known_mistake(z.iter().map(|&z| f64::from(z)), "This is z itself: negative numbers have to become 0.")
+        .known_mistake(
             z.iter().map(|&z| if z > 0.0 { f64::from(z) } else { -777.0 }),
             "Where z is negative, `a` is unchanged. Buffers are reused in each training step, so a \
              kernel has to write all of its output, zeros too.",

@@ -23,25 +23,25 @@ fn case(n: usize) -> Case {
         .input("da", &[n], &da)
         .input("z", &[n], &z)
         .changed("dz", &[n], &vec![-777.0; n], dz)
-        .suspect(
+        .known_mistake(
             where_(|z| z > 0.0, -777.0),
             "Where z is not positive, `dz` is unchanged and holds the gradient of the step before. \
              Zeros have to be written too.",
         )
-        .suspect(
+        .known_mistake(
             where_(|z| z < 0.0, 0.0),
             "It is the wrong way around: the gradient passes where z is negative.",
         )
-        .suspect(
+        .known_mistake(
             where_(|z| z >= 0.0, 0.0),
             "Only the elements with z = 0 are wrong. At the kink the slope is taken as 0, as PyTorch \
              does: > and not >=.",
         )
-        .suspect(
+        .known_mistake(
             product,
             "This is relu(z) * da. The derivative of ReLU is 1 where z is positive, not z.",
         )
-        .suspect(
+        .known_mistake(
             by_da,
             "The condition tests da. It has to test z, the input of ReLU: a gradient may well be \
              negative.",

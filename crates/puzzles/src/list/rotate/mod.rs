@@ -15,7 +15,7 @@ fn case(n: usize) -> Case {
     Case::with_n(n)
         .launch(1, n as u32)
         .changed("x", &[n], &x, after(1))
-        .suspect(
+        .known_mistake(
             back,
             "It is rotated the other way around: x[0] should get what x[1] held.",
         )

@@ -22,7 +22,7 @@ fn case(n: usize) -> Case {
         .launch(1, 128)
         .input("x", &[n], &x)
         .output("out", &[n], (0..n).map(|i| up_to(i + 1)))
-        .suspect(
+        .known_mistake(
             exclusive,
             "Each is the sum of the elements *before* it. This is an inclusive scan: its own element \
              has to be added too.",

@@ -40,7 +40,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .u32("classes", classes)
         .input("z", &[batch, classes], &z)
         .output("p", &[batch, classes], p)
-        .suspect(
+        .known_mistake(
             undivided,
             "These are the powers exp(z - largest). They still have to be divided by their sum.",
         )

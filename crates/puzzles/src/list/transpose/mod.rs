@@ -32,7 +32,7 @@ fn case([rows, columns]: [usize; 2]) -> Case {
         .sizes([("rows", rows), ("columns", columns)])
         .input("a", &[rows, columns], &a)
         .output("out", &[columns, rows], out)
-        .suspect(
+        .known_mistake(
             a.iter().map(|&a| f64::from(a)),
             "This is a itself, not transposed: an element that is read at row r, column c has to be \
              written at row c, column r.",

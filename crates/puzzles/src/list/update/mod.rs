@@ -15,11 +15,11 @@ fn case(n: usize) -> Case {
         .f32("rate", rate)
         .input("dw", &[n], &dw)
         .changed("w", &[n], &w, after)
-        .suspect(
+        .known_mistake(
             each(|(w, step)| w + step),
             "These weights went uphill: the gradient points to where the loss grows, so subtract it.",
         )
-        .suspect(each(|(_, step)| -step), "This is only the step. It has to be added to the weight.")
-        .suspect(each(|(_, step)| step), "This is only rate * dw: the weight is lost.")
-        .suspect(each(|(w, step)| w - 10.0 * step), "This is w - dw: the learning rate is missing.")
+        .known_mistake(each(|(_, step)| -step), "This is only the step. It has to be added to the weight.")
+        .known_mistake(each(|(_, step)| step), "This is only rate * dw: the weight is lost.")
+        .known_mistake(each(|(w, step)| w - 10.0 * step), "This is w - dw: the learning rate is missing.")
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::{Device, Handle, In, Out};
 use crate::api::calling_thread;
 use crate::api::device::check;
@@ -33,7 +33,7 @@ fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
     out.required()?;
     check_flags(flags)?;
     let device = check(device)?;
-    let context = driver()?.create_context(fresh(), flags, device);
+    let context = driver()?.create_context(new_handle(), flags, device);
     calling_thread::push(context.handle);
     out.set(context.handle)
 }

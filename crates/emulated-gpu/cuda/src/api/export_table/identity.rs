@@ -8,7 +8,7 @@
 use crate::abi::error::Result;
 use crate::api::device::count;
 use crate::api::driver::VERSION;
-use crate::api::export_table::md2::keyed;
+use crate::api::export_table::md2::hmac;
 use crate::device;
 
 /// The key of the digest.
@@ -42,7 +42,7 @@ pub(crate) fn answer(version: u32, seconds: u64, addresses: &TableAddresses) -> 
     let thread = unsafe { libc::pthread_self() } as u32;
     let cards = 0..count()? as i32;
     let cards: Vec<_> = cards.map(|card| (device::uuid(card), device::pci_address(card))).collect();
-    Ok(words(keyed(
+    Ok(words(hmac(
         KEY,
         &message(version, seconds, (std::process::id(), thread), addresses, &cards),
     )))

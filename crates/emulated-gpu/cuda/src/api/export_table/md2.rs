@@ -2,7 +2,7 @@
 //! driver. MD2 is broken, and isn't used for security here.
 
 /// The length in bytes of a block, of a digest and of a key.
-pub(crate) const BLOCK: usize = 16;
+pub(crate) const BLOCK_BYTES: usize = 16;
 
 /// The permutation of all byte values in RFC 1319, section 3.2, which is derived from the digits of π.
 const PERMUTATION: [u8; 256] = [
@@ -26,14 +26,14 @@ fn permuted(byte: u8) -> u8 {
 }
 
 /// The digest of a message.
-pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
+pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK_BYTES] {
     // Section 3.1: the message is padded to whole blocks with n bytes of value n.
-    let missing = BLOCK - message.len() % BLOCK;
+    let missing = BLOCK_BYTES - message.len() % BLOCK_BYTES;
     let mut padded = message.to_vec();
     padded.resize(message.len() + missing, missing as u8);
     // Section 3.2: the checksum is appended as one more block.
-    let (mut checksum, mut last) = ([0; BLOCK], 0);
-    for block in padded.chunks_exact(BLOCK) {
+    let (mut checksum, mut last) = ([0; BLOCK_BYTES], 0);
+    for block in padded.chunks_exact(BLOCK_BYTES) {
         for (sum, byte) in checksum.iter_mut().zip(block) {
             *sum ^= permuted(byte ^ last);
             last = *sum;
@@ -41,11 +41,11 @@ pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
     }
     padded.extend(checksum);
     // Sections 3.3 to 3.5: the digest of all blocks.
-    let mut state = [0u8; 3 * BLOCK];
-    for block in padded.chunks_exact(BLOCK) {
+    let mut state = [0u8; 3 * BLOCK_BYTES];
+    for block in padded.chunks_exact(BLOCK_BYTES) {
         for (at, byte) in block.iter().enumerate() {
-            state[BLOCK + at] = *byte;
-            state[2 * BLOCK + at] = byte ^ state[at];
+            state[BLOCK_BYTES + at] = *byte;
+            state[2 * BLOCK_BYTES + at] = byte ^ state[at];
         }
         let mut carried = 0u8;
         for round in 0..18 {
@@ -60,7 +60,7 @@ pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
 }
 
 /// The HMAC of a message, for a key as long as a block.
-pub(crate) fn keyed(key: [u8; BLOCK], message: &[u8]) -> [u8; BLOCK] {
+pub(crate) fn hmac(key: [u8; BLOCK_BYTES], message: &[u8]) -> [u8; BLOCK_BYTES] {
     let padded_digest = |pad: u8, message: &[u8]| {
         let mut whole: Vec<u8> = key.iter().map(|byte| byte ^ pad).collect();
         whole.extend(message);
@@ -73,7 +73,7 @@ pub(crate) fn keyed(key: [u8; BLOCK], message: &[u8]) -> [u8; BLOCK] {
 mod tests {
     use super::*;
 
-    fn hexadecimal(bytes: [u8; BLOCK]) -> String {
+    fn hexadecimal(bytes: [u8; BLOCK_BYTES]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn hmac_matches_its_definition() {
-        let (key, message) = ([7; BLOCK], b"message");
-        let inner = digest(&[&[7 ^ 0x36; BLOCK], message.as_slice()].concat());
-        let outer = digest(&[&[7 ^ 0x5c; BLOCK], inner.as_slice()].concat());
-        assert_eq!(keyed(key, message), outer);
+        let (key, message) = ([7; BLOCK_BYTES], b"message");
+        let inner = digest(&[&[7 ^ 0x36; BLOCK_BYTES], message.as_slice()].concat());
+        let outer = digest(&[&[7 ^ 0x5c; BLOCK_BYTES], inner.as_slice()].concat());
+        assert_eq!(hmac(key, message), outer);
     }
 }

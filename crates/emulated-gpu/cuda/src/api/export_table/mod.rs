@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::error::{Code, Result};
-use crate::abi::ffi::{early, export, report};
+use crate::abi::ffi::{call_before_init, export, report};
 use crate::abi::{Device, Handle, In, Out};
 use crate::api::context::{cuCtxCreate_v2, find, with_primary};
 use crate::api::driver::driver;
@@ -68,7 +68,7 @@ fn report_once(text: String) {
 
 /// The function of an entry whose purpose is unknown. It declares no arguments, because the caller removes them.
 extern "C" fn undescribed<const TABLE: usize, const ENTRY: usize>() -> Code {
-    early("cuGetExportTable", || {
+    call_before_init("cuGetExportTable", || {
         let table = TABLES.get(TABLE).ok_or(Code::UNKNOWN)?;
         let why = format!(
             "entry {ENTRY} of the table {} ({}) was called; it is undocumented and not \

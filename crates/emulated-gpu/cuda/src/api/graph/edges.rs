@@ -20,7 +20,7 @@ unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
 unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
     let graph = driver()?.graph(graph)?;
     let nodes = graph.nodes();
-    let all = nodes.iter().flat_map(|node| node.after().map(|before| (before, node.handle)));
+    let all = nodes.iter().flat_map(|node| node.dependencies().map(|before| (before, node.handle)));
     let (before, dependents): (Vec<Handle>, Vec<Handle>) = all.unzip();
     drop(nodes);
     fail_if!(from.is_null() != to.is_null(), INVALID_VALUE, "one of the two lists is null");
@@ -34,7 +34,8 @@ unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<us
 }
 
 unsafe fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
-    let after: Vec<Handle> = graph_of(node)?.with_node(node, |node| Ok(node.after().collect()))?;
+    let after: Vec<Handle> =
+        graph_of(node)?.with_node(node, |node| Ok(node.dependencies().collect()))?;
     list(&after, out, count)
 }
 
@@ -79,7 +80,7 @@ export! {
     10000 fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
         let graph = driver()?.graph(graph)?;
         let nodes = graph.nodes();
-        let roots = nodes.iter().filter(|node| node.after().len() == 0);
+        let roots = nodes.iter().filter(|node| node.dependencies().len() == 0);
         let roots: Vec<Handle> = roots.map(|node| node.handle).collect();
         drop(nodes);
         list(&roots, out, count)

@@ -44,7 +44,7 @@ pub(crate) unsafe fn add_allocation(place: NewNode, parameters: Out<AllocationNo
 /// Adds a node that frees memory of a graph.
 ///
 /// # Errors
-/// `INVALID_VALUE` if the address is not that of graph memory.
+/// `INVALID_VALUE` if the address is not in graph memory.
 pub(crate) unsafe fn add_free(place: NewNode, address: Pointer) -> Result {
     let is_reserved = driver()?.hardware.allocations.with_allocation(address, |allocation| {
         allocation.address == address && allocation.reserved

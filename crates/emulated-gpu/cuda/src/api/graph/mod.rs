@@ -16,7 +16,7 @@ use host::file::write_atomically;
 
 use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::{Handle, Out, Text};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
@@ -28,6 +28,7 @@ use crate::graph::{Content, Graph};
 
 /// The instantiation flag `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 const AUTO_FREE: u64 = 1;
+/// All instantiation flags.
 const FLAGS: u64 = 15;
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
@@ -66,7 +67,7 @@ fn make_executable(out: Out<Handle>, graph: Handle, flags: u64) -> Result<(), Re
     }
     let driver = driver()?;
     let executable = driver.graph(graph)?.instantiate(flags)?;
-    let handle = fresh();
+    let handle = new_handle();
     driver.executables.insert(handle, Arc::new(executable));
     Ok(out.set(handle)?)
 }
@@ -124,7 +125,7 @@ fn write_nodes(graph: &Graph, text: &mut String) {
         let handle = node.handle;
         // Writing to a String never fails.
         let _ = writeln!(text, "  n{handle:x} [label=\"{}\"];", label.replace('"', "'"));
-        for before in node.after() {
+        for before in node.dependencies() {
             let _ = writeln!(text, "  n{before:x} -> n{handle:x};");
         }
         let Content::Conditional(node) = &node.content else { continue };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::{Handle, HostFunction, Out};
 use crate::api::driver::driver;
 use crate::graph::user_object::UserObject;
@@ -45,7 +45,7 @@ export! {
             return Err(Code::INVALID_VALUE
                 .because("a user object needs a destructor, and CU_USER_OBJECT_NO_DESTRUCTOR_SYNC as flags"));
         }
-        let handle = fresh();
+        let handle = new_handle();
         driver()?.user_objects.insert(handle, Arc::new(UserObject::new(data.address(), destructor, count)));
         out.set(handle)
     }

@@ -14,7 +14,7 @@ use ptx_emulator::source::Source;
 use crate::abi::error::{Code, Refusal, Result, fail_if, out_of_memory};
 use crate::abi::ffi::export;
 use crate::abi::host_memory;
-use crate::abi::registry::fresh;
+use crate::abi::registry::new_handle;
 use crate::abi::{Handle, In, JitValue, Out, Text};
 use crate::api::driver::driver;
 use crate::module::fatbin::is_fatbin;
@@ -136,7 +136,7 @@ fn complete<'w>(linker: &Linker, work: &'w mut LinkState) -> Result<&'w [u8]> {
 export! {
     5050 fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out as required: Out<Handle>) {
         let logs = JitOptions::read(count, options, values)?;
-        let handle = fresh();
+        let handle = new_handle();
         let work = LinkState { max_registers: logs.max_registers(), ..LinkState::default() };
         let linker = Linker { work: Mutex::new(work), logs };
         driver()?.linkers.insert(handle, Arc::new(linker));

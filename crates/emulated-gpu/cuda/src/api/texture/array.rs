@@ -8,7 +8,7 @@ use crate::api::context::synchronize_users;
 use crate::api::device;
 use crate::api::driver::driver;
 use crate::api::memory::copy::{CallKind, copies, copy, place_of};
-use crate::device::texture_limits::LINEAR;
+use crate::device::texture_limits::LINEAR_WIDTH;
 use crate::memory::copy::{CopyMemory, End, Transfer};
 use crate::stream::capture;
 use crate::texture::array;
@@ -139,6 +139,6 @@ copies! {
     ) {
         device::check(device)?;
         array::format(format, channels)?;
-        out.set(LINEAR as usize)
+        out.set(LINEAR_WIDTH as usize)
     }
 }

@@ -10,7 +10,7 @@ use crate::abi::texture::ArrayDescription;
 use crate::abi::{Handle, In, Out, Pointer, Text};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
-use crate::device::texture_limits::ALIGNMENT;
+use crate::device::texture_limits::BASE_ALIGNMENT;
 use crate::texture::array;
 use crate::texture::reference::{Reference, ReferenceState, Source, check_flags};
 
@@ -132,11 +132,11 @@ export! {
     3020 fn cuTexRefSetAddress_v2(
         offset: Out<usize>, reference: Handle, address: Pointer, bytes: usize,
     ) {
-        let begin = address - address % ALIGNMENT;
+        let begin = address - address % BASE_ALIGNMENT;
         let before = (address - begin) as usize;
         if before != 0 && offset.is_null() {
             return Err(Code::INVALID_VALUE
-                .because(format!("{address:#x} is not a multiple of {ALIGNMENT}, so the pointer for the offset must not be null")));
+                .because(format!("{address:#x} is not a multiple of {BASE_ALIGNMENT}, so the pointer for the offset must not be null")));
         }
         let size = bytes.checked_add(before);
         let size = size.ok_or_else(|| Code::INVALID_VALUE.because("the memory is too large"))?;

@@ -18,7 +18,7 @@ impl Allocations {
     pub(crate) fn physical(&self, size: u64, device: u32, exported: bool) -> Result<Arc<Physical>> {
         let free = self.free_bytes(device);
         if size > free {
-            return Err(self.exhausted(size, free));
+            return Err(self.out_of_memory(size, free));
         }
         let created = self.memory().create_physical(size, device, exported);
         created.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))

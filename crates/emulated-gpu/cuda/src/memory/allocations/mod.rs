@@ -207,7 +207,7 @@ impl Allocations {
         address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
     }
 
-    fn exhausted(&self, size: u64, free: u64) -> Error {
+    fn out_of_memory(&self, size: u64, free: u64) -> Error {
         Code::OUT_OF_MEMORY.because(format!(
             "{size} bytes were requested, but only {free} of {} are free; free memory, or give the device more \
              (EMULATED_GPU_MEMORY)",
@@ -298,7 +298,7 @@ impl Allocations {
         let used = if takes_memory { before.saturating_add(rounded(size)) } else { before };
         let total = self.total.saturating_sub(self.other_bytes(home.device));
         if used > total && takes_memory {
-            return Err(self.exhausted(size, total.saturating_sub(before)));
+            return Err(self.out_of_memory(size, total.saturating_sub(before)));
         }
         let (address, kind) = make()?;
         table.used.insert(home.device, used);

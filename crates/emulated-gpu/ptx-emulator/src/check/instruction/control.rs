@@ -142,7 +142,7 @@ fn callable(function: &Function, name: Name, standalone: bool) -> Result<()> {
     Ok(())
 }
 
-/// Matches the results or the arguments of a call with those that the function declares.
+/// Matches the results or the arguments of a call with the results or the parameters that the function declares.
 fn call_operands(
     check: &mut Check<'_, '_>,
     index: Option<usize>,

@@ -67,7 +67,7 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     done(Asynchronous::Copy { to, from, copy: copy as u32, source, ignore_source })
 }
 
-/// The operand of `wait_group`: how many of the latest groups may still be in flight.
+/// The operand of `wait_group`: the number of the latest groups that may still be in flight.
 pub(super) fn pending(check: &mut Check<'_, '_>) -> Result<u32> {
     let pending = check.number(0)?;
     let help = "name how many of the latest groups may still be on their way";

@@ -184,7 +184,7 @@ fn load(check: &mut Check<'_, '_>, access: &AccessModifiers) -> Result<Op> {
     cache_policy(check, policy)?;
     let parts = check.parts(0)?;
     check_count(check, 0, parts.len(), lanes)?;
-    check.same_parts(&parts)?;
+    check.require_same_type(&parts)?;
     if lanes == 1 && is_sink(check.operand(0)?) {
         check.destination(0, ty)?;
     }
@@ -268,7 +268,7 @@ pub(super) fn st(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let parts = check.parts(1)?;
     check_count(check, 1, parts.len(), lanes)?;
-    check.same_parts(&parts)?;
+    check.require_same_type(&parts)?;
     let a = check.part_sources(&parts, ty, Width::Relaxed)?;
     Ok(Op::Store { space, ordering, scope, ty, address, a })
 }

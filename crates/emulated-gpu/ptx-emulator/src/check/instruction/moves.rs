@@ -158,7 +158,7 @@ pub(super) fn special_register<'a>(
 
 fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let (parts, part) = part_type(check, ty, 0)?;
-    check.same_parts(&parts)?;
+    check.require_same_type(&parts)?;
     let parts = check.part_destinations(&parts, part, Width::Exact)?;
     if parts.iter().all(Option::is_none) {
         let help = "name a register for one of them";
@@ -176,7 +176,7 @@ fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
 fn pack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let d = check.destination(0, ty)?;
     let (parts, part) = part_type(check, ty, 1)?;
-    check.same_parts(&parts)?;
+    check.require_same_type(&parts)?;
     let parts = check.part_sources(&parts, part, Width::Exact)?;
     Ok(Op::Pack { ty, d, parts, part })
 }
@@ -219,12 +219,12 @@ fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
         )
         .help("write {a, b} = two, {a, b, c, d} = four registers"));
     }
-    check.same_parts(&to)?;
+    check.require_same_type(&to)?;
     let sources = match from {
         Some(sources) => sources,
         None => {
             let parts = check.parts(1)?;
-            check.same_parts(&parts)?;
+            check.require_same_type(&parts)?;
             check.part_sources(&parts, ty, Width::Exact)?
         }
     };

@@ -54,7 +54,7 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("d, a")?;
     let parts = check.parts(0)?;
     check_element_count(check, 0, parts.len(), count)?;
-    check.same_parts(&parts)?;
+    check.require_same_type(&parts)?;
     let d = check.part_destinations(&parts, ty, Width::Relaxed)?;
     let address = address(check, 1, (geometry, outside, false))?;
     texture_op(TextureOp::Load { address, ty, d })
@@ -71,7 +71,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     let address = address(check, 0, (geometry, outside, formatted))?;
     let parts = check.parts(1)?;
     check_element_count(check, 1, parts.len(), count)?;
-    check.same_parts(&parts)?;
+    check.require_same_type(&parts)?;
     let a = check.part_sources(&parts, ty, Width::Relaxed)?;
     texture_op(TextureOp::Store { address, ty, a })
 }

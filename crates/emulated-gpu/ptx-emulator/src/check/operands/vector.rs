@@ -51,7 +51,7 @@ impl<'c, 'a> Check<'c, 'a> {
     }
 
     /// Returns an error unless all registers of a vector have the same width and kind.
-    pub(in crate::check) fn same_parts(&mut self, parts: &[Part<'_, 'a>]) -> Result<()> {
+    pub(in crate::check) fn require_same_type(&mut self, parts: &[Part<'_, 'a>]) -> Result<()> {
         let mut first: Option<Type> = None;
         for part in parts {
             let (found, span) = match part {

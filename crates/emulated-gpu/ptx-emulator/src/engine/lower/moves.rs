@@ -103,8 +103,8 @@ impl Lowering<'_> {
         d: Destination,
         a: Operand,
     ) {
-        // The address of a local variable is an offset; that of a parameter in local memory is
-        // generic.
+        // The address of a local variable is an offset; the address of a parameter in local memory
+        // is generic.
         let a = self.operand(a, ty);
         let d = self.destination(d, ty);
         let window = match space {

@@ -109,7 +109,7 @@ fn reads_of_uninitialised_registers_are_reported() {
         "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
         "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
     );
-    // A copy has the state of the original, and a selection that of the selected operand.
+    // A copy has the state of the original, and a selection has the state of the selected operand.
     twins("mov.u32 %w, %v; not.b32 %w, %w;", "mov.u32 %w, %v; mov.u32 %w, 4; not.b32 %w, %w;");
     let select =
         |then: &str| format!("setp.lt.u32 %q, %t, 32; selp.u32 %w, {then}, %q; add.u32 %w, %w, 1;");
