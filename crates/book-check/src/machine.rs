@@ -13,7 +13,7 @@ pub struct MachineDependentPart {
 
 #[derive(Clone, Copy, Debug)]
 enum Tolerance {
-    /// Removes the part from a line. What remains of both lines has to be equal.
+    /// Removes the part from a line. The remaining texts of both lines have to be equal.
     Removed(fn(&str) -> String),
     /// Decides whether two numbers count as equal. The arguments are the numbers, and the word that follows the first
     /// number in its line, such as a unit.

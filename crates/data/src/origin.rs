@@ -10,7 +10,7 @@ use crate::Images;
 pub struct Digits {
     /// The training images.
     pub train: Images,
-    /// The test images, none of which is a training image.
+    /// The test images, which differ from all training images.
     pub test: Images,
     /// The origin of both sets.
     pub origin: Origin,

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{given:?} is not a {what}: choose one of {known}")]
 pub struct UnknownName {
-    /// What the values choose, such as "normalisation".
+    /// The setting that the values select, such as "normalisation".
     pub what: &'static str,
     /// The text.
     pub given: String,

@@ -24,10 +24,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // ANCHOR: rules
     let right = Reduction::default();
     let reduction = match mistake.as_str() {
-        // Each rank divides by the size of its own share, and the all-reduce
+        // Each rank divides by the size of its share, and the all-reduce
         // adds.
         "sum-of-means" => Reduction { divisor: |share, _| share, ..right },
-        // Each rank divides by the size of its own share, and the all-reduce
+        // Each rank divides by the size of its share, and the all-reduce
         // averages.
         "mean-of-means" => Reduction { divisor: |share, _| share, averages: true, ..right },
         // Each rank divides by the size of the whole batch, and the all-reduce

@@ -64,7 +64,7 @@ impl State {
     }
 
     /// Sets the number of samples to `batch`. If it has changed, plans the launches, enlarges the buffers if needed,
-    /// and writes the table. The samples may be other samples than the loaded batch.
+    /// and writes the table. The samples may differ from the loaded batch's samples.
     ///
     /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
     pub(crate) fn make_room(&mut self, launches: &dyn Launches, batch: usize) -> Result<()> {

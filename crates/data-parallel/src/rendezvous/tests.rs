@@ -300,7 +300,7 @@ fn a_wrong_number_of_ranks_and_a_duplicate_rank_are_reported() {
         let threads: Vec<_> = [(0, 3)].into_iter().chain(others).map(start).collect();
         let said: Vec<String> = threads.into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(said[0].contains(words) && said.iter().any(|one| one.contains(words)), "{said:?}");
-        // A rank that connects later may only be told that rank 0 has ended.
+        // A rank that connects later may only learn that rank 0 has ended.
         assert!(
             said.iter().all(|one| one.contains(words)
                 || one.contains("rank 0 is")

@@ -54,7 +54,7 @@ impl Card {
         text
     }
 
-    /// Whether this text is the card's UUID: in NVML's form, or without "GPU-", which is CUDA's form and is what
+    /// Whether this text is the card's UUID: in NVML's form, or without "GPU-", which is CUDA's form and the form that
     /// NVIDIA's cuda.core passes.
     pub(crate) fn has_uuid(&self, text: &[u8]) -> bool {
         let uuid = self.uuid();

@@ -249,8 +249,8 @@ impl Lowerer<'_> {
         Ok(Typed { ty: result, value })
     }
 
-    /// Lowers an operation on halves for which there is no instruction: it is computed in float and rounded to half. A
-    /// float holds the exact result, or more than twice its digits.
+    /// Lowers an operation on halves that has no instruction: it is computed in float and rounded to half. A float
+    /// holds the exact result, or more than twice its digits.
     fn halves(
         &mut self,
         name: &str,

@@ -91,8 +91,8 @@ impl Function {
         &self.image.hardware
     }
 
-    /// The context of a module's kernel, unless it was destroyed. A library's kernel has no context of its own, and
-    /// runs in the context that launches it.
+    /// The context of a module's kernel, unless it was destroyed. A library's kernel belongs to no context, and runs
+    /// in the context that launches it.
     pub(crate) fn module_context(&self) -> Option<Arc<Context>> {
         self.home.upgrade().filter(|context| !context.is_destroyed())
     }

@@ -43,7 +43,7 @@ zeros! {
     /// Returns whether a board has several cards, which is never the case.
     fn nvmlDeviceGetMultiGpuBoard(device: Handle, out: Out<'_, c_uint>);
 
-    /// Returns the supported events, of which there are none.
+    /// Returns the set of supported events, which is empty.
     fn nvmlDeviceGetSupportedEventTypes(device: Handle, out: Out<'_, u64>);
 
     /// `NVML_BRAND_UNKNOWN`

@@ -26,7 +26,7 @@ pub(super) struct AtomicAccess {
     pub(super) compare_with: Option<Slot>,
     pub(super) d: Option<Slot>,
     /// Whether the operation acquires the writes that other threads have released, and releases the
-    /// writes of its own thread.
+    /// writes of the thread that executes it.
     pub(super) acquires: bool,
     pub(super) releases: bool,
 }
