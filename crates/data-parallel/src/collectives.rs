@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::rank::Rank;
 use crate::{Reduction, terms};
 
-/// The number of bytes of settings that [`Collectives::agree`] exchanges per rank.
+/// The number of bytes of settings that [`Collectives::require_equal_terms`] exchanges per rank.
 const TERMS_BYTES: usize = 4096;
 
 /// One rank's collectives.

@@ -81,7 +81,7 @@ impl ParallelArgs {
     /// Fails if there are several ranks, for a command that only runs on a single rank.
     ///
     /// # Errors
-    /// [`Error::Usage`] if there are several ranks; as [`leads`](Self::leads).
+    /// [`Error::Usage`] if there are several ranks; as [`is_leader`](Self::is_leader).
     pub fn require_one(&self) -> Result<()> {
         self.is_leader()?;
         if self.ranks().all(Rank::is_alone) {
