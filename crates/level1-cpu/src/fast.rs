@@ -90,10 +90,13 @@ impl Fast {
             }
         };
         let weights: usize = self.layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
-        let team = self.team.get_or_insert_with(|| Team::new(self.threads));
         // The step owns the batch while it lasts, because its threads may outlive it.
         schedule.work.begin(state);
-        team.run(&schedule, state.batch * weights >= WORTH_SHARING);
+        if state.batch * weights < WORTH_SHARING {
+            schedule.run();
+        } else {
+            self.team.get_or_insert_with(|| Team::new(self.threads)).run(&schedule);
+        }
         schedule.work.end(state, learning_rate);
         self.ahead = true;
     }

@@ -79,6 +79,15 @@ impl<W: Work> Schedule<W> {
         Self { work, rounds: AtomicUsize::new(0), phases }
     }
 
+    /// Does the work once, on the caller's thread.
+    pub(super) fn run(&self) {
+        self.take_part(self.next_round(), 0, 1);
+    }
+
+    fn next_round(&self) -> usize {
+        self.rounds.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
     /// Takes part in a round as one of several threads, until the round is over.
     fn take_part(&self, round: usize, thread: usize, threads: usize) {
         for (number, phase) in self.phases.iter().enumerate() {
@@ -207,16 +216,13 @@ impl<W: Work> Team<W> {
         Self { shared, workers, pace: Pace::new() }
     }
 
-    /// Does the work once, on all threads or, if that doesn't pay, only on the caller's.
-    pub(super) fn run(&mut self, schedule: &Arc<Schedule<W>>, shared: bool) {
-        let round = schedule.rounds.fetch_add(1, Ordering::Relaxed) + 1;
-        if !shared || self.workers.is_empty() {
-            return schedule.take_part(round, 0, 1);
-        }
+    /// Does the work once, on all threads or, while that is faster, only on the caller's.
+    pub(super) fn run(&mut self, schedule: &Arc<Schedule<W>>) {
         let begin = Instant::now();
-        if self.pace.alone {
-            schedule.take_part(round, 0, 1);
+        if self.pace.alone || self.workers.is_empty() {
+            schedule.run();
         } else {
+            let round = schedule.next_round();
             self.order(Some((Arc::clone(schedule), round)));
             schedule.take_part(round, 0, self.workers.len() + 1);
         }

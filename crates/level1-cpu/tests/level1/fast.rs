@@ -117,6 +117,9 @@ fn a_deferred_update_is_the_same_update() {
     let len = inputs.set.len();
     let orders = [
         data::Epoch::in_order(len, 16, false),
+        // Batches of eight are updated and multiplied in one pass, unless a tensor is read in between.
+        data::Epoch::in_order(len, 8, false),
+        data::Epoch::shuffled(len, 8, false, 1, 2),
         data::Epoch::shuffled(len, 16, false, 1, 0),
         data::Epoch::shuffled(len, 3, false, 1, 1),
     ];
