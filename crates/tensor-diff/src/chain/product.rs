@@ -77,14 +77,6 @@ impl Product<'_> {
         self.sums(|(p, _), (q, _)| p * q)
     }
 
-    /// The terms `k` of all elements of the result.
-    pub(crate) fn term(&self, k: usize) -> Vec<f64> {
-        (0..self.rows)
-            .flat_map(|i| (0..self.columns).map(move |j| (i, j)))
-            .map(|(i, j)| self.left.at(i, k).0 * self.right.at(j, k).0)
-            .collect()
-    }
-
     // ANCHOR: errors
     /// The bound of each element's error, if the factors have their errors and each term is rounded by
     /// `relative` of itself: with `|p̂ − p| ≤ δp` and `|q̂ − q| ≤ δq`,
