@@ -2,15 +2,18 @@
 #![allow(unsafe_code, reason = "the libraries are C")]
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-/// Loads emulated libraries. Afterwards, loading one of them by its name finds the emulated one.
-pub fn install<const N: usize>(paths: [PathBuf; N]) -> [Library; N] {
+/// Loads the emulated libraries of a test program. Afterwards, loading one of them by its name finds the emulated one.
+/// Later calls return the libraries of the first one.
+pub fn install<const N: usize>(paths: [PathBuf; N]) -> &'static [Library] {
+    static LIBRARIES: OnceLock<Vec<Library>> = OnceLock::new();
     // SAFETY: loading the libraries has no side effects.
-    paths.map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+    let open = |path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap();
+    LIBRARIES.get_or_init(|| paths.map(open).into())
 }
 
 /// The first device, with a separate stream for the test.

@@ -44,62 +44,45 @@ fn the_unchanged_call_succeeds() {
 }
 
 #[test]
-fn leading_dimensions_that_are_too_small() {
+fn a_message_names_the_wrong_argument() {
     let messages = Messages::capture();
     let blas = Blas::new();
-    for (lds, message) in [
-        ((2, 4, 3), "lda is 2: A is stored as 3 x 4 in column-major order, so it must be at least"),
-        ((3, 3, 3), "ldb is 3: B is stored as 4 x 2"),
-        ((3, 4, 2), "ldc is 2: C is stored as 3 x 2"),
-    ] {
-        let status = Call { lds, ..Call::default() }.run(&blas);
-        messages.expect(status, 7, &["CUBLAS_STATUS_INVALID_VALUE", message]);
-    }
-}
-
-/// The leading dimension suits the untransposed matrix but is too small for the transposed one.
-#[test]
-fn the_message_names_a_forgotten_transposition() {
-    let messages = Messages::capture();
-    let status = Call { operations: (T, N), ..Call::default() }.run(&Blas::new());
-    messages.expect(
-        status,
-        7,
-        &["A is stored as 4 x 3", "transa is CUBLAS_OP_T", "m = 3, n = 2, k = 4"],
-    );
-}
-
-#[test]
-fn operands_outside_their_allocation_are_refused() {
-    let messages = Messages::capture();
-    let blas = Blas::new();
-    let status = Call { lds: (4, 4, 3), ..Call::default() }.run(&blas);
-    let message = "A is 3 x 4 CUDA_R_32F with lda 4: 60 bytes";
-    messages.expect(status, 7, &[message, "has 48 bytes", "A ends 12 bytes after it"]);
-    let status = Call { sizes: (3, 3, 4), ..Call::default() }.run(&blas);
-    messages.expect(status, 7, &["C is 3 x 3", "C ends 12 bytes after it"]);
-    let status = Call { shifts: (0, 4, 0), ..Call::default() }.run(&blas);
-    messages.expect(status, 7, &["B ends 4 bytes after it"]);
-    let status = Call { shifts: (0, 0, 1 << 40), ..Call::default() }.run(&blas);
-    messages.expect(status, 7, &["C is at", "which is not inside a device allocation"]);
-}
-
-#[test]
-fn misaligned_addresses_are_refused() {
-    let messages = Messages::capture();
-    let status = Call { shifts: (2, 0, 0), ..Call::default() }.run(&Blas::new());
-    messages.expect(status, 7, &["A is at", "not a multiple of 4, the size of a CUDA_R_32F"]);
-}
-
-#[test]
-fn invalid_sizes_and_operations_are_refused() {
-    let messages = Messages::capture();
-    let blas = Blas::new();
-    let status = Call { sizes: (3, -1, 4), ..Call::default() }.run(&blas);
-    messages.expect(status, 7, &["n is -1"]);
+    let invalid = "CUBLAS_STATUS_INVALID_VALUE";
+    let lda = "lda is 2: A is stored as 3 x 4 in column-major order, so it must be at least";
+    let large = "A is 3 x 4 CUDA_R_32F with lda 4: 60 bytes";
     let conjugate = cublasOperation_t::CUBLAS_OP_CONJG;
-    let status = Call { operations: (N, conjugate), ..Call::default() }.run(&blas);
-    messages.expect(status, 7, &["transb is 3"]);
+    let rows: [(Call, &[&str]); 11] = [
+        // Leading dimensions that are too small.
+        (Call { lds: (2, 4, 3), ..Call::default() }, &[invalid, lda]),
+        (Call { lds: (3, 3, 3), ..Call::default() }, &[invalid, "ldb is 3: B is stored as 4 x 2"]),
+        (Call { lds: (3, 4, 2), ..Call::default() }, &[invalid, "ldc is 2: C is stored as 3 x 2"]),
+        // It suits the untransposed matrix but is too small for the transposed one.
+        (
+            Call { operations: (T, N), ..Call::default() },
+            &["A is stored as 4 x 3", "transa is CUBLAS_OP_T", "m = 3, n = 2, k = 4"],
+        ),
+        // Operands outside their allocation.
+        (
+            Call { lds: (4, 4, 3), ..Call::default() },
+            &[large, "has 48 bytes", "A ends 12 bytes after it"],
+        ),
+        (Call { sizes: (3, 3, 4), ..Call::default() }, &["C is 3 x 3", "C ends 12 bytes after it"]),
+        (Call { shifts: (0, 4, 0), ..Call::default() }, &["B ends 4 bytes after it"]),
+        (
+            Call { shifts: (0, 0, 1 << 40), ..Call::default() },
+            &["C is at", "which is not inside a device allocation"],
+        ),
+        // A misaligned address, an invalid size, and an invalid operation.
+        (
+            Call { shifts: (2, 0, 0), ..Call::default() },
+            &["A is at", "not a multiple of 4, the size of a CUDA_R_32F"],
+        ),
+        (Call { sizes: (3, -1, 4), ..Call::default() }, &["n is -1"]),
+        (Call { operations: (N, conjugate), ..Call::default() }, &["transb is 3"]),
+    ];
+    for (call, texts) in rows {
+        messages.expect(call.run(&blas), 7, texts);
+    }
 }
 
 #[test]

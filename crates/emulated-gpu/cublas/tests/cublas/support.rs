@@ -3,22 +3,18 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
 use std::ops::Deref;
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 
 use cudarc::cublas::sys;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use cudarc::driver::{CudaGraph, CudaSlice};
 use emulated_gpu_test_support::device::{self, Device};
-use libloading::os::unix::Library;
 
 /// Installs the libraries: from now on, `libcuda.so` and `libcublas.so` resolve to the emulated
 /// ones.
 pub(crate) fn install() {
-    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
-    LIBRARIES.get_or_init(|| {
-        let cublas = emulated_cublas::library_path().unwrap();
-        device::install([emulated_cuda::library_path().unwrap(), cublas])
-    });
+    let cublas = emulated_cublas::library_path().unwrap();
+    device::install([emulated_cuda::library_path().unwrap(), cublas]);
 }
 
 /// A new stream, and a handle that uses it.

@@ -2,22 +2,17 @@
 
 use std::ffi::{c_int, c_void};
 use std::ops::Deref;
-use std::sync::OnceLock;
 
 use cudarc::cublaslt::sys::{self, cublasLtMatmulHeuristicResult_t as HeuristicResult};
 use cudarc::driver::CudaSlice;
 use emulated_gpu_test_support::device::{self, Device};
 use half::{bf16, f16};
-use libloading::os::unix::Library;
 
 /// Installs the libraries: from now on, `libcuda.so` and `libcublasLt.so` resolve to the emulated
 /// ones.
 pub(crate) fn install() {
-    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
-    LIBRARIES.get_or_init(|| {
-        let cublaslt = emulated_cublaslt::library_path().unwrap();
-        device::install([emulated_cuda::library_path().unwrap(), cublaslt])
-    });
+    let cublaslt = emulated_cublaslt::library_path().unwrap();
+    device::install([emulated_cuda::library_path().unwrap(), cublaslt]);
 }
 
 /// An element type, with its `cudaDataType_t` number.

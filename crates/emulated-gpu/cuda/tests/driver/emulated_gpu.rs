@@ -124,9 +124,8 @@ fn a_declaration_is_part_of_a_graph() {
     let block = allocate(8);
     ok!(cuStreamBeginCapture_v2(stream, 1u32));
     assert_eq!(work(stream, &[range(block, (8, 1, 8), WRITE)]), 0);
-    let (mut graph, mut executable) = (0usize, 0usize);
-    ok!(cuStreamEndCapture(stream, &raw mut graph));
-    ok!(cuGraphInstantiateWithFlags(&raw mut executable, graph, 0u64));
+    let graph = output!(cuStreamEndCapture(stream, -> usize));
+    let executable = output!(cuGraphInstantiateWithFlags(-> usize, graph, 0u64));
     ok!(cuGraphLaunch(executable, stream));
     ok!(cuStreamSynchronize(stream));
     // The memory is freed, but the graph is still launched.

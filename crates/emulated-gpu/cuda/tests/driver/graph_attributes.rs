@@ -47,9 +47,8 @@ fn kernels_in_graphs_have_attributes() {
     let mut kernel = [0u64; 9];
     ok!(cuGraphKernelNodeGetParams_v2(first, kernel.as_mut_ptr()));
     ok!(cuGraphKernelNodeSetParams_v2(first, kernel.as_ptr()));
-    let (mut clone, mut copied) = (0usize, 0usize);
-    ok!(cuGraphClone(&raw mut clone, graph));
-    ok!(cuGraphNodeFindInClone(&raw mut copied, first, clone));
+    let clone = output!(cuGraphClone(-> usize, graph));
+    let copied = output!(cuGraphNodeFindInClone(-> usize, first, clone));
     for node in [first, copied] {
         assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(node, id)), [Ok(1), Ok(3)]);
     }

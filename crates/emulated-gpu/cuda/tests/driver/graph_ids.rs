@@ -20,19 +20,17 @@ fn graphs_and_nodes_have_unique_ids() {
     let id = |graph: usize| output!(cuGraphGetId(graph, -> u32));
     assert!(id(first) > 0 && id(first) != id(second) && id(first) == id(first));
     let ids = nodes.map(|node| {
-        let (mut local, mut tools, mut graph) = (0u32, 0u64, 0usize);
-        ok!(cuGraphNodeGetLocalId(node, &raw mut local));
-        ok!(cuGraphNodeGetToolsId(node, &raw mut tools));
-        ok!(cuGraphNodeGetContainingGraph(node, &raw mut graph));
+        let local = output!(cuGraphNodeGetLocalId(node, -> u32));
+        let tools = output!(cuGraphNodeGetToolsId(node, -> u64));
+        let graph = output!(cuGraphNodeGetContainingGraph(node, -> usize));
         (local, tools, graph)
     });
     assert_eq!(ids.map(|(_, _, graph)| graph), [first, first, second]);
     assert!(ids[0].0 != ids[1].0 && ids[0].1 != ids[1].1);
     assert!(ids[1].1 != ids[2].1);
     let executables = [0; 2].map(|_: i32| {
-        let (mut ready, mut id) = (0usize, 0u32);
-        ok!(cuGraphInstantiateWithFlags(&raw mut ready, first, 0u64));
-        ok!(cuGraphExecGetId(ready, &raw mut id));
+        let ready = output!(cuGraphInstantiateWithFlags(-> usize, first, 0u64));
+        let id = output!(cuGraphExecGetId(ready, -> u32));
         ok!(cuGraphExecDestroy(ready));
         id
     });

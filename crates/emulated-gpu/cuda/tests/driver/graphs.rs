@@ -136,10 +136,9 @@ fn graphs_are_built_node_by_node() {
     ok!(cuGraphLaunch(executable, stream));
     ok!(cuStreamSynchronize(stream));
     assert_eq!(read(block, 4), [10; 4]);
-    // The clone has separate nodes, which can be looked up by the nodes of the original.
-    let (mut clone, mut node) = (0usize, 0usize);
-    ok!(cuGraphClone(&raw mut clone, graph));
-    ok!(cuGraphNodeFindInClone(&raw mut node, second, clone));
+    // The clone has separate nodes, which can be looked up by those of the original.
+    let clone = output!(cuGraphClone(-> usize, graph));
+    let node = output!(cuGraphNodeFindInClone(-> usize, second, clone));
     assert_eq!(nodes(clone)[1], node);
     ok!(cuGraphDestroyNode(first));
     assert_eq!((nodes(graph).len(), nodes(clone).len()), (1, 2));

@@ -169,9 +169,8 @@ fn green_contexts_share_memory_with_the_primary_context() {
     gate.open();
     ok!(cuEventSynchronize(after_all));
     ok!(cuCtxSynchronize());
-    let (mut id, mut again) = (0u64, 0u64);
-    ok!(cuGreenCtxGetId(green, &raw mut id));
-    ok!(cuGreenCtxGetId(0usize, &raw mut again));
+    let id = output!(cuGreenCtxGetId(green, -> u64));
+    let again = output!(cuGreenCtxGetId(0usize, -> u64));
     assert!(id > 0 && id == again);
     // Streams that outlive the green context accept no work.
     ok!(cuCtxSetCurrent(primary));

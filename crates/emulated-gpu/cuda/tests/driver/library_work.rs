@@ -105,9 +105,8 @@ fn captured_work_runs_in_each_launch() {
     let work = TestWork { ranges: vec![range(memory, 4, 2, 4)], ..TestWork::default() }.leak();
     ok!(cuStreamBeginCapture_v2(stream, 1u32));
     assert_eq!(work.launch(stream), 0);
-    let (mut graph, mut executable) = (0usize, 0usize);
-    ok!(cuStreamEndCapture(stream, &raw mut graph));
-    ok!(cuGraphInstantiateWithFlags(&raw mut executable, graph, 0u64));
+    let graph = output!(cuStreamEndCapture(stream, -> usize));
+    let executable = output!(cuGraphInstantiateWithFlags(-> usize, graph, 0u64));
     for _ in 0..3 {
         ok!(cuGraphLaunch(executable, stream));
     }

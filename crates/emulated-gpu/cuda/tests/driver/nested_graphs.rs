@@ -11,9 +11,8 @@ fn nesting_of_graphs_is_limited() {
     let _context = own_context();
     let none = std::ptr::null::<usize>();
     let empty = || {
-        let (mut graph, mut node) = (0usize, 0usize);
-        ok!(cuGraphCreate(&raw mut graph, 0u32));
-        ok!(cuGraphAddEmptyNode(&raw mut node, graph, none, 0usize));
+        let graph = output!(cuGraphCreate(-> usize, 0u32));
+        output!(cuGraphAddEmptyNode(-> usize, graph, none, 0usize));
         graph
     };
     let put = |child: usize, graph: usize| {

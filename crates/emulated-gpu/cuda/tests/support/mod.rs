@@ -3,15 +3,14 @@
 #![allow(dead_code, unused_imports, unused_macros, reason = "test programs use parts of this")]
 
 use std::ffi::{CString, c_void};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 pub(crate) use emulated_gpu_test_support::child::{child, child_output, child_stderr, is_child};
 pub(crate) use emulated_gpu_test_support::{
-    call as cu, in_child, ok, output, returns, run_child, test_name,
+    call as cu, device, in_child, ok, output, returns, run_child, test_name,
 };
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use libloading::os::unix::Library;
 
 /// Error codes that tests expect.
 pub(crate) mod code {
@@ -55,12 +54,7 @@ pub(crate) mod code {
 
 /// Loads the driver. After that, the loader resolves `libcuda.so` to it.
 pub(crate) fn install() -> &'static Library {
-    static DRIVER: OnceLock<Library> = OnceLock::new();
-    DRIVER.get_or_init(|| {
-        let path = emulated_cuda::library_path().unwrap();
-        // SAFETY: loading the library has no side effects.
-        unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap()
-    })
+    &device::install([emulated_cuda::library_path().unwrap()])[0]
 }
 
 /// A function of the driver.

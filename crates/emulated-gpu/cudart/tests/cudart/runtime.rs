@@ -39,9 +39,8 @@ fn kernels_use_registered_variables() {
     let mut counter = 0u32;
     ok!(cudaMemcpyFromSymbol(&raw mut counter, program.counter, 4usize, 0usize, 2 => i32));
     assert_eq!(counter, 10);
-    let (mut address, mut size) = (0usize, 0usize);
-    ok!(cudaGetSymbolAddress(&raw mut address, program.counter));
-    ok!(cudaGetSymbolSize(&raw mut size, program.counter));
+    let address = output!(cudaGetSymbolAddress(-> usize, program.counter));
+    let mut size = output!(cudaGetSymbolSize(-> usize, program.counter));
     assert_eq!((download::<u32>(address, 1), size), (vec![10], 4));
     // Copy beyond the end of the variable, and from an address that is not a variable.
     let beyond = rt!(cudaMemcpyFromSymbol(
@@ -228,9 +227,8 @@ fn captured_streams_become_graphs() {
     ok!(cudaStreamEndCapture(stream, &raw mut graph));
     ok!(cudaGraphInstantiate(&raw mut ready, graph, 0u64));
     assert_eq!(download::<f32>(data, 3), [1.0; 3]);
-    let (mut from, mut to) = (0usize, 0usize);
-    ok!(cudaEventCreate(&raw mut from));
-    ok!(cudaEventCreateWithFlags(&raw mut to, 0u32));
+    let from = output!(cudaEventCreate(-> usize));
+    let to = output!(cudaEventCreateWithFlags(-> usize, 0u32));
     ok!(cudaEventRecord(from, stream));
     for _ in 0..3 {
         ok!(cudaGraphLaunch(ready, stream));

@@ -15,7 +15,7 @@ pub(crate) const ROLE: &str = "EMULATED_NCCL_TEST_PART";
 /// Installs the libraries: from now on, `libcuda.so` and `libnccl.so` resolve to the emulated ones.
 pub(crate) fn install() {
     let nccl = emulated_nccl::library_path().unwrap();
-    std::mem::forget(device::install([emulated_cuda::library_path().unwrap(), nccl]));
+    device::install([emulated_cuda::library_path().unwrap(), nccl]);
 }
 
 /// A command that starts a process with a role in a test. `test` includes the module's name.

@@ -2,7 +2,6 @@
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
-use std::sync::OnceLock;
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
@@ -32,12 +31,8 @@ pub(crate) type Handle = *mut c_void;
 /// Loads nvJitLink. From the first call on, a program that loads `libcuda.so` gets the emulated
 /// driver.
 pub(crate) fn library() -> &'static Library {
-    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
-    let libraries = LIBRARIES.get_or_init(|| {
-        let own = emulated_nvjitlink::library_path().unwrap();
-        device::install([emulated_cuda::library_path().unwrap(), own])
-    });
-    &libraries[1]
+    let own = emulated_nvjitlink::library_path().unwrap();
+    &device::install([emulated_cuda::library_path().unwrap(), own])[1]
 }
 
 /// A function by its name. The caller chooses the type.

@@ -2,24 +2,19 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
-use std::sync::OnceLock;
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::{
     CompileError, CompileOptions, Ptx, compile_ptx, compile_ptx_with_opts, result, sys,
 };
 use emulated_gpu_test_support::device;
-use libloading::os::unix::Library;
 use sys::nvrtcResult as Code;
 
 /// Installs the emulated libraries: from now on, a program that loads `libcuda.so` or `libnvrtc.so`
 /// gets them.
 pub(crate) fn install() {
-    static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
-    LIBRARIES.get_or_init(|| {
-        let own = emulated_nvrtc::library_path().unwrap();
-        device::install([emulated_cuda::library_path().unwrap(), own])
-    });
+    let own = emulated_nvrtc::library_path().unwrap();
+    device::install([emulated_cuda::library_path().unwrap(), own]);
 }
 
 const SAXPY: &str = "

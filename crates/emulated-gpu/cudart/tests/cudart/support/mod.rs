@@ -7,8 +7,8 @@ use std::ffi::{CString, c_char, c_void};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-pub(crate) use emulated_gpu_test_support::{call as rt, ok, output};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+pub(crate) use emulated_gpu_test_support::{call as rt, device, ok, output};
+use libloading::os::unix::Library;
 
 /// The environment variable that names NVIDIA's library if the tests should run on it.
 pub(crate) const NVIDIA_RUNTIME: &str = "FOUR_LEVELS_NVIDIA_CUDART";
@@ -32,17 +32,12 @@ pub(crate) fn assert_code(code: u32, emulated: u32, others: &[u32]) {
 
 /// Loads the runtime on a driver with two devices.
 pub(crate) fn runtime() -> &'static Library {
-    static RUNTIME: OnceLock<Library> = OnceLock::new();
+    static RUNTIME: OnceLock<&Library> = OnceLock::new();
     RUNTIME.get_or_init(|| {
         // SAFETY: no other thread reads the environment yet; all of them wait for this initialisation first.
         unsafe { std::env::set_var("EMULATED_GPU_DEVICES", "2") };
-        let driver = emulated_cuda::library_path().unwrap();
-        // SAFETY: the libraries have no initialisation code.
-        unsafe {
-            std::mem::forget(Library::open(Some(driver), RTLD_NOW | RTLD_GLOBAL).unwrap());
-            let path = nvidia_runtime().unwrap_or_else(|| emulated_cudart::library_path().unwrap());
-            Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL).unwrap()
-        }
+        let path = nvidia_runtime().unwrap_or_else(|| emulated_cudart::library_path().unwrap());
+        &device::install([emulated_cuda::library_path().unwrap(), path])[1]
     })
 }
 
