@@ -137,11 +137,12 @@ impl<'a> Formula<'a> {
 
     /// The base and the rest of an element, with some operands exchanged.
     pub(super) fn made(&self, i: usize, swaps: &[Swap<'_>]) -> (f64, f64) {
+        let at = self.at(i, 0);
         let reader = |place: usize| {
             let operand = &self.operands[place];
             let swap = swaps.iter().find(|swap| swap.place == place);
             let (values, map) = swap.map_or((operand.values, Map::Right), |s| (s.values, s.map));
-            move |term: usize| operand.read(values, map, self.at(i, term))
+            move |term: usize| operand.read(values, map, At { term, ..at })
         };
         let read = |place: usize, term: usize| reader(place)(term);
         let optional = |place| if self.operands.len() > place { read(place, 0) } else { 0.0 };

@@ -389,7 +389,7 @@ impl<'a> Scene<'a> {
         predict: impl Fn(usize) -> f64,
         words: impl FnOnce() -> String,
     ) -> Option<Pattern> {
-        // How many of these elements the prediction explains; `None` if it contradicts one.
+        // The number of these elements that the prediction explains; `None` if it contradicts one.
         let explained = |elements: &[usize]| -> Option<usize> {
             let mut explains = 0;
             for &i in elements {

@@ -182,15 +182,23 @@ impl<'a> Terms<'a> {
             return None;
         }
         let weights = || usual.iter().copied().map(Some).chain(any.then_some(None));
+        // If any weight may fit, each weight is its own family.
+        let families = if any { 1 } else { usual.len() };
         let found = Subset::families(self.length).into_iter().find_map(|subsets| {
             weights().find_map(|weight| {
-                let tells = scene.tells_after(2 * subsets.len(), weight.is_none().into());
+                let members = families * subsets.len();
+                let tells = scene.tells_after(members, weight.is_none().into());
                 let mut tried = subsets.iter().filter(|_| tells);
                 tried.find_map(|&subset| self.weighted(scene, subset, weight))
             })
         });
-        let all = self.length <= MAX_LENGTH_FOR_RANGES;
-        let members = self.length * if all { self.length } else { 4 };
+        let most = if any { MAX_LENGTH_FOR_WEIGHTS } else { MAX_LENGTH_FOR_RANGES };
+        let all = self.length <= most;
+        let members = if any {
+            ranges(self.length, all).count()
+        } else {
+            self.length * if all { self.length } else { 4 }
+        };
         found.or_else(|| {
             weights().find_map(|weight| {
                 let tried = |part| weight.unwrap_or_else(|| self.weight_of(scene, part));
