@@ -111,7 +111,7 @@ fn steps<'a>(scene: &Scene<'a>) -> Option<Vec<Step<'a>>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// A formula that reproduces the losses of all these steps, which are the elements of their own scene.
+/// A formula that reproduces the losses of all these steps, which are the elements of a separate scene.
 fn explained(scene: &Scene<'_>, steps: &[Step<'_>], relative: f64) -> Option<Pattern> {
     let each = |of: fn(&Step<'_>) -> f64| steps.iter().map(of).collect::<Vec<f64>>();
     let (candidate, expected) = (each(|step| step.held), each(|step| step.expected));
