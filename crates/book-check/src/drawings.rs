@@ -245,13 +245,13 @@ fn strokes(cells: &[Vec<Cell>]) -> (String, String, String) {
     };
     let columns = cells.iter().map(Vec::len).max().unwrap_or(0);
     let (w, h) = CELL;
-    for row in 0..cells.len() {
+    for (row, line) in cells.iter().enumerate() {
         let y = (row as f32 + 0.5) * h;
-        let half = |at: usize| arm(row, at / 2, if at % 2 == 0 { LEFT } else { RIGHT });
+        let half = |at: usize| arm(row, at / 2, if at.is_multiple_of(2) { LEFT } else { RIGHT });
         for (from, to) in stretches(2 * columns, half) {
             let _ = write!(lines, "M{:.1} {y}H{:.1}", from as f32 * w / 2.0, to as f32 * w / 2.0);
         }
-        for (from, to) in stretches(cells[row].len(), |at| cells[row][at] == Cell::Bar) {
+        for (from, to) in stretches(line.len(), |at| line[at] == Cell::Bar) {
             let (x, width, y) = (from as f32 * w, (to - from) as f32 * w, row as f32 * h + 4.0);
             let _ = write!(
                 bars,
@@ -259,7 +259,7 @@ fn strokes(cells: &[Vec<Cell>]) -> (String, String, String) {
                 h - 8.0
             );
         }
-        for (column, cell) in cells[row].iter().enumerate() {
+        for (column, cell) in line.iter().enumerate() {
             let (x, y) = (column as f32 * w, row as f32 * h);
             let (middle, centre) = (x + w / 2.0, y + h / 2.0);
             match cell {
@@ -285,7 +285,7 @@ fn strokes(cells: &[Vec<Cell>]) -> (String, String, String) {
     }
     for column in 0..columns {
         let x = (column as f32 + 0.5) * w;
-        let half = |at: usize| arm(at / 2, column, if at % 2 == 0 { UP } else { DOWN });
+        let half = |at: usize| arm(at / 2, column, if at.is_multiple_of(2) { UP } else { DOWN });
         for (from, to) in stretches(2 * cells.len(), half) {
             let _ = write!(lines, "M{x:.1} {}V{}", from as f32 * h / 2.0, to as f32 * h / 2.0);
         }
