@@ -1,4 +1,4 @@
-"""An NVIDIA GPU in software: the emulated libraries, and what a process needs to find them.
+"""An NVIDIA GPU in software: the emulated libraries, and the environment in which a process finds them.
 
 `emulated-gpu run COMMAND…` runs a program on the emulated GPU, `pytest --emulated-gpu` a test suite.
 """

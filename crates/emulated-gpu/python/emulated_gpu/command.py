@@ -90,7 +90,7 @@ def run_and_report(command, variables, arguments):
         faults = Faults(path)
         # Faults that an earlier program has left in the file.
         faults.new()
-        # Ctrl+C reaches the program, too, and is its affair.
+        # Ctrl+C reaches the program, too, which decides whether to end.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             code = subprocess.Popen(

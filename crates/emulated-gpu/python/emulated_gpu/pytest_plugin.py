@@ -54,7 +54,7 @@ class Watch:
         self.first = None
 
     def pytest_report_header(self):
-        """Says so, because the results are not a card's."""
+        """A line that shows that the results are not a card's."""
         checks = os.environ.get("EMULATED_GPU_CHECKS") or "addresses"
         return f"emulated GPU: checks {checks}"
 
