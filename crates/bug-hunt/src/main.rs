@@ -71,7 +71,7 @@ fn execute(arguments: &Arguments) -> Result<(String, u8), String> {
     if !arguments.plant.is_empty() {
         return plant(&arguments.reference, &arguments.plant, &folder.join("planted.json"));
     }
-    let Some(number) = arguments.number else { return Ok((list(), RIGHT)) };
+    let Some(number) = arguments.number else { return Ok((list(), EXIT_RIGHT)) };
     let bug = &BUGS[usize::from(number) - 1];
     if arguments.solution {
         return Ok((format!("{}\n{}\n", bug.line, bug.lesson), EXIT_RIGHT));
@@ -82,13 +82,13 @@ fn execute(arguments: &Arguments) -> Result<(String, u8), String> {
     if let Some(guess) = &arguments.guess {
         let line = Line::parse(guess)?;
         return Ok(match check(&right, &wrong, line, guess)? {
-            Reply::Solved(text) => (text + "\n" + bug.lesson + "\n", RIGHT),
-            Reply::Wrong(text) => (text + "\n", WRONG),
+            Reply::Solved(text) => (text + "\n" + bug.lesson + "\n", EXIT_RIGHT),
+            Reply::Wrong(text) => (text + "\n", EXIT_WRONG),
         });
     }
     let path = folder.join(format!("{number}.json"));
     write(&wrong, &path)?;
-    Ok((describe(number, (&reference, &right), (&path, &wrong))?, RIGHT))
+    Ok((describe(number, (&reference, &right), (&path, &wrong))?, EXIT_RIGHT))
 }
 
 /// Plants lines in a step, and compares its dump with the reference.
