@@ -19,7 +19,8 @@ use crate::stream;
 const COOPERATIVE: i32 = 2;
 const CLUSTER_DIMENSION: i32 = 4;
 
-unsafe fn launch(
+/// Enqueues a launch, with the parameters as `cuLaunchKernel` takes them.
+pub(crate) unsafe fn launch(
     function: Handle,
     shape: LaunchShape,
     stream: Handle,

@@ -18,6 +18,7 @@ pub(crate) mod graph;
 pub(crate) mod green_context;
 pub(crate) mod initialisation;
 pub(crate) mod interprocess;
+pub(crate) mod legacy_launch;
 pub(crate) mod legacy_streams;
 pub(crate) mod memory;
 pub(crate) mod module;

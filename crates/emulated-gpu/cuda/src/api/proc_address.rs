@@ -56,6 +56,7 @@ const ALL: &[&[EntryPoint]] = &[
     api::green_context::ENTRIES,
     api::initialisation::ENTRIES,
     api::interprocess::ENTRIES,
+    api::legacy_launch::ENTRIES,
     api::module::linker::ENTRIES,
     api::memory::ENTRIES,
     api::texture::mipmap::ENTRIES,

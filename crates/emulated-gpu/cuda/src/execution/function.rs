@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use ptx_emulator::Kernel;
 
@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::context::hardware::Hardware;
 use crate::device::limits::{MAX_SHARED, MAX_SHARED_OPT_IN};
 use crate::execution::image::Image;
+use crate::execution::legacy::LegacyLaunch;
 
 /// The upper limit of the reported number of registers per thread. The emulator gives a kernel as many registers as it
 /// declares, but it doesn't know how many ptxas would allocate. With this limit, a block of any size is possible.
@@ -56,6 +57,8 @@ pub(crate) struct Function {
     large_clusters: AtomicI32,
     /// `CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`
     cluster_policy: AtomicI32,
+    /// The parts that `cuFuncSetBlockShape`, `cuParamSetv` and the like have set.
+    pub(crate) legacy: Mutex<LegacyLaunch>,
 }
 
 impl Function {
@@ -82,6 +85,7 @@ impl Function {
             carveout: AtomicI32::new(-1),
             large_clusters: AtomicI32::new(0),
             cluster_policy: AtomicI32::new(0),
+            legacy: Mutex::default(),
             kernel,
         })
     }

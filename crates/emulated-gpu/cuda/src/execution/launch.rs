@@ -16,9 +16,9 @@ use crate::execution::function::Function;
 use crate::execution::occupancy;
 
 /// `CU_LAUNCH_PARAM_END`, `…_BUFFER_POINTER`, `…_BUFFER_SIZE`
-const EXTRA_END: usize = 0;
-const EXTRA_POINTER: usize = 1;
-const EXTRA_SIZE: usize = 2;
+pub(crate) const EXTRA_END: usize = 0;
+pub(crate) const EXTRA_POINTER: usize = 1;
+pub(crate) const EXTRA_SIZE: usize = 2;
 
 /// The grid, the block size, the shared memory and the kind of a launch.
 #[derive(Clone, Copy, Debug)]

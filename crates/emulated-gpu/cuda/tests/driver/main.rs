@@ -25,6 +25,7 @@ mod green_contexts;
 mod initialisation;
 mod interprocess;
 mod layers;
+mod legacy_launches;
 mod library_work;
 mod lifetime;
 mod linking;

@@ -18,6 +18,7 @@ pub(crate) mod code {
     pub(crate) const INVALID_VALUE: u32 = 1;
     pub(crate) const OUT_OF_MEMORY: u32 = 2;
     pub(crate) const NOT_INITIALIZED: u32 = 3;
+    pub(crate) const PROFILER_DISABLED: u32 = 5;
     pub(crate) const INVALID_DEVICE: u32 = 101;
     pub(crate) const INVALID_IMAGE: u32 = 200;
     pub(crate) const INVALID_CONTEXT: u32 = 201;

@@ -61,6 +61,14 @@ fn texture(handle: Handle) -> Result<Arc<Reference>> {
     find(handle, Opaque::Texture)
 }
 
+/// Checks that the handle is a texture reference's.
+///
+/// # Errors
+/// `INVALID_VALUE` if it isn't.
+pub(crate) fn check_texture(handle: Handle) -> Result {
+    texture(handle).map(|_| ())
+}
+
 /// Changes the state of a texture reference.
 fn set(handle: Handle, change: impl FnOnce(&mut ReferenceState)) -> Result {
     texture(handle)?.set(&driver()?.arrays, change)
