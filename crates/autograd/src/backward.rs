@@ -73,8 +73,8 @@ fn pull_back<T: Element>(
     operand.pullback.as_ref().map(|pullback| pullback(dy)).transpose()
 }
 
-/// A node, and everything that it was computed from through operands that `follows` accepts, without a recursion.
-/// An operand is older than its result, always: so the order of age is a topological order.
+/// A node and all nodes that it was computed from, the youngest first; operands that `follows` rejects are left out.
+/// This is a topological order, because an operand is always older than its result. The search is not recursive.
 pub(crate) fn youngest_first<T: Element>(
     node: &Rc<Node<T>>,
     follows: impl Fn(&Operand<T>) -> bool,

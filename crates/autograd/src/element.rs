@@ -32,7 +32,7 @@ pub trait Element:
     fn from_f64(value: f64) -> Self;
     /// This number as `f64`, exactly.
     fn to_f64(self) -> f64;
-    /// Its bytes, little endian.
+    /// The bytes of the number, little endian.
     fn to_bytes(self) -> Vec<u8>;
     /// The number with these bytes, little endian; `None` if there are too few or too many bytes.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;

@@ -78,7 +78,7 @@ pub enum ErrorKind {
     ChangedInPlace {
         /// The operation that used the old values.
         operation: &'static str,
-        /// Where that was.
+        /// The line that called that operation.
         used: &'static Location<'static>,
         /// The tensor that was changed.
         what: String,

@@ -62,7 +62,8 @@ impl<T: Element> Tensor<T> {
         if node.origin.is_some() {
             return Err(ErrorKind::NotALeaf { operation, what: node.describe() }.into());
         }
-        // Moved out of the node meanwhile, so that its elements are only shared with old graphs and views.
+        // The value is moved out of the node while it is changed, so that only old graphs and views can share its
+        // elements.
         let empty = Array::full(&[], T::zero(), &Device::Cpu)?;
         let mut value = node.value.replace(empty);
         let outcome = change(&mut value);

@@ -54,7 +54,7 @@ impl Layout {
         self.is_contiguous().then(|| Self { offset: self.offset, ..Self::contiguous(shape) })
     }
 
-    /// A range of an axis.
+    /// The layout of the elements in a range of an axis.
     pub(crate) fn sliced(&self, axis: usize, range: &Range<usize>) -> Self {
         let mut view = self.clone();
         view.shape[axis] = range.len();

@@ -9,7 +9,7 @@ thread_local! {
 /// Runs a closure without recording operations: its results are leaves without gradients.
 /// For predicting and testing, which don't need the memory of a graph.
 pub fn no_grad<R>(run: impl FnOnce() -> R) -> R {
-    /// Restores the old state, even if the closure panics.
+    /// Restores the previous recording state on drop, even if the closure panics.
     struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {

@@ -22,7 +22,7 @@ pub struct Tensor<T: Element>(Result<Rc<Node<T>>>);
 
 /// One node of the graph.
 pub(crate) struct Node<T: Element> {
-    /// A number in order of creation: a node's operands have smaller ones.
+    /// The node's number in the order of creation: a node's operands have smaller numbers.
     pub(crate) id: u64,
     pub(crate) value: RefCell<Array<T>>,
     /// The gradient; only stored for parameters, and after `retain_grad`.
@@ -195,7 +195,7 @@ impl<T: Element> Tensor<T> {
         Ok(self.array()?.device())
     }
 
-    /// Its values, shared and not copied.
+    /// The values of the tensor, shared and not copied.
     ///
     /// # Errors
     /// The error that it holds.
@@ -207,7 +207,7 @@ impl<T: Element> Tensor<T> {
         Ok(self.node()?.value.borrow())
     }
 
-    /// Its elements in row-major order, copied to the CPU.
+    /// The elements of the tensor in row-major order, copied to the CPU.
     ///
     /// # Errors
     /// The error that it holds, or an error of the device.
@@ -232,9 +232,9 @@ impl<T: Element> Tensor<T> {
         }
     }
 
-    /// Its gradient: the sum over all calls of [`backward`](Self::backward) since the last
-    /// [`zero_grad`](Self::zero_grad). `None` before the first call, and for a tensor that is neither a
-    /// parameter nor was asked to [`retain_grad`](Self::retain_grad).
+    /// The gradient of the tensor: the sum over all calls of [`backward`](Self::backward) since the last
+    /// [`zero_grad`](Self::zero_grad). `None` before the first call, and for a tensor that is neither a parameter nor
+    /// was asked to [`retain_grad`](Self::retain_grad).
     ///
     /// # Errors
     /// The error that it holds.

@@ -27,7 +27,7 @@ fn classes() -> Tensor {
     Tensor::constant(array![[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
 }
 
-/// Two samples, and a row that broadcasting stretches to both of them.
+/// Two samples, and a row that broadcasting stretches to both samples.
 fn operands() -> [Matrix; 2] {
     [array![[0.5, -1.5, 2.0], [-0.25, 1.0, 0.75]], array![[1.5, 0.5, -2.0]]]
 }

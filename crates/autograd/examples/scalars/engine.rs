@@ -16,7 +16,7 @@ struct Node {
     operands: Vec<(Value, Rule)>,
 }
 
-/// From the gradient of a result to the gradient of one operand.
+/// Computes the gradient of one operand from the gradient of the result.
 type Rule = Box<dyn Fn(f64) -> f64>;
 // ANCHOR_END: node
 
@@ -38,7 +38,7 @@ impl Value {
         self.0.data
     }
 
-    /// Its gradient, after `backward`.
+    /// The gradient of the number, after `backward`.
     pub fn grad(&self) -> f64 {
         *self.0.grad.borrow()
     }

@@ -23,7 +23,7 @@ struct Node {
     operands: Vec<(Tensor, Rule)>,
 }
 
-/// From the gradient of a result to the gradient of one operand.
+/// Computes the gradient of one operand from the gradient of the result.
 type Rule = Box<dyn Fn(&Matrix) -> Matrix>;
 
 impl Tensor {

@@ -1,4 +1,4 @@
-//! The levels' network on the tensor engine of one file, with the command line of all levels.
+//! The levels' network on the one-file tensor engine, with the command line of all levels.
 //!
 //!     cargo run -p autograd --example tensors -- --preset small
 

@@ -193,7 +193,7 @@ pub(crate) fn matmul(a: View<'_>, b: View<'_>) -> Result<Elements> {
 }
 // ANCHOR_END: matmul
 
-/// A view in which these axes come last, and the numbers of elements along the other axes and along these.
+/// The layout with `axes` moved to the end, the number of elements along the other axes, and the number along `axes`.
 fn axes_last(layout: &Layout, axes: &[usize]) -> (Layout, usize, usize) {
     let others = (0..layout.shape.len()).filter(|axis| !axes.contains(axis));
     let order: Vec<usize> = others.chain(axes.iter().copied()).collect();

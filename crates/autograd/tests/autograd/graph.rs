@@ -29,7 +29,7 @@ fn the_gradients_of_all_paths_are_summed() {
     let y = &x * 3.0;
     let loss = &y * &y + y.exp() * &x + &x;
     loss.backward().unwrap();
-    // 9x² + x·e^(3x) + x
+    // The loss is 9x² + x·e^(3x) + x, so its slope is 18x + (1 + 3x)·e^(3x) + 1.
     let expected = 18.0 * 2.0 + (1.0 + 3.0 * 2.0) * libm::exp(6.0) + 1.0;
     assert!((grad(&x)[0] - expected).abs() < 1e-9);
 }
