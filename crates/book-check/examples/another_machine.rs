@@ -36,7 +36,7 @@ unsafe fn redirected(path: *const c_char) -> *const c_char {
 /// the kernel then ignores it.
 ///
 /// # Safety
-/// As in C.
+/// The requirements are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn openat(
     folder: c_int,
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn openat(
 /// `openat64`
 ///
 /// # Safety
-/// As in C.
+/// The requirements are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn openat64(
     folder: c_int,
@@ -59,34 +59,34 @@ pub unsafe extern "C" fn openat64(
     flags: c_int,
     mode: libc::mode_t,
 ) -> c_int {
-    // SAFETY: the caller's arguments.
+    // SAFETY: the caller passes arguments that are valid for the C function.
     unsafe { openat(folder, path, flags, mode) }
 }
 
 /// `open(2)`
 ///
 /// # Safety
-/// As in C.
+/// The requirements are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int {
-    // SAFETY: the caller's arguments.
+    // SAFETY: the caller passes arguments that are valid for the C function.
     unsafe { openat(libc::AT_FDCWD, path, flags, mode) }
 }
 
 /// `open64`
 ///
 /// # Safety
-/// As in C.
+/// The requirements are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: libc::mode_t) -> c_int {
-    // SAFETY: the caller's arguments.
+    // SAFETY: the caller passes arguments that are valid for the C function.
     unsafe { openat(libc::AT_FDCWD, path, flags, mode) }
 }
 
 /// `sched_getaffinity(2)`, with which programs count the processors that they may use.
 ///
 /// # Safety
-/// As in C: `set` has `size` bytes.
+/// The requirements are those of the C function: `set` has `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sched_getaffinity(
     process: libc::pid_t,
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn sched_getaffinity(
     set: *mut libc::cpu_set_t,
 ) -> c_int {
     let Some(cores) = cores() else {
-        // SAFETY: the caller's arguments.
+        // SAFETY: the caller passes arguments that are valid for the C function.
         let written = unsafe { libc::syscall(libc::SYS_sched_getaffinity, process, size, set) };
         if written < 0 {
             return -1;
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn sched_getaffinity(
 /// `sysconf(3)`. Only the number of processors is replaced; other values come from the C library's `__sysconf`.
 ///
 /// # Safety
-/// As in C.
+/// The requirements are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sysconf(name: c_int) -> c_long {
     unsafe extern "C" {
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn sysconf(name: c_int) -> c_long {
     let processors = [libc::_SC_NPROCESSORS_ONLN, libc::_SC_NPROCESSORS_CONF].contains(&name);
     match cores().filter(|_| processors) {
         Some(cores) => cores as c_long,
-        // SAFETY: the caller's argument.
+        // SAFETY: the caller passes an argument that is valid for the C function.
         None => unsafe { __sysconf(name) },
     }
 }

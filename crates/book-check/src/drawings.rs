@@ -15,9 +15,10 @@ const STROKES: &str = "─│┌┐└┘├┤┬┴┼►◄▲▼╱╲█|�
 /// wide as they are high.
 const CELL: (f32, f32) = (8.4, 20.0);
 const LETTERS: f32 = 14.0;
-/// The share of its width that a drawing may shrink by on a phone before it scrolls: labels keep 10 pixels.
+/// The minimum width of a drawing on a phone, as a share of its full width, at which labels have 10 pixels. If there is
+/// less room, the drawing scrolls.
 const LEAST: f32 = 0.72;
-/// The fewest letters of a word that makes its label one of words, and not of code.
+/// The minimum number of letters in the longest word of a label that counts as words rather than code.
 const WORD: usize = 4;
 
 /// Replaces the drawings on all pages of a built book by figures.
@@ -58,7 +59,7 @@ enum Cell {
     Strokes([bool; 4], Option<usize>),
     /// A part of a bar.
     Bar,
-    /// A stroke from corner to corner: whether it rises.
+    /// A stroke from corner to corner; true if it rises to the right.
     Diagonal(bool),
 }
 
@@ -85,7 +86,8 @@ impl Grid {
         row.zip(column).and_then(|(row, column)| row.get(column)).copied().unwrap_or(' ')
     }
 
-    /// Whether the dashes around this one touch a letter, as in `--dir` and `64-bit`.
+    /// Whether the dash in this cell, or the row of dashes around it, touches a letter or digit, as in `--dir` and
+    /// `64-bit`.
     fn is_word(&self, row: usize, column: usize) -> bool {
         [-1, 1].into_iter().any(|step| {
             let mut along = (1..).map(|far| self.at(row, column, 0, step * far));
@@ -155,12 +157,12 @@ struct Label {
     row: usize,
     column: usize,
     text: String,
-    /// Whether strokes touch it from both sides, so that it belongs in the middle.
+    /// Whether strokes touch the label on both sides, so that it is centred between them.
     between: bool,
 }
 
 impl Label {
-    /// Whether it is made of words, and not of names and formulas.
+    /// Whether the label consists of words, rather than names and formulas.
     fn is_words(&self) -> bool {
         let letters = |word: &str| word.chars().filter(|c| c.is_alphabetic()).count();
         let is_plain = |word: &str| {
@@ -293,7 +295,8 @@ fn strokes(cells: &[Vec<Cell>]) -> (String, String, String) {
     (lines, heads, bars)
 }
 
-/// The stretches of places that fit: where each begins, and the place after its end.
+/// The ranges of consecutive positions below `count` that fit: the first position of each, and the position after its
+/// last.
 fn stretches(count: usize, fits: impl Fn(usize) -> bool) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = None;

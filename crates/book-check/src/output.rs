@@ -31,7 +31,7 @@ pub struct Session {
     pub path: PathBuf,
     /// The file's name without `.txt`.
     pub name: String,
-    /// Its contents.
+    /// The contents of the file.
     pub text: String,
 }
 

@@ -14,7 +14,7 @@ pub struct Page {
     pub path: PathBuf,
     /// The path relative to the root of the repository, for messages.
     pub name: String,
-    /// Its text.
+    /// The text of the file.
     pub text: String,
 }
 

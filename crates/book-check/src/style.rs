@@ -37,7 +37,7 @@ struct Construction {
     instead: &'static str,
 }
 
-/// The rows of the table: lines `key: value`. An empty line ends a row.
+/// The rows of the table of constructions. Each row has lines `key: value`, and ends at an empty line.
 fn rows() -> impl Iterator<Item = &'static str> {
     CONSTRUCTIONS.split("\n\n").filter(|row| row.starts_with("name: "))
 }

@@ -11,7 +11,7 @@ use crate::{Problem, edit_pages, escaped, read};
 pub struct Term {
     /// The word or words, as in the glossary.
     pub word: String,
-    /// Their meaning, as plain text.
+    /// The meaning of the word, as plain text.
     pub meaning: String,
 }
 
