@@ -2,11 +2,11 @@
 
 /// A bug for the reader to find.
 pub struct Bug {
-    /// The run of `reference/dumps` with its batch and parameters.
+    /// The run of `reference/dumps` whose batches and parameters the bug is shown with.
     pub run: &'static str,
     /// The wrong line.
     pub line: &'static str,
-    /// The lesson, for a reader who has found it.
+    /// The lesson that is shown to a reader who has found the bug.
     pub lesson: &'static str,
 }
 

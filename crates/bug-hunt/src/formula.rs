@@ -44,7 +44,7 @@ pub(crate) fn evaluate(text: &str, lookup: &Lookup<'_>) -> Result<Array, String>
 struct Reader<'a> {
     rest: &'a str,
     lookup: &'a Lookup<'a>,
-    /// The number of nested factors that are being read.
+    /// The current nesting depth of factors.
     depth: usize,
 }
 
@@ -175,7 +175,7 @@ fn number_length(text: &str) -> usize {
     text.find(is_end).unwrap_or(text.len())
 }
 
-/// The result of a function.
+/// Calls a function with these arguments, and returns its result.
 fn call(name: &str, arguments: &[Array]) -> Result<Array, String> {
     match (name, arguments) {
         ("relu", [z]) => Ok(z.map(|z| if z < 0.0 { 0.0 } else { z })),

@@ -34,7 +34,7 @@ pub struct Symptoms {
 
 /// An element of a wrong tensor.
 pub struct Element {
-    /// Its tensor and indices, such as `z2[0, 3]`.
+    /// The element's tensor and indices, such as `z2[0, 3]`.
     pub place: String,
     /// The value with the bug.
     pub wrong: f64,
@@ -42,7 +42,7 @@ pub struct Element {
     pub right: f64,
 }
 
-/// The lines of the step, and the bugs.
+/// The text that lists the lines of the step, and the bugs.
 #[must_use]
 pub fn list() -> String {
     let mut text = String::from("The step without a bug:\n\n");
@@ -57,7 +57,7 @@ pub fn list() -> String {
     text + "\nBegin with: cargo run -p bug-hunt -- 1\n"
 }
 
-/// Compares a run with a bug with its reference.
+/// Compares a run that has a bug with its reference.
 ///
 /// # Errors
 /// If the runs can't be compared, or don't differ.
@@ -77,7 +77,7 @@ pub fn symptoms(right: &[Dump], wrong: &[Dump]) -> Result<Symptoms, String> {
     Ok(Symptoms { step: at, rows, fault, elements })
 }
 
-/// The symptoms of a bug, and the commands that go on from there.
+/// Describes the symptoms of a bug, and lists the commands that a reader can run next.
 ///
 /// # Errors
 /// If the runs can't be compared.
@@ -139,7 +139,7 @@ fn place(index: usize, shape: &[usize]) -> Vec<usize> {
     }
 }
 
-/// Checks which line a reader takes for the wrong one, by the tensor that it makes.
+/// Checks a guess of which line is wrong; `name` is the tensor that the line computes.
 #[must_use]
 pub fn pick(wrong: &[Dump], name: TensorName) -> Reply {
     if first_wrong(wrong) == Some(name) {
@@ -159,7 +159,8 @@ fn is_right(name: TensorName) -> String {
     format!("No: {name} of the dump is the result of its right formula on the dump's own inputs.")
 }
 
-/// Checks a guess: it is right if the step with that line makes every tensor of the dump.
+/// Checks a guess of the wrong line: the guess is right if a step with that line reproduces every
+/// tensor of the dump.
 ///
 /// # Errors
 /// If the guess can't be evaluated.

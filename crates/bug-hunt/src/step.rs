@@ -19,7 +19,7 @@ pub fn lines() -> impl Iterator<Item = &'static str> {
 /// One line of a step.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The tensor that it makes.
+    /// The tensor that the line computes.
     pub tensor: TensorName,
     formula: String,
 }
@@ -27,8 +27,7 @@ pub struct Line {
 impl Line {
     /// Reads `tensor = formula`.
     ///
-    /// # Errors
-    /// If it doesn't have that form, or a step has no line that makes this tensor.
+    /// # Errors If the text doesn't have that form, or no line of a step computes this tensor.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, formula) =
             text.split_once('=').ok_or_else(|| format!("{text:?} is not `tensor = formula`"))?;
@@ -60,7 +59,7 @@ pub fn run(reference: &[Dump], planted: &[Line]) -> Result<Vec<Dump>, String> {
     Ok(steps)
 }
 
-/// Runs one step.
+/// Runs one step: `given` has its batch and parameters, and `before` is the previous step.
 fn step(given: &Dump, before: Option<&Dump>, planted: &[Line]) -> Result<Dump, String> {
     let network = network(given)?;
     let batch = given.get(TensorName::X).map_or(0, |x| x.shape[0]);
