@@ -17,7 +17,7 @@ use crate::{Variant, steps};
 pub struct Outcome {
     /// The level.
     pub level: &'static str,
-    /// Its options.
+    /// The options of the level.
     pub options: String,
     /// The check.
     pub check: Check,
@@ -25,9 +25,9 @@ pub struct Outcome {
     pub case: String,
     /// Whether the step ran as in training, where phases may be fused, rather than phase by phase.
     pub fused: bool,
-    /// Whether it passed.
+    /// Whether the case passed.
     pub agrees: bool,
-    /// The reason if it failed.
+    /// The reason if the case failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The tensors that were not compared because the level never has them in memory.

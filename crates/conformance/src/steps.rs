@@ -28,7 +28,7 @@ pub(crate) struct Trained {
 /// Ten steps of level 1: nine full batches, in the preset's order, and a smaller one.
 pub(crate) fn case(preset: Preset) -> Result<Case> {
     let samples = STEPS * BATCH - BATCH / 2;
-    // The random inputs of a fixture, which are one batch there, are the whole training set here.
+    // The random inputs of a fixture, which are normally a single batch, are the whole training set here.
     let noise = Preset { kind: PresetKind::Fixture, batch_size: samples, samples, ..preset };
     let inputs = Inputs::fixture(&noise);
     let preset = Preset { batch_size: BATCH, ..noise };

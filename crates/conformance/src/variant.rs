@@ -32,7 +32,7 @@ type OpenedLevel = Result<Box<dyn Level>>;
 /// A function that uses a level as a command of the level's program does.
 type LevelWork<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
-/// Functions that use a level's options as its program does.
+/// The functions of a level's program, each called with the variant's options.
 #[derive(Clone, Copy, Debug)]
 struct ProgramFunctions {
     open: fn(&[String], &Network) -> OpenedLevel,

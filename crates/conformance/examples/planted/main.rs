@@ -3,8 +3,8 @@
 //!
 //!     cargo run -p conformance --example planted
 //!
-//! With `-- --blind`, plants the faults that no reading was written for instead; with `-- --html FOLDER`,
-//! writes the page of each to that folder.
+//! With `-- --blind`, instead plants the faults for which no reading was written; with `-- --html FOLDER`, writes the
+//! page of each to that folder.
 //!
 //! A faulty kernel may read values that another block writes at the same time. With
 //! `EMULATED_GPU_DETERMINISTIC=1` the table is the same on every machine.

@@ -37,7 +37,7 @@ const FAULTS: [(TensorName, Make); 4] = [
         let pairs = step.get(TensorName::Da(1)).iter().zip(step.get(TensorName::Z(1)));
         pairs.map(|(da, z)| if *z >= 0.0 { *da } else { 0.0 }).collect()
     }),
-    // None.
+    // No fault: the tensor is right.
     (TensorName::P, |step| step.right()),
 ];
 

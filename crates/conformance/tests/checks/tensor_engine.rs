@@ -1,4 +1,4 @@
-//! A test that the book's tensor engine of one file passes the suite of the levels.
+//! A test that the book's one-file tensor engine passes the suite of the levels.
 
 #[allow(dead_code, unreachable_pub, reason = "the example's main program uses the rest")]
 #[path = "../../../autograd/examples/tensors/engine.rs"]

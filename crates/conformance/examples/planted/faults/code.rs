@@ -166,7 +166,7 @@ pub(crate) const COMPUTATION_MISTAKES: &[(&str, Make)] = &[
     }),
 ];
 
-/// Parameters that change after an update and before the next step.
+/// Changes of a parameter that happen after an update and before the next step.
 pub(crate) const UPDATE_MISTAKES: &[(&str, Between)] = &[
     ("nothing", |_| {}),
     ("clip", |w| w.iter_mut().for_each(|w| *w = w.clamp(-0.06, 0.06))),

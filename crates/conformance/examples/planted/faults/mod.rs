@@ -12,7 +12,7 @@ use training::{Error, Result};
 /// The table: 118 known faults, and 48 that were added to see how well `tensor-diff` explains unforeseen faults.
 #[derive(Deserialize)]
 pub(crate) struct Table {
-    /// Faults that were known to the authors of some readings.
+    /// Faults that the authors of readings knew.
     pub(crate) seen: Vec<Fault>,
     /// Faults for which no reading was written.
     pub(crate) blind: Vec<Fault>,
