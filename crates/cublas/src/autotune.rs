@@ -23,7 +23,7 @@ pub(crate) const MAX_CANDIDATES: usize = 8;
 /// The number of timed runs of a candidate. An untimed run precedes them.
 const TIMED_RUNS: usize = 20;
 
-/// How candidates are measured.
+/// The method by which candidate algorithms are measured.
 pub(crate) struct Autotune {
     /// Whether the GPU is emulated, so that candidates are compared by counts instead of times.
     emulated: bool,

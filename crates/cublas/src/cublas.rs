@@ -48,8 +48,8 @@ impl Cublas {
             true => cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH,
             false => cublasMath_t::CUBLAS_DEFAULT_MATH,
         };
-        // SAFETY: handle and stream live, and the workspace lives as long as the handle. It is set
-        // after the stream, because setting the stream resets it.
+        // SAFETY: handle and stream live, and the workspace lives as long as the handle. The workspace is set after the
+        // stream, because setting the stream resets the workspace.
         unsafe {
             result::set_stream(cublas, stream.cu_stream().cast())
                 .map_err(failed("cublasSetStream"))?;
