@@ -56,7 +56,7 @@ pub(crate) const FILES: [File; 4] = [
 pub(crate) struct FileContent {
     /// The file's path, or the address from which it was downloaded.
     pub(crate) path: PathBuf,
-    /// Its decompressed bytes.
+    /// The decompressed bytes of the file.
     pub(crate) bytes: Vec<u8>,
     /// The SHA-256 of the decompressed bytes, in hexadecimal.
     pub(crate) digest: String,

@@ -45,7 +45,7 @@ impl Hand {
         }
     }
 
-    /// The distorted position of a point of a path.
+    /// The position to which the distortion moves a point of a path.
     fn place(&self, (x, y): (f32, f32)) -> Point {
         let (mut x, mut y) = (x, y);
         y += self.waist * (0.25 - y * y);

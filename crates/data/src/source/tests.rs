@@ -74,7 +74,7 @@ impl Collection {
         load_quietly(source, &self.places(cache, &mirrors))
     }
 
-    /// The gzipped file that is served at an address.
+    /// The gzipped file that the server serves at an address.
     fn served(&self, address: &str) -> Vec<u8> {
         let name = address.strip_prefix('/').unwrap().strip_suffix(".gz").unwrap();
         let i = self.files.iter().position(|file| file.name == name).unwrap();
