@@ -75,7 +75,7 @@ impl<L: DeviceLevel> DataParallel<L> {
         Ok((Self { ranks, level, divisor: reduction.divisor, share: 0, whole: 0 }, communicator))
     }
 
-    /// The rank that this adapter is.
+    /// The rank that this adapter makes of its level.
     pub const fn rank(&self) -> Rank {
         self.ranks.place()
     }

@@ -36,7 +36,7 @@ pub struct ParallelArgs {
     /// least 30 seconds, for all to be ready.
     #[arg(long, value_name = "SECONDS", default_value_t = 8, value_parser = whole_number::<u32>)]
     wait: u32,
-    /// This process as a rank, once it has found the others.
+    /// This process as a rank, once the process has found the other ranks.
     #[arg(skip)]
     process: OnceLock<Process>,
 }

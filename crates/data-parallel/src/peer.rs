@@ -59,7 +59,7 @@ pub(crate) fn peer_of(stream: &TcpStream) -> Peer {
         let (own, other) = (stream.local_addr()?, stream.peer_addr()?);
         let mut tables = String::new();
         for name in ["/proc/net/tcp", "/proc/net/tcp6"] {
-            // A machine without IPv6 lacks the second file.
+            // A machine without IPv6 has no `/proc/net/tcp6`.
             if let Ok(file) = File::open(name) {
                 file.take(MAX_TABLE).read_to_string(&mut tables)?;
             }
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The table has the format of proc(5), as a little-endian machine writes it.
+    /// The table in this test has the format of proc(5), as a little-endian machine writes it.
     #[cfg(target_endian = "little")]
     #[test]
     fn users_are_found_by_both_ends() {

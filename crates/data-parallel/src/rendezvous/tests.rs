@@ -207,7 +207,7 @@ fn a_rank_0_of_another_user_or_without_the_secret_is_refused() {
     );
 }
 
-/// More silent connections than rank 0 keeps are opened before the ranks connect.
+/// Before the ranks connect, the test opens more silent connections than rank 0 keeps open.
 #[test]
 fn silent_connections_do_not_keep_ranks_out() {
     let port = port();
@@ -238,7 +238,7 @@ fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {
-            // The thread ends when the rank has disconnected.
+            // The thread sends bytes until the rank has disconnected.
             thread::spawn(move || {
                 while stream.write_all(b"f").is_ok() {
                     thread::sleep(POLL_INTERVAL)
