@@ -66,7 +66,7 @@ pub enum Unusable {
     OldDevice {
         /// The card.
         name: String,
-        /// Its compute capability.
+        /// The card's compute capability.
         capability: (i32, i32),
     },
     /// A call failed.
@@ -74,7 +74,7 @@ pub enum Unusable {
     Failed {
         /// The driver's function.
         call: &'static str,
-        /// Its `CUresult`.
+        /// The `CUresult` that the function returned.
         code: c_int,
     },
     /// The loader finds the emulated driver in place of a real one.

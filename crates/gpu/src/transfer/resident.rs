@@ -148,7 +148,7 @@ impl OnDevice {
         Ok(Some(Self { host: set.clone(), device }))
     }
 
-    /// Whether a batch is from this very data set; a set with equal contents doesn't count.
+    /// Whether a batch is from the same data set object; another set with equal contents doesn't count.
     fn is_of(&self, batch: &Batch<'_>) -> bool {
         std::ptr::eq(self.host.x(), batch.dataset().x())
     }
