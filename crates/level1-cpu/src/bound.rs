@@ -13,22 +13,22 @@ use training::bench::operations_per_sample;
 
 use crate::large_product_gflops;
 
-/// Numbers in a buffer that no cache holds.
+/// The length, in numbers, of a buffer that is larger than every cache.
 const MEMORY: usize = 1 << 26;
 
-/// The seconds that a training step takes at least, for each of its resources.
+/// Lower bounds of the time of a training step, in seconds: one for each resource that it needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// The products' operations, at the speed of a large `sgemm`.
+    /// The time of the arithmetic of the matrix products, at the speed of a large `sgemm`.
     pub arithmetic: f64,
-    /// Reading `x` once, at the speed of main memory.
+    /// The time to read `x` once, at the speed of main memory.
     pub memory: f64,
-    /// Reading and writing each weight once, at the speed of the caches that hold the weights.
+    /// The time to read and write each weight once, at the speed of the caches that hold the weights.
     pub weights: f64,
 }
 
 impl Bound {
-    /// The longest of them.
+    /// The longest of the three times.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.arithmetic.max(self.memory).max(self.weights)
@@ -70,8 +70,8 @@ impl Machine {
     }
 }
 
-/// The bytes of a buffer that all cores pass through in a second, when each does something with its part this many
-/// times in a row. The best of several measurements.
+/// The bandwidth of all cores in bytes per second, the best of several measurements: each core calls `pass` on its part
+/// of the buffer `times` times in a row.
 fn rate(buffer: &mut [f32], times: usize, pass: &(dyn Fn(&mut [f32]) + Sync)) -> f64 {
     let length = buffer.len().div_ceil(rayon::current_num_threads());
     let mut best = f64::INFINITY;
@@ -83,7 +83,7 @@ fn rate(buffer: &mut [f32], times: usize, pass: &(dyn Fn(&mut [f32]) + Sync)) ->
     (times * size_of_val(buffer)) as f64 / best
 }
 
-/// Reads all numbers.
+/// Reads all numbers, and adds them up.
 struct Sum<'a>(&'a [f32]);
 
 impl WithSimd for Sum<'_> {
@@ -101,7 +101,7 @@ impl WithSimd for Sum<'_> {
     }
 }
 
-/// Reads and writes all numbers.
+/// Reads all numbers, and writes them back with the opposite sign.
 struct Negate<'a>(&'a mut [f32]);
 
 impl WithSimd for Negate<'_> {

@@ -35,16 +35,16 @@ pub(crate) struct Fast {
     arch: Arch,
     threads: usize,
     layers: Arc<Vec<Packed>>,
-    /// Whether the packed weights are the network's.
+    /// Whether the packed weights are up to date: the level's weights may have changed since.
     packed: bool,
-    /// Whether a step has left results that are not in the level's buffers yet.
+    /// Whether the last step's results have yet to be copied to the level's buffers.
     ahead: bool,
     schedule: Option<Arc<Schedule<Step>>>,
     team: Option<Team<Step>>,
 }
 
 impl Fast {
-    /// For the network of this state.
+    /// Prepares the fast form for the network of this state.
     pub(crate) fn new(state: &State) -> Self {
         let threads = rayon::current_num_threads();
         let layer = |(l, layer): (usize, &Layer)| {
@@ -90,7 +90,7 @@ impl Fast {
             }
         };
         let weights: usize = self.layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
-        // The step owns the batch while it lasts, because its threads may outlive it.
+        // The step owns the batch while it runs, because its threads may outlive this call.
         schedule.work.begin(state);
         if state.batch * weights < WORTH_SHARING {
             schedule.run();
@@ -101,12 +101,12 @@ impl Fast {
         self.ahead = true;
     }
 
-    /// Makes the update of the last step.
+    /// Applies the pending update of the last step.
     fn finish(&self) {
         self.schedule.iter().for_each(|schedule| schedule.work.finish());
     }
 
-    /// Brings the level's buffers up to date.
+    /// Copies the results of the last step to the level's buffers, unless they are there already.
     pub(crate) fn unpack(&mut self, state: &mut State) {
         if !std::mem::take(&mut self.ahead) {
             return;
@@ -121,7 +121,7 @@ impl Fast {
         }
     }
 
-    /// Has the weights packed again, because those of the level's buffers have changed.
+    /// Marks the packed weights as outdated, because the weights in the level's buffers have changed.
     pub(crate) fn repack(&mut self) {
         (self.packed, self.ahead) = (false, false);
         self.schedule.iter().for_each(|schedule| schedule.work.forget());
@@ -190,7 +190,7 @@ fn multiply(
     // SAFETY: pointers and strides are those of live ndarray views whose dimensions were just
     // checked; `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
     unsafe {
-        // Its innermost loops write columns, but `c` is row-major, so compute cᵀ = bᵀ · aᵀ.
+        // The innermost loops of `gemm` write columns, but `c` is row-major, so compute cᵀ = bᵀ · aᵀ.
         get_gemm_fn()(
             n,
             m,

@@ -77,7 +77,7 @@ impl Samples {
         starts.iter().map(move |start| &numbers[start + input..])
     }
 
-    /// Becomes a copy of others, in the same memory.
+    /// Copies `other` into this value, and reuses its memory.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.set.clone_from(&other.set);
         self.starts.clone_from(&other.starts);
@@ -88,9 +88,9 @@ impl Samples {
 #[derive(Default)]
 pub(crate) struct Input {
     pub samples: Samples,
-    /// Where the rows are in the dataset, if they are contiguous there: then nothing needs to be copied.
+    /// The range of the rows in the dataset, if the rows are contiguous there, so that nothing needs to be copied.
     in_place: Option<Range<usize>>,
-    /// The rows, copied from all over the dataset otherwise; empty if they haven't been needed in one piece.
+    /// A copy of the rows, if they are not contiguous in the dataset; empty until the rows are needed in one piece.
     gathered: Vec<f32>,
 }
 
@@ -103,7 +103,7 @@ impl Input {
         }
     }
 
-    /// Brings the rows into one piece, unless they are.
+    /// Copies the rows into one piece, unless they are contiguous in the dataset.
     pub(crate) fn gather(&mut self) {
         if let (None, true, Some(set)) =
             (&self.in_place, self.gathered.is_empty(), &self.samples.set)

@@ -90,7 +90,7 @@ pub(super) struct Packed {
     pub inputs: usize,
     /// `n`.
     pub outputs: usize,
-    /// The chunks of a panel.
+    /// The number of chunks in each panel.
     pub slices: usize,
     /// `panels(outputs) · slices` chunks, those of the first panel first.
     pub chunks: Vec<RwLock<Chunk>>,
@@ -137,7 +137,7 @@ impl Packed {
         }
     }
 
-    /// Copies them back.
+    /// Copies the weights and biases back to a layer.
     pub(super) fn unpack(&self, layer: &mut Layer) {
         for chunk in &self.chunks {
             let chunk = &*chunk.read().expect("no step panicked");

@@ -20,15 +20,15 @@ use super::threads::{Items, Work};
 use crate::operations::{sigmoid, softmax};
 use crate::state::{Samples, State};
 
-/// All that the threads share.
+/// The state that the threads share.
 pub(super) struct Step {
     arch: Arch,
     layers: Arc<Vec<Packed>>,
     loss: Loss,
     batch: usize,
-    /// Samples in a block, except for the last one.
+    /// The number of samples in each block; the last block may have fewer.
     samples: usize,
-    /// The starts of a block's rows of 32 numbers.
+    /// The index of the first number of each row of a block, for rows of 32 numbers.
     packed_starts: Vec<usize>,
     given: RwLock<Given>,
     /// For each chunk of the first layer, its part of `z`, `[B, 32]`.
@@ -36,15 +36,15 @@ pub(super) struct Step {
     blocks: Vec<RwLock<Block>>,
 }
 
-/// The inputs of a step, and of the update that is still to be made.
+/// The inputs of a step, and those of the pending update.
 #[derive(Default)]
 struct Given {
     x: Samples,
     /// `[B, C]`
     y: Vec<f32>,
-    /// The batch of the previous step, with which the update is still to be made.
+    /// The batch of the previous step, which the pending update needs.
     previous: Samples,
-    /// The learning rate of that update; none if it has been made.
+    /// The learning rate of the pending update; `None` if no update is pending.
     pending: Option<f32>,
 }
 
@@ -131,7 +131,7 @@ impl Step {
         [weights, Items { divided: self.blocks.len(), shared: 0 }]
     }
 
-    /// The samples of a batch that this is for.
+    /// The number of samples in a batch.
     pub(super) const fn batch(&self) -> usize {
         self.batch
     }

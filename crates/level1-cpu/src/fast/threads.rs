@@ -25,13 +25,15 @@ pub(super) trait Work: Send + Sync + 'static {
 /// The number of items of a phase.
 #[derive(Clone, Copy)]
 pub(super) struct Items {
-    /// Items that are divided among the threads, so that each finds in its cache what it left there: the first ones.
+    /// The number of items that are divided among the threads: the first ones. In each round a thread gets the same
+    /// items, whose data is still in its cache.
     pub divided: usize,
-    /// Items for any thread. They are claimed before the others, which then even out the threads' shares.
+    /// The number of items that any thread may claim. They are claimed before the divided items, which then even out
+    /// the load.
     pub shared: usize,
 }
 
-/// Work and its progress. A round is one pass through all phases; they count from 1.
+/// Work and its progress. A round is one pass through all phases; rounds are counted from 1.
 pub(super) struct Schedule<W> {
     pub work: W,
     rounds: AtomicUsize,
@@ -46,7 +48,8 @@ struct Phase {
     finished: AtomicUsize,
 }
 
-/// Counts an item as finished, even if it panics: then its lock is poisoned, and the next to lock it panics, too.
+/// A guard that counts an item as finished when it is dropped, even after a panic. Then the lock of the item is
+/// poisoned, so the next thread that locks it panics, too.
 struct Finished<'a>(&'a AtomicUsize);
 
 impl Drop for Finished<'_> {
@@ -73,13 +76,13 @@ impl Phase {
 }
 
 impl<W: Work> Schedule<W> {
-    /// Work whose phases have these items.
+    /// A schedule of work whose phases have these items.
     pub(super) fn new(work: W, items: &[Items]) -> Self {
         let phases = items.iter().copied().map(Phase::new).collect();
         Self { work, rounds: AtomicUsize::new(0), phases }
     }
 
-    /// Does the work once, on the caller's thread.
+    /// Runs all phases once, on the caller's thread.
     pub(super) fn run(&self) {
         self.take_part(self.next_round(), 0, 1);
     }
@@ -106,13 +109,14 @@ impl<W: Work> Schedule<W> {
                 }
             }
             let over = || phase.finished.load(Ordering::Acquire) >= round * phase.claimed.len();
-            // Longer than a moment means that the thread with the last item doesn't run. It may need this core.
+            // If the wait takes longer than a moment, the thread with the last item is not running, and may need this
+            // core.
             wait(over, || thread::sleep(SPIN));
         }
     }
 }
 
-/// Spins until something holds, and calls `rest` whenever that has taken a while.
+/// Spins until `holds` returns true; after [`SPIN`], calls `rest` between two checks.
 fn wait(holds: impl Fn() -> bool, rest: impl Fn()) {
     let mut begin = None;
     while !holds() {
@@ -124,30 +128,30 @@ fn wait(holds: impl Fn() -> bool, rest: impl Fn()) {
     }
 }
 
-/// The choice between all threads and one: on a busy machine, threads that wait for each other can be slower than
-/// one. The slower way is tried now and then. The results are the same, since they don't depend on who computes
-/// them.
+/// The choice between all threads and one: on a busy machine, threads that wait for each other can be slower than one.
+/// The slower way is tried now and then. The results are the same, because they don't depend on which thread computes
+/// an item.
 struct Pace {
-    /// The way that is measured.
+    /// Whether the rounds being measured run on one thread only.
     alone: bool,
-    /// Whether it is only tried.
+    /// Whether the current measurement is a trial of the slower way.
     trial: bool,
-    /// The seconds and rounds so far.
+    /// The time in seconds, and the number of rounds, of the current measurement so far.
     seconds: f64,
     rounds: u32,
-    /// The seconds of a round, when last measured.
+    /// The time of a round in seconds, as last measured: on all threads, and on one.
     together: f64,
     by_itself: f64,
-    /// The seconds of work until the next trial.
+    /// The time in seconds, spent working, until the next trial.
     until_trial: f64,
 }
 
 impl Pace {
-    /// The seconds of a measurement, at least.
+    /// The minimum duration of a measurement in seconds.
     const MEASUREMENT: f64 = 0.02;
-    /// The seconds of a trial, at least.
+    /// The minimum duration of a trial in seconds.
     const TRIAL: f64 = 0.004;
-    /// The time between trials, as a multiple of the last one's.
+    /// The time between two trials, as a multiple of the duration of the last trial.
     const PAUSE: f64 = 50.0;
 
     const fn new() -> Self {
@@ -162,7 +166,7 @@ impl Pace {
         }
     }
 
-    /// Counts a round, and chooses the way of the next one.
+    /// Counts a round, and chooses whether the next round runs on all threads or on one.
     fn count(&mut self, time: Duration) {
         self.seconds += time.as_secs_f64();
         self.rounds += 1;
@@ -181,18 +185,18 @@ impl Pace {
     }
 }
 
-/// The threads of a level. The one that calls [`run`](Self::run) is the first of them.
+/// The threads of a level. The thread that calls [`run`](Self::run) is the first of them.
 pub(super) struct Team<W> {
     shared: Arc<Shared<W>>,
     workers: Vec<JoinHandle<()>>,
     pace: Pace,
 }
 
-/// A schedule, and the round of it to take part in.
+/// An order to the workers: a schedule, and the round to take part in; `None` ends the workers.
 type Order<W> = Option<(Arc<Schedule<W>>, usize)>;
 
 struct Shared<W> {
-    /// The last order; none before the first one and at the end.
+    /// The last order; `None` before the first order, and to end the workers.
     order: Mutex<Order<W>>,
     /// The number of orders so far.
     orders: AtomicUsize,
@@ -201,7 +205,7 @@ struct Shared<W> {
 }
 
 impl<W: Work> Team<W> {
-    /// `threads` threads, one of which is the caller's.
+    /// Starts `threads - 1` workers; with the caller's thread, the team has `threads` threads.
     pub(super) fn new(threads: usize) -> Self {
         let shared = Arc::new(Shared {
             order: Mutex::new(None),
@@ -216,7 +220,7 @@ impl<W: Work> Team<W> {
         Self { shared, workers, pace: Pace::new() }
     }
 
-    /// Does the work once, on all threads or, while that is faster, only on the caller's.
+    /// Runs all phases once: on all threads, or only on the caller's while that is faster.
     pub(super) fn run(&mut self, schedule: &Arc<Schedule<W>>) {
         let begin = Instant::now();
         if self.pace.alone || self.workers.is_empty() {
@@ -244,13 +248,13 @@ impl<W> Team<W> {
 }
 
 impl<W: Work> Shared<W> {
-    /// A worker's loop: takes part in each order, until the empty one.
+    /// A worker's loop: takes part in each order, until an order is `None`.
     fn serve(&self, number: usize, threads: usize) {
         let mut seen = 0;
         loop {
             let new = || self.orders.load(Ordering::SeqCst) != seen;
             wait(new, || {
-                // If the order comes after the second look, so does `unpark`, and `park` returns at once.
+                // If an order arrives after the check below, `unpark` follows it, so `park` returns immediately.
                 self.asleep[number].store(true, Ordering::SeqCst);
                 if !new() {
                     thread::park();
@@ -269,7 +273,7 @@ impl<W> Drop for Team<W> {
     fn drop(&mut self) {
         self.order(None);
         for worker in self.workers.drain(..) {
-            // If it has panicked, its item's lock is poisoned, and the step has panicked, too.
+            // A worker's panic is ignored here: it has poisoned the lock of an item, so the step has panicked, too.
             let _ = worker.join();
         }
     }

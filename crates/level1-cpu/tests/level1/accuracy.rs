@@ -31,7 +31,7 @@ fn both_forms_learn_the_built_in_digits_in_one_epoch() {
         assert!((0.68..0.71).contains(&loss_at(run, 0)), "{:?}", run.losses);
         assert!(run.accuracy.fraction() > 0.90, "{:?}", run.accuracy);
     }
-    // They differ by rounding over 234 steps, and in a few undecided images.
+    // The two forms differ by the rounding errors of 234 steps, and in a few undecided images.
     assert!((loss_at(&textbook, 220) - loss_at(&fast, 220)).abs() < 1e-4);
     assert!(textbook.accuracy.correct.abs_diff(fast.accuracy.correct) <= 10);
 }

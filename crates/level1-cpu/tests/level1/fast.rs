@@ -17,7 +17,7 @@ fn step_from(preset: &Preset, inputs: &Inputs, form: Form) -> Dump {
     dump(&mut level, header, preset, inputs, form == Form::Fast).unwrap()
 }
 
-/// Does something with this number of threads, however many cores there are.
+/// Calls `run` with `threads` threads, whatever the number of cores.
 fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(run)
 }
@@ -78,7 +78,7 @@ proptest! {
     }
 }
 
-/// With many cores, so that each has one chunk of the weights or none.
+/// Uses more threads than chunks of the weights, so that each thread has at most one.
 #[test]
 fn many_threads_agree() {
     for name in ["batch-37", "batch-67", "units-1025"] {
@@ -86,7 +86,7 @@ fn many_threads_agree() {
     }
 }
 
-/// Which thread computes an item, and when, has no influence.
+/// The result does not depend on which thread computes an item, or when.
 #[test]
 fn the_same_number_of_threads_gives_the_same_bits() {
     let mut preset = Preset::find("deep").unwrap();
