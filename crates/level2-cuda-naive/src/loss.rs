@@ -13,7 +13,7 @@ pub struct Losses {
     classes: usize,
     /// The loss of each sample, `[B]`.
     samples: Buffer,
-    /// Their sum, `[1]`.
+    /// The sum of the losses of all samples, `[1]`.
     sum: Buffer,
 }
 
