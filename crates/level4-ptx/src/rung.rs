@@ -78,7 +78,7 @@ const FUSED: Option<(usize, usize)> = Some((1, 2));
 /// backward pass, the sum for the bias's gradient, and two updates. The first layer needs no product for the gradient
 /// of its inputs; the launch of `output` takes that place in the count.
 const PER_OPERATION: Option<(usize, usize)> = Some((0, 6));
-/// For rungs whose file only has the products: the rung whose file has the other kernels.
+/// The rung whose file has the other kernels, for rungs whose own file only has the products.
 const TILED_UPDATE: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]

@@ -12,7 +12,7 @@ fn network() -> Network {
     Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy }
 }
 
-/// Rows of different features, with the ten classes in turn.
+/// A data set whose features all differ, with the ten classes in turn.
 fn rows(count: usize, features: usize) -> Dataset {
     let x = (0..count * features).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
     let labels = (0..count).map(|i| (i % 10) as u8).collect();
