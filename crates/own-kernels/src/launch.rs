@@ -8,11 +8,11 @@ use gpu::memory::buffer;
 use gpu::{Buffer, Launcher, Result, Substitute, Work};
 use puzzles::level2::{Row, Scratch};
 
-/// A loaded kernel of the reader's, and the row with its arguments.
+/// A loaded kernel of the reader's, and the row of the table that maps an operation's arguments to the kernel's.
 pub(crate) struct OwnKernel {
     function: CudaFunction,
     row: &'static Row,
-    /// The buffer for a copy or for ones; grows with the batch.
+    /// A buffer that holds a copy of an argument, or ones; grows with the batch.
     scratch: RefCell<Option<Buffer>>,
 }
 

@@ -125,7 +125,7 @@ impl OwnArgs {
     }
 }
 
-/// The command that tries a puzzle, after a colon; empty if its solution is used.
+/// A colon, and the command with which the reader goes on with a puzzle; empty if the reader's solution is used.
 fn next_command(state: &SolutionState, row: &Row, option: &str) -> String {
     let command = format!(": cargo run -p puzzles -- {}", row.puzzle);
     match state {
