@@ -39,7 +39,7 @@ pub(crate) fn compile(name: &str, text: &str) -> Value {
     let options = cuda_c::CompileOptions { name, ..cuda_c::CompileOptions::default() };
     match cuda_c::compile(text, &options) {
         Ok(ptx) => {
-            // Inline PTX is the user's, and may be wrong.
+            // Compiled PTX can only have errors in inline PTX, which the user wrote.
             debug_assert!(
                 text.contains("asm") || check("made.ptx", &ptx.text)["diagnostics"] == json!([]),
                 "cuda-c made PTX that the emulator rejects:\n{}",

@@ -34,7 +34,7 @@ pub(crate) fn options(printed: &Printed) -> RunOptions {
     }
 }
 
-/// Calls `f` with a setting in which commands read these files.
+/// Calls `f` with settings that make commands read these files.
 pub(crate) fn with_files<T>(
     files: Files,
     options: RunOptions,

@@ -59,7 +59,7 @@ impl Frame {
             .collect()
     }
 
-    /// The file of its kernel.
+    /// The file of the launched kernel.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         self.line.split_whitespace().find(|word| word.ends_with(".ptx"))
@@ -157,7 +157,7 @@ fn lanes(mask: u32) -> String {
     plural(mask.count_ones() as usize, "lane")
 }
 
-/// A note on the lanes whose predicate is false.
+/// A note that lists the lanes whose predicate is false.
 fn off(step: &Value) -> String {
     match mask(&step["mask"]) & !mask(&step["active"]) {
         0 => String::new(),

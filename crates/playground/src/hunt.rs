@@ -6,7 +6,7 @@ use bug_hunt::{BUGS, Bug, Line, Reply, Symptoms};
 use serde_json::{Value, json};
 use tensor::{Dump, TensorName};
 
-/// The bug that a reader hunts: the run without it and with it.
+/// The bug that a reader hunts, with the run without the bug and the run with it.
 pub(crate) struct Hunt {
     bug: &'static Bug,
     right: Vec<Dump>,
@@ -21,7 +21,8 @@ pub(crate) fn list() -> Value {
 }
 
 impl Hunt {
-    /// Plants the bug of that number, from 1, in the steps whose batches and initial parameters these texts hold.
+    /// Plants the bug of that number, from 1, in the training steps whose dumps, with batches and initial parameters,
+    /// are `steps`.
     pub(crate) fn new(number: usize, steps: &[String]) -> Result<Self, String> {
         let bug =
             number.checked_sub(1).and_then(|at| BUGS.get(at)).ok_or("there is no such bug")?;
@@ -36,8 +37,8 @@ impl Hunt {
         Ok(Self { bug, right, wrong, found })
     }
 
-    /// `{"steps", "step", "rows": [{"tensor", "verdict", "outside", "elements"}], "elements": [{"place", "wrong", "right"}]}`:
-    /// how the first step that differs does so. Given tensors are left out.
+    /// `{"steps", "step", "rows": [{"tensor", "verdict", "outside", "elements"}], "elements": [{"place", "wrong",
+    /// "right"}]}`: the symptoms in the first step that differs. Given tensors are left out.
     pub(crate) fn symptoms(&self) -> Value {
         let rows = self.found.rows.iter().filter(|row| !row.name.is_given()).map(|row| {
             let deviation = row.deviation.as_ref();

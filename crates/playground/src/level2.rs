@@ -23,11 +23,11 @@ pub(crate) struct OwnText {
 
 /// The kernels of a training step.
 pub(crate) struct Level2 {
-    /// In the order of a training step, each with the state of the reader's solution.
+    /// The operations in the order of a training step, each with the state of the reader's solution.
     pub(crate) steps: Vec<(&'static Row, SolutionState)>,
     kernels: Vec<LoadedText>,
     loss: LoadedText,
-    /// Room for the largest copy, and for as many ones.
+    /// Buffers for the largest copy that a kernel needs, and for as many ones.
     copy: Buffer,
     ones: Buffer,
 }
@@ -81,7 +81,7 @@ impl Level2 {
         Ok(Self { steps, kernels, loss, copy, ones })
     }
 
-    /// The number of the reader's kernels that are used, and of all.
+    /// The number of the reader's kernels that are used, and the number of all kernels.
     pub(crate) fn share(&self) -> (usize, usize) {
         let is_own = |state: &SolutionState| matches!(state, SolutionState::Used(..));
         (self.steps.iter().filter(|(_, state)| is_own(state)).count(), self.steps.len())
@@ -153,7 +153,7 @@ fn load(
     Ok(LoadedText { kernel, file, ptx, cuda_c })
 }
 
-/// Launches a kernel. Of each argument, it gets as many of the low bytes as its parameter has.
+/// Launches a kernel. Each parameter gets the low bytes of its argument, as many as the parameter has.
 fn launch(
     emulator: &Emulator,
     kernel: &Kernel,

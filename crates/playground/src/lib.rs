@@ -87,7 +87,8 @@ enum Request {
     TrainJudge,
     /// List the bugs of the hunt, and the lines of a step.
     Hunts,
-    /// Plant a bug in steps, of which these texts are dumps of the given tensors, and show its symptoms.
+    /// Plant a bug in training steps, and show its symptoms. `steps` are dumps with the batch and the initial
+    /// parameters of each step.
     HuntStart { number: usize, steps: Vec<String> },
     /// Judge which line a reader takes for the wrong one, by the tensor that it makes.
     HuntPick { tensor: tensor::TensorName },

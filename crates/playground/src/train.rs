@@ -26,7 +26,7 @@ const BCE: u32 = 1;
 /// Threads of a block, and width of a tile, of `ptx/tiled.ptx`.
 const THREADS: u32 = 256;
 const TILE: usize = 32;
-/// Kernels of a training step.
+/// The names of the kernels of a training step.
 const KERNELS: [&str; 6] =
     ["forward_layer", "output", "gradient", "sum_batch", "backward_layer", "update"];
 /// Number of test images.
@@ -64,7 +64,7 @@ pub(crate) struct Training {
     kernels: Loaded,
     /// The text of `kernels`.
     text: String,
-    /// The kernels in place of `kernels`, if the reader trains with solutions of puzzles.
+    /// The kernels that are used instead of `kernels` if the reader trains with solutions of puzzles.
     level2: Option<Level2>,
     layers: [Layer; 2],
     x: Buffer,
@@ -168,8 +168,8 @@ impl Training {
         Ok(training)
     }
 
-    /// Replaces the kernels by those of level 2, among them the reader's that pass their check, or with `unchecked` all of
-    /// the reader's that compile: `{"kernels": [{"puzzle", "own", "state"}]}`.
+    /// Replaces the kernels by those of level 2. They include the reader's kernels that pass their check, or with
+    /// `unchecked` all of the reader's kernels that compile: `{"kernels": [{"puzzle", "own", "state"}]}`.
     pub(crate) fn own_kernels(
         &mut self,
         own: &[OwnText],
@@ -638,7 +638,7 @@ pub(crate) struct FailedLaunch {
 }
 
 impl StepFailure {
-    /// Its description.
+    /// A description of the failure, as a sentence.
     fn describe(self) -> String {
         match self {
             Self::Fault(failed) => failed.fault.to_string(),

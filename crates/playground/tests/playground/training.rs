@@ -198,7 +198,7 @@ fn a_reader_s_wrong_kernel_is_not_used_unless_forced_and_then_named() {
             assert_eq!(verdict["operation"], "dz1 = relu_backward(da1, z1)");
         }
     }
-    // Other kernels, of which none is the reader's.
+    // The page now trains with kernels that are not the reader's.
     ask(&mut page, &json!({ "do": "train-kernels", "text": tiled() }));
     assert!(ask(&mut page, &json!({ "do": "train-step", "batches": 1 }))["credit"].is_null());
 }
