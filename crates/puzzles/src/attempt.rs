@@ -170,7 +170,7 @@ fn compile(
             let marks = |list: Vec<_>| list.into_iter().map(mark_of_cuda_c).collect();
             let ptx = cuda_c::compile(source, &options).map_err(marks)?;
             let made = Source { name, text: ptx.text };
-            // Only inline PTX, which the user wrote, may be wrong.
+            // Compiled PTX can only have errors in inline PTX, which the user wrote.
             debug_assert!(
                 source.contains("asm") || ptx_emulator::parse(&made).is_ok(),
                 "cuda-c made PTX that the emulator rejects:\n{}",

@@ -64,7 +64,7 @@ pub enum SolutionState {
 }
 
 impl Row {
-    /// The rows of the networks with this loss, in the order of a training step.
+    /// The rows for networks with this loss, in the order of a training step.
     pub fn all(loss: Loss) -> impl Iterator<Item = &'static Self> {
         ROWS.iter().filter(move |row| row.loss.is_none_or(|needed| needed == loss))
     }

@@ -117,7 +117,7 @@ impl Puzzle {
         cases: Vec::new,
     };
 
-    /// Its title.
+    /// The title of the puzzle.
     #[must_use]
     pub fn title(&self) -> &'static str {
         self.task.lines().next().unwrap_or_default().trim_start_matches("# ")

@@ -41,8 +41,8 @@ impl<'a> ComparedNumbers<'a> {
         self.got[index] == self.buffer.before.get(index)
     }
 
-    /// Whether each computed number would be right `by` elements further on, as far as that element
-    /// exists.
+    /// Whether each computed number is the expected number of the element `by` positions further
+    /// on. Elements for which that position is outside the buffer are ignored.
     fn shifted(&self, by: isize) -> bool {
         let source = |index: usize| {
             let index = index.checked_add_signed(by)?;
