@@ -105,7 +105,7 @@ pub struct Header {
 /// One tensor of a dump. The elements are `f64` in memory, which holds every `f32` exactly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DumpedTensor {
-    /// Its name.
+    /// The name of the tensor.
     pub name: TensorName,
     /// The length of each axis.
     pub shape: Vec<usize>,
