@@ -27,11 +27,12 @@ pub struct Divergence {
 /// A recognised mistake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Pattern {
-    /// Its kind.
+    /// The kind of the mistake.
     pub kind: PatternKind,
     /// The observation and its likely cause, as a sentence.
     pub text: String,
-    /// The number of wrong elements that it predicts to within rounding; 0 if it only describes their positions.
+    /// The number of wrong elements that the mistake predicts to within rounding; 0 if the pattern only describes their
+    /// positions.
     pub explains: usize,
 }
 

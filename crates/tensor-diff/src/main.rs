@@ -184,7 +184,7 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
 
 /// Differences that no bound allows, as sentences: from the samples of MNIST that headers name, or between ranks.
 struct Differences {
-    /// Their name in the JSON report, and their heading in the text.
+    /// The name of the differences in the JSON report, and their heading in the text.
     key: &'static str,
     head: &'static str,
     sentences: Vec<String>,

@@ -40,7 +40,7 @@ pub(crate) fn norm(values: &[f64]) -> f64 {
     values.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// -1, 0 or 1.
+/// The sign of a number: -1, 0 or 1.
 pub(crate) fn sign(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x.signum() }
 }

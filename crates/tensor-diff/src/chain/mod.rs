@@ -239,7 +239,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// A length as a number to compute with.
+/// Converts a length to `f64`.
 pub(crate) const fn count(length: usize) -> f64 {
     length as f64
 }

@@ -8,9 +8,9 @@ use crate::judge::rounding::Rounding;
 
 /// The operation that makes one tensor.
 pub(crate) struct Operation {
-    /// Such as `dw1 = matmul_at_b(dz1, x)`.
+    /// The operation as a formula, such as `dw1 = matmul_at_b(dz1, x)`.
     pub(crate) formula: String,
-    /// A noun for it: `that product`.
+    /// A noun phrase for the operation, such as `that product`.
     pub(crate) noun: &'static str,
     /// The names of the tensors that it reads.
     pub(crate) inputs: Vec<TensorName>,
@@ -82,12 +82,13 @@ pub(crate) fn element(inputs: &[&[f64]], i: usize) -> [f64; 2] {
     [inputs[0][i], inputs.get(1).map_or(0.0, |second| second[i])]
 }
 
-/// The number of roundings that the factor 1/B adds to a term. Levels apply it to each `dz`, or to the sums of unscaled
-/// ones; as a division, as a product with a rounded reciprocal, or with a reciprocal that is itself a product.
+/// The number of roundings that the factor 1/B adds to a term. Levels apply the factor to each `dz`, or to the sums of
+/// unscaled `dz`. They divide, or multiply by a rounded reciprocal, which may itself be a product.
 const SCALING: usize = 4;
 
-/// The least number of roundings of a biased sum. Single precision from tensor cores, with three TF32 numbers for each
-/// factor, takes more than one rounding for each term of a short sum; the module `rounding` derives the number.
+/// The minimum number of roundings that is assumed for a term of a sum with a bias. Single precision from tensor cores,
+/// with three TF32 numbers for each factor, takes more than one rounding for each term of a short sum; the module
+/// `rounding` derives the number.
 const FEW_TERMS: usize = 13;
 
 impl Sum {

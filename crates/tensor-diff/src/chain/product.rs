@@ -56,7 +56,7 @@ impl Product<'_> {
         let places = || (0..self.length).flat_map(|k| (0..self.columns).map(move |j| (j, k)));
         let values: Vec<f64> = places().map(|(j, k)| self.right.at(j, k).0).collect();
         let errors: Vec<f64> = places().map(|(j, k)| self.right.at(j, k).1).collect();
-        // An iterator's `sum` begins with -0, too.
+        // Sums start from -0, as the `sum` of an iterator does.
         let mut sums = vec![-0.0; self.rows * self.columns];
         for i in 0..self.rows {
             let row = &mut sums[i * self.columns..][..self.columns];

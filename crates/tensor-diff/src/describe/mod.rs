@@ -11,12 +11,12 @@ use crate::judge::{Verdict, index};
 use crate::numeric::extremes;
 use place::Part;
 
-/// `x, w1 and b1`
+/// Joins items for a sentence: `x, w1 and b1`.
 pub(crate) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
     joined(items, "and")
 }
 
-/// `x, w1 or b1`, with this word before the last.
+/// Joins items for a sentence, with `word` before the last item: `x, w1 or b1`.
 pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, word: &str) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     match &items[..] {
@@ -98,8 +98,8 @@ pub(crate) fn places(wrong: &Wrong<'_>) -> Option<Pattern> {
     })
 }
 
-/// Several wrong elements: the rule that has just these, or their rows and columns, or their number and how far off
-/// they are.
+/// Describes several wrong elements: by a rule that selects exactly these, otherwise by their rows and columns,
+/// otherwise by their number and how far off they are.
 fn scattered(wrong: &Wrong<'_>, outside: &[usize]) -> String {
     let all = wrong.candidate.len();
     let parts = place::parts(wrong.chain, wrong.name, wrong.expected, outside, wrong.shape);

@@ -23,12 +23,12 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Whether it is singled out by the values of a tensor.
+    /// Whether this part consists of the elements where some tensor has certain values.
     pub(crate) fn is_by_value(&self) -> bool {
         self.text.starts_with("where ") && !self.text.starts_with("where row")
     }
 
-    /// Whether it contains the element.
+    /// Whether this part contains element `i`.
     pub(crate) fn holds(&self, i: usize) -> bool {
         self.holds[i]
     }
@@ -79,7 +79,7 @@ pub(crate) fn parts(
     all
 }
 
-/// Only the rows, or columns, from one on are wrong, and all of them are.
+/// Describes the wrong elements if they are exactly the last rows, or exactly the last columns.
 pub(super) fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Option<Pattern> {
     let grid = Grid::new(outside, wrong.shape);
     let last = |(axis, kind)| {
@@ -100,7 +100,8 @@ pub(super) fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Opti
     (outside.len() > 1).then(|| kinds.into_iter().find_map(last)).flatten()
 }
 
-/// `in rows 64 to 66`; empty if all rows and columns hold wrong elements.
+/// Describes the rows and columns of wrong elements: `in rows 64 to 66`; empty if all rows and columns hold wrong
+/// elements.
 pub(crate) fn describe(wrong: &[usize], shape: &[usize]) -> String {
     Grid::new(wrong, shape).describe().0
 }
@@ -163,7 +164,7 @@ impl<'a> Grid<'a> {
         (text, regular.into_iter().all(|regular| regular))
     }
 
-    /// Whole rows, or whole columns.
+    /// The part that consists of all rows, or all columns, with wrong elements.
     fn whole(&self, axis: usize) -> Option<Part> {
         let found = &self.axes[axis];
         let (text, regular) = which(found);
@@ -172,7 +173,7 @@ impl<'a> Grid<'a> {
         is_part.then(|| self.part(format!("in {text}"), holds))
     }
 
-    /// Rows, or columns, or both, with a period.
+    /// Parts whose rows, or columns, or both, repeat with a period.
     fn periods(&self) -> Vec<Part> {
         let mut all = Vec::new();
         let places = |axis: usize, period| unique(self.axes[axis].wrong.iter().map(|i| i % period));
@@ -199,7 +200,7 @@ impl<'a> Grid<'a> {
         all
     }
 
-    /// Elements by a relation of their row and their column.
+    /// Parts given by a relation between row and column, such as a diagonal.
     fn relations(&self) -> Vec<Part> {
         type Relation = (&'static str, fn(usize, usize) -> bool);
         const RELATIONS: [Relation; 8] = [
@@ -223,7 +224,7 @@ impl<'a> Grid<'a> {
         RELATIONS.into_iter().filter_map(part).collect()
     }
 
-    /// The same places of every group of `period` elements, counted across rows.
+    /// The part with the same places in every group of `period` elements, counted across rows.
     fn of_each(&self, period: usize) -> Option<Part> {
         let places = unique(self.wrong.iter().map(|i| i % period));
         let (found, first) = (places.len(), places.first()?);
@@ -238,7 +239,7 @@ impl<'a> Grid<'a> {
         Some(self.part(text, |i| is_among(&places, i % period)))
     }
 
-    /// From one element to another, counted across rows.
+    /// The range from the first wrong element to the last, counted across rows.
     fn range(&self) -> Option<Part> {
         let elements = self.elements;
         let (&first, &last) = (self.wrong.first()?, self.wrong.last()?);
@@ -251,7 +252,7 @@ impl<'a> Grid<'a> {
         Some(self.part(text, |i| (first..=last).contains(&i)))
     }
 
-    /// The rows of the samples of one class, or of a few.
+    /// The part that consists of the rows of the samples of one class, or of a few.
     fn by_class(&self, classes: &[usize]) -> Option<Part> {
         if self.one_axis || classes.len() != self.axes[0].length {
             return None;
@@ -268,12 +269,12 @@ fn is_among(ascending: &[usize], place: usize) -> bool {
     ascending.binary_search(&place).is_ok()
 }
 
-/// `2, 3, 5`
+/// Joins numbers with commas: `2, 3, 5`.
 fn commas(numbers: &[usize]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// `row 3 of each 4`.
+/// Describes places that repeat with a period: `row 3 of each 4`.
 fn periodic(what: &str, places: &[usize], period: usize) -> String {
     match places[..] {
         [0] if period == 2 => format!("the {what}s with an even number"),
@@ -286,7 +287,7 @@ fn periodic(what: &str, places: &[usize], period: usize) -> String {
     }
 }
 
-/// A range of a tensor's value, or of its magnitude.
+/// Parts where the value of a tensor, or its magnitude, is in a range.
 fn by_value(wrong: &[usize], name: &str, values: &[f64]) -> Vec<Part> {
     let magnitudes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     let magnitude = format!("the magnitude of {name}");

@@ -89,7 +89,7 @@ fn suspects(operation: &Operation, absent: &[TensorName]) -> String {
     }
 }
 
-/// The predicate of these tensors, if there are any.
+/// The words that follow the names of absent tensors in a sentence; empty if there are none.
 fn not_materialised(absent: &[TensorName]) -> &'static str {
     match absent {
         [] => "",

@@ -10,7 +10,7 @@ use crate::chain::count;
 use crate::chain::operation::updated_from;
 use crate::numeric::extremes;
 
-/// Activations, masks and sums over the batch that are altered.
+/// Tries activations, masks and sums over the batch that are altered.
 pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
     match scene.name {
         TensorName::A(layer) => {
@@ -32,7 +32,7 @@ pub(super) fn altered(scene: &Scene<'_>) -> Option<Pattern> {
     }
 }
 
-/// A multiple of the input where relu, or its mask, lets nothing pass.
+/// Tries a leaky relu, or its mask: a multiple of the input where relu lets nothing pass.
 fn leaky(scene: &Scene<'_>, name: TensorName, input: &[f64], mask: &[f64]) -> Option<Pattern> {
     let layer = if let TensorName::A(l) | TensorName::Dz(l) = scene.name { l } else { 0 };
     let confirmed = scene.probes.iter().filter(|&&i| input[i] != 0.0).count() > 2;
@@ -44,7 +44,7 @@ fn leaky(scene: &Scene<'_>, name: TensorName, input: &[f64], mask: &[f64]) -> Op
     if confirmed { scene.try_made(None, made, words) } else { None }
 }
 
-/// An activation with an upper limit, or with a threshold other than 0.
+/// Tries an activation with an upper limit, or with a threshold other than 0.
 fn limited(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     let &first = scene.probes.first()?;
     let limit = scene.candidate[first];
@@ -65,7 +65,7 @@ fn limited(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// An update by a gradient whose elements are clipped.
+/// Tries an update by a gradient whose elements are clipped.
 fn limited_gradient(
     scene: &Scene<'_>,
     parameter: TensorName,
@@ -79,7 +79,7 @@ fn limited_gradient(
     if scene.other_probes(first) < 2 { None } else { scene.first([hypothesis(text, made)]) }
 }
 
-/// The output gradient of a `p` that is kept away from 0, or from 0 and 1.
+/// Tries the output gradient of a `p` that is kept away from 0, or from 0 and 1.
 fn limited_p(scene: &Scene<'_>) -> Option<Pattern> {
     let (p, y) = (scene.chain.get(TensorName::P)?, scene.chain.get(TensorName::Y)?);
     if scene.name != TensorName::Dz(scene.chain.layers()) {
@@ -98,14 +98,14 @@ fn limited_p(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// A limit with at most two digits.
+/// Rounds a limit to two digits; `None` if that changes it by more than a thousandth, or it is not positive.
 fn short(value: f64) -> Option<f64> {
     let short: f64 = format!("{value:.1e}").parse().ok()?;
     ((short - value).abs() <= 1e-3 * value && value > 0.0).then_some(short)
 }
 
-/// Each row, or each column, normalised: a layer normalisation before or after the activation. The usual epsilons below the root hardly
-/// change it.
+/// Tries a layer normalisation of each row, or of each column, before or after the activation. The usual epsilons below
+/// the root hardly change it.
 fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
     let (rows, columns) = scene.rows_and_columns();
     // The beginning of an element's group, the step to its next element, and its length.
@@ -129,7 +129,7 @@ fn normalised(scene: &Scene<'_>) -> Option<Pattern> {
     }))
 }
 
-/// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
+/// Tries `db` as a sum, or a mean, over all elements or over the units: NumPy's `dz.sum()` without its `axis=0`, and
 /// `axis=1`.
 fn summed(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     let name = TensorName::Dz(layer);
@@ -165,7 +165,7 @@ fn summed(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
     ])
 }
 
-/// Predictions from one, two or three numbers for the whole tensor.
+/// Tries predictions from one, two or three numbers for the whole tensor.
 pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
     constant(scene)
         .or_else(|| clipped(scene))
@@ -173,14 +173,14 @@ pub(super) fn one_number(scene: &Scene<'_>) -> Option<Pattern> {
         .or_else(|| combination(scene))
 }
 
-/// All elements are the same number.
+/// Tries the same number for all elements.
 fn constant(scene: &Scene<'_>) -> Option<Pattern> {
     let constant = scene.candidate[*scene.probes.first()?];
     let all = hypothesis(format!("every element is {}", plain(constant)), move |_| constant);
     if scene.probes.len() < 3 { None } else { scene.first([all]) }
 }
 
-/// An upper limit, a lower limit, or both.
+/// Tries the right values, clipped to an upper limit, a lower limit, or both.
 fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
     let known = scene.wrong.iter().filter(|&&i| !scene.candidate[i].is_nan());
     let (reduced, raised): (Vec<usize>, Vec<usize>) =
@@ -205,7 +205,7 @@ fn clipped(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first([hypothesis(text, move |i| scene.expected[i].min(high).max(low))])
 }
 
-/// A straight line in the place of a function of `z`, through the probes with the least and the greatest `z`.
+/// Tries a straight line in the place of a function of `z`, through the probes with the least and the greatest `z`.
 fn line(scene: &Scene<'_>) -> Option<Pattern> {
     let z = scene.chain.get(match scene.name {
         TensorName::A(layer) => TensorName::Z(layer),
@@ -221,7 +221,7 @@ fn line(scene: &Scene<'_>) -> Option<Pattern> {
     if slope.is_finite() && scene.probes.len() >= 4 { scene.first([line]) } else { None }
 }
 
-/// `α·p + β·y + γ` in the place of `p − y`, and the same for an update.
+/// Tries `α·p + β·y + γ` in the place of `p − y`, and such a combination in the place of an update.
 fn combination(scene: &Scene<'_>) -> Option<Pattern> {
     let (names, scale) = match scene.name {
         TensorName::Dz(layer) if layer == scene.chain.layers() => {
@@ -246,8 +246,8 @@ fn combination(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first([hypothesis(text, move |i| scale * (alpha * one[i] + beta * other[i] + gamma))])
 }
 
-/// A factor or a summand for each row, or for each column: for example, a wrong divisor of each row, or a wrong bias
-/// of each column.
+/// Tries a factor or a summand for each row, or for each column: for example, a wrong divisor of each row, or a wrong
+/// bias of each column.
 pub(super) fn of_rows_and_columns(scene: &Scene<'_>) -> Option<Pattern> {
     let &[rows, columns] = scene.shape else { return None };
     let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();

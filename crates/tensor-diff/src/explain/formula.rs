@@ -22,18 +22,18 @@ pub(super) struct Formula<'a> {
     pub(super) rest: &'static str,
 }
 
-/// The base and the rest of an element, from the operands' elements.
+/// A function that computes the base and the rest of an element from the operands' elements.
 type Function<'a> = Box<dyn Fn(&[f64]) -> (f64, f64) + 'a>;
 
 enum Kind<'a> {
-    /// The sum of the products of the first two operands; the third is added.
+    /// The sum of the products of the first two operands, plus the third.
     Sum,
     Elementwise(Function<'a>),
-    /// The first operand's exponential over the sum of the second's.
+    /// The exponential of the first operand, divided by the sum of the exponentials of the second.
     Softmax(usize),
 }
 
-/// Other values in the place of an operand's, and how they are read.
+/// A hypothesis that other values take the place of an operand's values, and how they are read.
 #[derive(Clone, Copy)]
 pub(super) struct Swap<'a> {
     /// The index of the operand.
@@ -173,7 +173,7 @@ impl<'a> Formula<'a> {
         base + rest
     }
 
-    /// The words for operands that are read by a map.
+    /// The words for a mistake: the operands at `places` are read as `map` describes.
     pub(super) fn words(&self, places: &[usize], map: Map) -> String {
         let [row, column, term] = self.axes;
         self.operands[places[0]].words(map, &|axis| match axis {
@@ -189,7 +189,8 @@ impl<'a> Formula<'a> {
         (places[0] < self.factors()).then_some(Map::LeftOut)
     }
 
-    /// The operands that may be misread: each by itself, but first all that are one and the same tensor together.
+    /// The sets of operands that may be misread: first the operands that are the same tensor, together, and then each
+    /// operand by itself.
     pub(super) fn places(&self) -> Vec<Vec<usize>> {
         let together = matches!(self.kind, Kind::Softmax(_)).then(|| vec![0, 1]);
         let places = 0..self.operands.len();
@@ -213,12 +214,12 @@ impl<'a> Formula<'a> {
         self.operands.get(2).map(|bias| &bias.name[..])
     }
 
-    /// The element of the bias.
+    /// The element of the bias that is added to element `i`.
     pub(super) fn base_of(&self, i: usize) -> f64 {
         self.operands.get(2).map_or(0.0, |bias| bias.values[i % self.columns])
     }
 
-    /// The factor of term `k` of element `i` from other values that are stored like an operand.
+    /// The factor of term `k` of element `i`, read from `values`, which are stored like the operand at `place`.
     pub(super) fn factor(&self, place: usize, values: &[f64], i: usize, k: usize) -> f64 {
         self.operands[place].read(values, Map::Right, self.at(i, k))
     }

@@ -9,7 +9,7 @@ use crate::numeric::extremes;
 /// The least number of elements that pass, and of those that are set to 0: fewer may be separated by chance.
 const MIN_ELEMENTS: usize = 3;
 
-/// The tensors that may pass, by name.
+/// The tensors whose elements may pass, with their names.
 fn passing<'a>(scene: &'a Scene<'a>) -> Vec<(String, &'a [f64])> {
     let input = match scene.name {
         TensorName::A(layer) => Some(TensorName::Z(layer)),
@@ -64,7 +64,7 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// A threshold of another tensor, or of its magnitude, that separates the elements that pass from the others.
+/// Tries thresholds of another tensor, or of its magnitude, that separate the elements that pass from the others.
 pub(super) fn opened(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.in_part || !scene.tells_after(200, 0) {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn opened(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// Elements that are set to 0 independently of every tensor, as by dropout.
+/// Tries elements that are set to 0 independently of every tensor, as by dropout.
 pub(super) fn drawn(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.in_part || !scene.tells_after(10, 1) {
         return None;

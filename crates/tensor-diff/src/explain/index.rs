@@ -2,7 +2,7 @@
 
 use crate::chain::operation::Axis;
 
-/// The indices of the loops of an operation.
+/// The values of the loop indices of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) row: usize,
@@ -28,7 +28,7 @@ pub(super) struct Operand<'a> {
     pub(super) values: &'a [f64],
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// The loop index of its rows, and that of its columns.
+    /// The loop indices that run over the operand's rows and over its columns.
     pub(super) by: [Axis; 2],
 }
 
@@ -36,19 +36,19 @@ pub(super) struct Operand<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Map {
     Right,
-    /// With the index of its row, 0, or of its column, 1, mistaken.
+    /// A mistake in the index of the operand's row (0) or column (1).
     Along(usize, Step),
-    /// At an index that is off by this number.
+    /// The flat index is off by this number.
     Shifted(isize),
-    /// With rows of this length.
+    /// The rows are taken to have this length.
     Stride(usize),
-    /// With a stride along a row.
+    /// Neighbours in a row are taken to be this far apart.
     Spread(usize),
     Transposed,
-    /// Each row as a square picture that is turned, by its number among `TURNS`.
+    /// Each row is a square picture, and is turned: the index of the turn in `TURNS`.
     Picture(usize),
     FromItsEnd,
-    /// With another loop's index in the place of its row, 0, or of its column, 1.
+    /// Another loop's index takes the place of the operand's row (0) or column (1).
     By(usize, Axis),
     /// Not read at all: 1 takes its place in the product.
     LeftOut,
@@ -86,7 +86,7 @@ pub(super) enum Step {
     Exchanged(usize),
     AtMost(usize),
     AtLeast(usize),
-    /// `i + by` for one `i` in `of`, from `from` on, in the order of, from, by.
+    /// `OneIn(of, from, by)`: `i + by`, clamped, if `i % of == from`; otherwise `i`.
     OneIn(usize, usize, isize),
 }
 
@@ -147,7 +147,7 @@ impl Operand<'_> {
         flat.and_then(|flat| values.get(flat)).copied().unwrap_or(f64::NAN)
     }
 
-    /// Every way to misread it, the usual ones first.
+    /// Every way to misread this operand, the usual ones first.
     pub(super) fn maps(&self) -> Vec<Map> {
         let (rows, columns) = (self.rows, self.columns);
         let mut all = Vec::new();
@@ -183,7 +183,7 @@ impl Operand<'_> {
         all
     }
 
-    /// The way in words; `axes` names the loops' indices.
+    /// The words for a way to misread this operand; `axes` names the loop indices.
     pub(super) fn words(&self, map: Map, axes: &dyn Fn(Axis) -> &'static str) -> String {
         let (name, columns) = (&self.name, self.columns);
         let (row, column) = if self.rows > 1 { ("row", "column") } else { ("element", "element") };

@@ -10,14 +10,15 @@ use crate::numeric::sign;
 /// A formula with more ways to misread its operands than this is not searched.
 const MAX_WAYS: usize = 100_000;
 
-/// Another tensor in the place of an operand.
+/// Tries another tensor in the place of an operand.
 pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     let formula = Formula::new(scene)?;
     let ways = 3 * formula.operands.len() * scene.tensors().len();
     if scene.tells(ways) { others(scene, &formula, false) } else { None }
 }
 
-/// Any way to misread an operand, or to write the result to the wrong place; if `scaled`, with an unknown factor.
+/// Tries every way to misread an operand, or to write the result to the wrong place; if `scaled`, with an unknown
+/// factor.
 pub(super) fn in_any_way(scene: &Scene<'_>, scaled: bool) -> Option<Pattern> {
     // All ways failed on the whole tensor before. One can hold in a part only if it failed just at right elements.
     if scene.in_part && !scene.changes_right.get() {
@@ -45,12 +46,12 @@ fn search(scene: &Scene<'_>, formula: &Formula<'_>, scaled: bool) -> Option<Patt
     factor.or_else(|| ways.iter().find_map(misread)).or_else(|| others(scene, formula, scaled))
 }
 
-/// These values, read by a map, in the place of all these operands.
+/// A swap for each of the operands at `places`: `values`, read as `map` describes, take its place.
 fn swaps<'a>(places: &[usize], values: &'a [f64], map: Map) -> Vec<Swap<'a>> {
     places.iter().map(|&place| Swap { place, values, map }).collect()
 }
 
-/// Another tensor in the place of an operand: as it is, its beginning, the beginnings of its rows, or transposed.
+/// Tries another tensor in the place of an operand: as it is, its beginning, the beginnings of its rows, or transposed.
 fn others(scene: &Scene<'_>, formula: &Formula<'_>, scaled: bool) -> Option<Pattern> {
     let tensors = scene.tensors();
     formula.places().into_iter().find_map(|places| {

@@ -47,14 +47,14 @@ const BY_CHANCE: f64 = 0.01;
 const FAMILIES: f64 = 10.0;
 /// The tolerance of a prediction, in bounds: its inputs are rounded, and its operations round differently.
 const SLACK: f64 = 4.0;
-/// The bound of a sum's usual errors, in standard deviations.
+/// The bound of the usual error of a sum, as a multiple of its standard deviation.
 const USUAL: f64 = 4.0;
 
 /// A tensor that is wrong by itself, with everything that may explain it.
 pub(crate) struct Scene<'a> {
     name: TensorName,
     chain: &'a Chain<'a>,
-    /// Its step, and the steps before and after it.
+    /// The step of the tensor, and the steps before and after it.
     dump: &'a Dump,
     before: Option<&'a Dump>,
     later: &'a [Dump],
@@ -97,7 +97,8 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
 /// A function of a number; its words may have a place for the number's name.
 type Function = (&'static str, fn(f64) -> f64);
 
-/// A tensor that may explain the wrong one: its words, its name, whether it is of the step before, and its values.
+/// A tensor that may explain the wrong one: its name in words, its name, whether it is from the previous step, and its
+/// values.
 type Tensor<'a> = (String, TensorName, bool, &'a [f64]);
 
 /// The simplest mistake that explains the wrong elements: in the operation that makes the tensor, or in
@@ -268,13 +269,13 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// This scene with bounds that are no less than these.
+    /// A copy of this scene, in which the bound of element `i` is at least `least(i)`.
     fn with_room(&self, least: impl Fn(usize) -> f64) -> Scene<'_> {
         let bounds = self.bounds.iter().enumerate().map(|(i, bound)| bound.max(least(i)));
         Scene { bounds: bounds.collect(), ..self.again() }
     }
 
-    /// A copy that is searched by itself.
+    /// A copy of this scene for a separate search.
     fn again(&self) -> Scene<'_> {
         Scene {
             bounds: self.bounds.to_vec().into(),
@@ -302,7 +303,7 @@ impl<'a> Scene<'a> {
         predicted.is_finite() && (made - predicted).abs() <= self.tolerance(i, predicted)
     }
 
-    /// An element of the wrong tensor in the file, and its right value.
+    /// The element of the wrong tensor as the dump holds it, and its right value.
     fn held(&self, i: usize) -> (f64, f64) {
         let seen = self.seen.as_ref().map(|seen| (seen.candidate[i], seen.expected[i]));
         seen.unwrap_or((self.candidate[i], self.expected[i]))
@@ -409,7 +410,7 @@ impl<'a> Scene<'a> {
         if 2 * explains <= self.wrong.len() {
             return None;
         }
-        // Within the bounds of the worst case, another mistake may make about the same numbers.
+        // Within the bounds of the worst case, a different mistake may predict nearly the same numbers.
         let element = |&i: &usize| {
             let (made, usual) = (predict(i), self.usual.as_ref()?[i]);
             made.is_finite().then_some([self.candidate[i], made, self.expected[i], usual])

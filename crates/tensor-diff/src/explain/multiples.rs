@@ -8,7 +8,7 @@ use super::{Pattern, Scene, hypothesis};
 use crate::chain::operation::updated_from;
 use crate::finding::PatternKind;
 
-/// Zero, the result of the step before, or another tensor.
+/// Tries zero, the result of the previous step, or another tensor in the place of the tensor.
 pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
     let others = scene.tensors().into_iter().filter(|(_, name, earlier, values)| {
         values.len() == scene.candidate.len() && (*name != scene.name || *earlier)
@@ -61,7 +61,7 @@ fn factors_of_sizes(scene: &Scene<'_>) -> Vec<f64> {
     all.flat_map(|factor| [factor, -factor]).collect()
 }
 
-/// A factor of the tensor: one that is known, or any if enough elements confirm it.
+/// Tries the tensor times a factor: a known factor, or any if enough elements confirm it.
 pub(super) fn factor(scene: &Scene<'_>) -> Option<Pattern> {
     let words = |factor: f64| {
         let is_gradient = matches!(scene.name, TensorName::Dw(_) | TensorName::Db(_));
@@ -82,7 +82,7 @@ pub(super) fn factor(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// An update without its parameter.
+/// Tries an update that is stored without the parameter that it should change.
 pub(super) fn step_alone(scene: &Scene<'_>) -> Option<Pattern> {
     let (parameter, gradient) = updated_from(scene.name)?;
     let (dw, rate) = (scene.chain.get(gradient)?, scene.chain.learning_rate());
@@ -90,7 +90,7 @@ pub(super) fn step_alone(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first([hypothesis(text, |i| -rate * dw[i])])
 }
 
-/// A bias without its product, or one that is left out, added twice or subtracted.
+/// Tries a bias that is stored without the product, left out, added twice or subtracted.
 pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
     let sum = &Formula::sum(scene)?;
     let name = sum.bias()?;
@@ -106,7 +106,7 @@ pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// The right value plus a multiple of another tensor: regularisation, momentum, accumulation.
+/// Tries the right value plus a multiple of another tensor: regularisation, momentum, accumulation.
 pub(super) fn plus_other(scene: &Scene<'_>) -> Option<Pattern> {
     let (_, columns) = scene.rows_and_columns();
     let (elements, expected) = (scene.candidate.len(), scene.expected);
@@ -121,7 +121,7 @@ pub(super) fn plus_other(scene: &Scene<'_>) -> Option<Pattern> {
     for (text, name, _, values) in
         others.filter(|(_, name, earlier, _)| *earlier || *name != scene.name)
     {
-        // All elements; or one row, which is added to every row.
+        // The other tensor has all elements, or it is one row, which is added to every row.
         let is_row = scene.shape.len() == 2 && (columns..elements).contains(&values.len());
         let length = match values.len() {
             n if n >= elements => elements,

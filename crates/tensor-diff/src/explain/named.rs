@@ -19,7 +19,7 @@ const ROWS_WORTH_MATCHING: usize = 100_000_000;
 /// The slack of elements that are made of the candidate's inputs in place of the reference's.
 const REMADE: f64 = 4.0;
 
-/// The slack of elements that are scaled: their errors are, too.
+/// The slack of elements that are multiplied by a factor, which multiplies their errors, too.
 fn scaled(factor: f64) -> f64 {
     2.0 * factor.abs().max(1.0)
 }
@@ -47,9 +47,9 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// Whether a mistake makes the candidate: each element within `slack` times its bound and a rounding, which the
-    /// bound of an operation without roundings doesn't allow. The mistake has to move at least `at_least` elements by
-    /// more than four times that, because a smaller move is no evidence.
+    /// Whether a mistake reproduces the candidate: each element is within `slack` times its bound plus one rounding,
+    /// which the bound of an operation that doesn't round leaves out. In addition, the mistake has to change at least
+    /// `at_least` elements by more than four times `slack` bounds, because a smaller change is no evidence.
     fn is_made(&self, made: impl Fn(usize) -> f64, slack: f64, at_least: usize) -> bool {
         let Scene { expected, candidate, bounds, unit, .. } = self.scene;
         let all = || 0..candidate.len();
@@ -66,7 +66,7 @@ impl<'a> Named<'a> {
             && self.scene.usual.as_ref().is_none_or(is_usual)
     }
 
-    /// A mistake with these elements, which it makes to within `slack` bounds.
+    /// A mistake that predicts the elements `made`, which [`is_made`](Self::is_made) compares with the candidate.
     fn made(
         &'a self,
         kind: PatternKind,
@@ -83,7 +83,7 @@ impl<'a> Named<'a> {
         Some(self.made(kind, text, REMADE, move |i| formula.total(i, &[swap])))
     }
 
-    /// The candidate is another tensor of the reference, within that one's bounds.
+    /// The mistake that the candidate is another tensor of the reference, within the bounds of that tensor.
     fn equal(&'a self, other: TensorName, kind: PatternKind, text: String) -> Mistake<'a> {
         let is = move || {
             let bounds = self.wrong.finding.context.bounds.get(&other);
@@ -105,7 +105,8 @@ impl<'a> Named<'a> {
         Some((parameter, gradient, chain.get(parameter)?, chain.get(gradient)?))
     }
 
-    /// A tensor that was not written, and a reference that no other program can start from.
+    /// The mistakes that a tensor was not written or updated, and that a reference started from values that no float32
+    /// holds.
     fn not_written(&'a self) -> Option<Vec<Mistake<'a>>> {
         let Scene { expected, candidate, bounds, .. } = self.scene;
         let single = move || {
@@ -126,7 +127,8 @@ impl<'a> Named<'a> {
         Some(all)
     }
 
-    /// The result of the operation if it leaves something out or takes something else.
+    /// The mistakes that the operation leaves out a step or all samples but one, reads wrong values, or has the wrong
+    /// sign.
     fn wrong_operation(&'a self) -> Option<Vec<Mistake<'a>>> {
         use PatternKind::{
             BiasMissing, MaskMissing, OneSampleOnly, OutputFunctionMissing, ReluNotApplied,
@@ -194,7 +196,7 @@ impl<'a> Named<'a> {
         })
     }
 
-    /// One factor for all elements.
+    /// The mistakes that all elements are multiplied by the same known factor.
     fn factors(&'a self) -> Option<Vec<Mistake<'a>>> {
         let expected = self.scene.expected;
         let flipped = "it is what it should be with the sign flipped".to_owned();
@@ -207,7 +209,7 @@ impl<'a> Named<'a> {
         Some(all.map(row).collect())
     }
 
-    /// The factors that mistakes make.
+    /// The factors by which known mistakes change a tensor, each with the words that describe the mistake.
     fn known_factors(&self) -> Vec<(f64, String)> {
         let (b, c) = (self.scene.chain.batch(), self.scene.chain.outputs());
         let right = "what it should be";
@@ -227,7 +229,7 @@ impl<'a> Named<'a> {
         ];
         let rate = self.scene.chain.learning_rate();
         let named = all.into_iter().filter(|(size, ..)| *size > 1).map(|(_, factor, text)| {
-            // 10 outputs and a learning rate of 0.1 make the same factor.
+            // With 10 outputs and a learning rate of 0.1, two mistakes have the same factor.
             let rates = (factor - rate).abs() < 1e-6 * rate;
             let or = if rates { "; or the learning rate is applied once more" } else { "" };
             (factor, text + or)
@@ -235,7 +237,8 @@ impl<'a> Named<'a> {
         named.collect()
     }
 
-    /// The right values of other elements: the tensor is transposed, made of one row or column, or another tensor.
+    /// The mistakes that elements have the right values of other elements: the tensor is transposed, repeats one row or
+    /// column, or is another tensor.
     fn moved(&'a self) -> Option<Vec<Mistake<'a>>> {
         let (rows, columns) = match *self.scene.shape {
             [rows, columns] => (rows, columns),
@@ -280,7 +283,7 @@ impl<'a> Named<'a> {
         Some(all.into_iter().flatten().chain(equal).collect())
     }
 
-    /// `w − k·lr·dw` with one known `k` for all elements.
+    /// The mistakes that an update is `w − k·lr·dw`, with the same known `k` for all elements.
     fn steps(&'a self) -> Option<Vec<Mistake<'a>>> {
         let (parameter, gradient, w, dw) = self.update()?;
         let rate = self.scene.chain.learning_rate();
@@ -299,7 +302,7 @@ impl<'a> Named<'a> {
         Some(all.map(row).collect())
     }
 
-    /// `w − k·lr·dw` with any `k`.
+    /// The mistake that an update is `w − k·lr·dw`, with any `k`.
     fn step_factor(&self) -> Option<Pattern> {
         let (_, gradient, w, dw) = self.update()?;
         let Scene { chain, candidate, .. } = *self.scene;

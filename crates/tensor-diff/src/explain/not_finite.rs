@@ -152,7 +152,8 @@ fn causes(wrong: &Wrong<'_>) -> Option<Causes> {
     })
 }
 
-/// A row less its mean, over its deviation, its norm, its sum or its largest element.
+/// Normalised rows that may not be finite: each row, or the row minus its mean, divided by its deviation, its norm, its
+/// sum or its largest element.
 fn normalised(values: &[f32], width: usize) -> Causes {
     type OfRow = (&'static str, fn(&[f32]) -> [f32; 2]);
     let divisors: [OfRow; 4] = [
@@ -199,7 +200,7 @@ fn quotients(z: &[f32], classes: usize) -> Causes {
         }),
         ("the mean of the row is subtracted, not its largest z", rows().map(mean).collect()),
     ];
-    // exp with and without subnormal numbers, and in half.
+    // Three versions of exp: in single precision with and without subnormal numbers, and in half precision.
     let formats = [(0.0, f32::MAX), (f32::MIN_POSITIVE, f32::MAX), (0.0, 65_519.0)];
     let ways = shifts.iter().flat_map(|shift| formats.map(|format| (shift, format)));
     let cause = |((how, shifts), (least, most)): (&(&str, Vec<f32>), (f32, f32))| {
@@ -313,7 +314,7 @@ fn divided(
     let quotient = |(by, below): (String, Vec<f32>)| {
         (by, made(gradient.iter().zip(below).map(|(g, below)| g / below).collect()))
     };
-    // Divisors that make the same numbers are one cause.
+    // Divisors that give the same quotients count as one cause.
     let mut different: Vec<(Vec<String>, Vec<f32>)> = Vec::new();
     for (by, made) in divisors.map(quotient) {
         let is_same =

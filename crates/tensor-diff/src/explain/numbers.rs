@@ -35,7 +35,8 @@ fn fraction(value: f64) -> Option<String> {
     (above != 0.0 && above.abs() < 100.0).then(|| format!("{above}/{below}"))
 }
 
-/// Whether a number needs no name: a small whole number, a fraction of such, or one with two digits, or 1 over one.
+/// Whether a number needs no name, because it is a small whole number, a fraction of small whole numbers, a number with
+/// two digits, or 1 over such a number.
 fn is_simple(value: f64) -> bool {
     let decimal = |x: f64| format!("{x:.1e}").parse().is_ok_and(|short| is(x, short));
     decimal(value) || decimal(1.0 / value) || fraction(value).is_some() || {
@@ -76,10 +77,10 @@ pub(crate) fn simplest_between(low: f64, high: f64) -> f64 {
     close.next().unwrap_or(middle)
 }
 
-/// The largest relative distance of a fitted number from a name of several constants.
+/// The largest relative distance of a fitted number from the value of a formula that it is named after, such as `lr/B`.
 const VERY_CLOSE: f64 = 2e-6;
 
-/// Constants that make this number.
+/// The name of a number as a formula of known constants and sizes; `None` if no formula is close to it.
 fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
     use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
     let constants = [

@@ -22,11 +22,11 @@ const OPTIMISERS: [Optimiser; 7] = [
     Optimiser("Adam without its bias correction", [0.9, 0.999], 0.001, false),
 ];
 
-/// The relative error of a step by rounded decay rates.
+/// The relative error of a step that rounded decay rates cause.
 const LOST: f64 = 1e-5;
 /// The number of elements that determine a learning rate and a weight decay.
 const EQUATIONS: usize = 60;
-/// Usual epsilons, which keep a quotient finite; without one first.
+/// Usual epsilons, which keep a quotient finite. The first stands for an optimiser without an epsilon.
 const EPSILONS: [f64; 9] = [0.0, 1e-8, 1e-7, 1e-10, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 
 impl Optimiser {
@@ -145,7 +145,7 @@ pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
 pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
     let steps = &Steps::new(scene)?;
     let [w, dw] = steps.now;
-    // 1 - 0.999 has lost digits in single precision, which the whole step shows.
+    // In single precision, 1 - 0.999 has fewer correct digits, so the whole step has a larger error.
     let scene = &scene.with_room(|i| LOST * (w[i] - scene.candidate[i]).abs());
     let own = scene.chain.learning_rate();
     let explained = |names: &str, optimiser: Optimiser, epsilon: f64, (rate, decay), how: &str| {

@@ -37,12 +37,12 @@ const OUTPUTS: [Output; 15] = [
     }),
 ];
 
-/// A function of `z` over its sum.
+/// A function of `z`, divided by the sum of that function over the row.
 fn quotient(row: &[f64], z: f64, of: fn(f64) -> f64) -> f64 {
     of(z) / row.iter().map(|&z| of(z)).sum::<f64>()
 }
 
-/// The numerators. The first three are also tried with other numbers subtracted from `z`, in place of `#`.
+/// The numerators, in words and as functions. `#` in the first three stands for `z` itself or `z` minus some number.
 const NUMERATORS: [Function; 7] = [
     ("exp#", f64::exp),
     ("2^#", f64::exp2),
@@ -83,7 +83,7 @@ const DIVISORS: [Divisor; 3] = [
     ("the sum of its squares", |row| row.iter().map(|x| x * x).sum()),
 ];
 
-/// Functions of a row of the last `z` in the place of `p`.
+/// Tries functions of a row of the last `z` in the place of `p`.
 pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.name != TensorName::P {
         return None;
@@ -110,8 +110,8 @@ fn known(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(known.into_iter().chain(underflows))
 }
 
-/// Every quotient of a function of `z` and the sum of the same or another function, over the row or over elements that
-/// may be mistaken for the row.
+/// Tries every quotient of a function of `z` and the sum of the same or another function, over the row or over elements
+/// that may be mistaken for the row.
 fn quotients(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     let (rows, columns) = scene.rows_and_columns();
     if rows * columns != z.len() || columns == 0 {
@@ -141,7 +141,7 @@ fn quotients(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// Softmax or sigmoid of a multiple of `z`.
+/// Tries softmax or sigmoid of a multiple of `z`.
 fn scaled(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     let (_, columns) = scene.rows_and_columns();
     let row = |i: usize| i / columns * columns..(i / columns + 1) * columns;
@@ -162,7 +162,7 @@ fn scaled(scene: &Scene<'_>, z: &[f64]) -> Option<Pattern> {
     scene.first([softmax, hypothesis(text, move |i| sigmoid(factor * z[i]))])
 }
 
-/// Rows of softmax's quotients with another divisor.
+/// Tries softmax with another divisor in each row.
 pub(super) fn rows(scene: &Scene<'_>) -> Option<Pattern> {
     if scene.name != TensorName::P
         || scene.seen.is_some()
@@ -187,7 +187,7 @@ struct Rows<'a> {
     text: &'a str,
     values: &'a [f64],
     columns: usize,
-    /// By row; NaN for a row without wrong elements.
+    /// The divisor of each row; NaN for a row without wrong elements.
     divisors: Vec<f64>,
 }
 
@@ -215,7 +215,7 @@ impl<'a> Rows<'a> {
         scene.try_numbers(|i| self.values[i] / below[i / self.columns], || words)
     }
 
-    /// A divisor that is a function of its row, a multiple of it, or it plus a number.
+    /// Tries divisors that are a function of the row, a multiple of that function, or that function plus a number.
     fn plainly(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let text = self.text;
         DIVISORS.into_iter().find_map(|(name, of)| {
@@ -234,7 +234,7 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// Divisors that follow no rule.
+    /// Tries a separate divisor for each row, for divisors that follow no rule.
     fn with_a_number(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let (least, most) = extremes(self.divisors.iter().copied().filter(|d| !d.is_nan()));
         let same = most - least < 1e-5 * least.abs();

@@ -25,7 +25,7 @@ fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
     quantum * if cut { steps.trunc() } else { steps.round_ties_even() }
 }
 
-/// Numbers below the smallest normal one that are 0: results (FTZ), or operands (DAZ). They are so small that few
+/// Tries subnormal numbers that are flushed to 0: in results (FTZ), or in operands (DAZ). They are so small that few
 /// exceed their bounds by much, so all elements together are the evidence.
 pub(super) fn flushed(scene: &Scene<'_>) -> Option<Pattern> {
     let flush = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { x };
@@ -159,7 +159,7 @@ fn operands(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// Elements beyond these add nothing to a statistic.
+/// The maximum number of elements in a statistic: more would hardly change it.
 const SAMPLE: usize = 256;
 /// A hypothesis has to leave at most this share of the errors' root mean square.
 const LEFT_OVER: f64 = 0.125;
@@ -212,8 +212,8 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
     (least <= allowed).then_some(text)
 }
 
-/// A sum that is rounded after each term, from the first to the last. The products may be rounded as well, and the sum
-/// may start with the bias.
+/// Tries a sum that is rounded after each term, from the first to the last. The products may be rounded as well, and
+/// the sum may start with the bias.
 fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
     let sum = &Formula::sum(scene)?;
     let mut family: Vec<Hypothesis<'_>> = Vec::new();
@@ -236,9 +236,9 @@ fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// A result whose elements all are numbers of a shorter format: the nearest one or its
-/// neighbour, or as far off as the roundings of a sum may be. A `float32` is rarely such a number by chance,
-/// because many of its last digits would have to be 0.
+/// Tries a result whose elements all are numbers of a shorter format: the nearest one or its neighbour, or as far off
+/// as the roundings of a sum may be. A `float32` is rarely such a number by chance, because many of its last digits
+/// would have to be 0.
 fn result(scene: &Scene<'_>) -> Option<Pattern> {
     let elements = || scene.candidate.iter().zip(scene.expected).enumerate();
     let many = elements().filter(|(_, (held, right))| held != right).count() >= 16;

@@ -68,7 +68,7 @@ mod tests {
         }
     }
 
-    /// Several numbers are closest to their mean.
+    /// The least-squares solution of one unknown that should equal several numbers is their mean.
     #[test]
     fn overdetermined_equations_are_solved_by_least_squares() {
         let found = least_squares(&[vec![1.0, 1.0], vec![1.0, 4.0]]).unwrap();

@@ -11,9 +11,10 @@ use crate::numeric::prefix_sums;
 
 /// The longest stride that is looked for.
 const MAX_STRIDE: usize = 64;
-/// In a sum of more terms than this, only ranges at its ends and single terms are tried.
+/// The maximum length of a sum in which every range is tried; in longer sums, only ranges at the ends and single terms
+/// are.
 const MAX_LENGTH_FOR_RANGES: usize = 3000;
-/// In a sum of more terms than this, ranges with another weight are not looked for.
+/// The maximum length of a sum in which ranges of terms with a wrong weight are searched for.
 const MAX_LENGTH_FOR_WEIGHTS: usize = 800;
 
 /// Some of the terms of a sum, by their indices: of each `tile` of them those in a range, or all but those.
@@ -62,11 +63,11 @@ impl Subset {
         });
         let strides = (2..(MAX_STRIDE + 1).min(length))
             .flat_map(|step| (0..step).map(move |from| (step, from)))
-            // One or two terms are no stride.
+            // One or two terms are too few for a stride.
             .filter(|(step, from)| from + 2 * step < length)
             .map(|(step, from)| Self::of_each(step, from, from + 1))
             .flat_map(|every| [every, Self { all_but: true, ..every }])
-            // All but one in two are one in two.
+            // With a stride of 2, leaving out every other term is the same as adding only every other term.
             .filter(|subset| !(subset.all_but && subset.tile == 2));
         let parts = (3..=16)
             .chain([32, 64])
@@ -88,7 +89,7 @@ fn ranges(length: usize, all: bool) -> impl Iterator<Item = (usize, usize)> {
     ends.chain(singles).chain(rest)
 }
 
-/// Some of the terms left out, or added twice.
+/// Tries sums in which some of the terms are left out, or added twice.
 pub(super) fn subsets(scene: &Scene<'_>) -> Option<Pattern> {
     let terms = Terms::new(scene)?;
     let found = terms.group(scene).or_else(|| terms.search(scene, &[0.0, 2.0], false));
@@ -96,7 +97,7 @@ pub(super) fn subsets(scene: &Scene<'_>) -> Option<Pattern> {
     found.or_else(|| if is_output { terms.weighted_range(scene) } else { None })
 }
 
-/// A range of terms with any weight.
+/// Tries sums in which a range of terms has any weight.
 pub(super) fn weighted_range(scene: &Scene<'_>) -> Option<Pattern> {
     Terms::new(scene)?.weighted_range(scene)
 }
@@ -106,17 +107,18 @@ pub(super) struct Terms<'a> {
     pub(super) length: usize,
     /// The noun of the terms, in the plural.
     pub(super) over: &'static str,
-    /// A term of an element.
+    /// Returns term `k` of element `i`.
     pub(super) term: Box<dyn Fn(usize, usize) -> f64 + 'a>,
-    /// An element, from the sum of the terms that are left out. If terms are added twice, this sum is negative.
+    /// Computes element `i` from the sum of the terms that are left out. If terms are added twice, this sum is
+    /// negative.
     pub(super) predict: Box<dyn Fn(usize, f64) -> f64 + 'a>,
-    /// The sum of the terms that are left out, from the element.
+    /// Computes the sum of the terms that are left out from element `i` of the candidate.
     pub(super) left_out: Box<dyn Fn(usize) -> f64 + 'a>,
 }
 
 impl<'a> Terms<'a> {
-    /// The terms of a sum of products, or those below softmax's line: there an element is the right value over one
-    /// minus the part of its row that is left out.
+    /// The terms of a sum of products, or of softmax's denominator. If terms of the denominator are left out, an
+    /// element is its right value, divided by one minus the sum of the right values of the classes that are left out.
     fn new(scene: &'a Scene<'a>) -> Option<Self> {
         let (held, right) = (scene.candidate, scene.expected);
         if scene.name != TensorName::P {
@@ -139,7 +141,8 @@ impl<'a> Terms<'a> {
         })
     }
 
-    /// Softmax that divides each class by the sum over a group of adjacent classes, instead of over all classes.
+    /// Tries a softmax that divides each class by the sum over a group of adjacent classes, instead of over all
+    /// classes.
     fn group(&self, scene: &Scene<'_>) -> Option<Pattern> {
         let tiles = TILES.into_iter().filter(|&tile| tile < self.length);
         let tiles = tiles.filter(|_| scene.name == TensorName::P);

@@ -13,7 +13,7 @@ use crate::chain::{self, Chain, Errors};
 
 /// Two dumps, or a dump and its own recomputation, with everything that the verdict on a tensor depends on.
 pub(crate) struct Context<'a> {
-    /// The candidate itself if it is judged by itself.
+    /// The reference; if the candidate is judged by itself, the candidate.
     pub(crate) reference: &'a Dump,
     pub(crate) candidate: &'a Dump,
     /// Whether the candidate is compared with a reference.
@@ -21,7 +21,7 @@ pub(crate) struct Context<'a> {
     /// `None` if the reference's inputs and parameters don't make a network.
     pub(crate) chain: Option<Chain<'a>>,
     pub(super) rounding: Rounding,
-    /// The bounds, scaled.
+    /// The bounds of all tensors, multiplied by `scale_tolerance`.
     pub(crate) bounds: Errors,
     /// The tensors at a wrong place of a file, and that place in words.
     pub(crate) misplaced: Vec<(TensorName, String)>,
@@ -140,7 +140,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Each name once, in the order in which they come.
+/// The names without repetitions, in the order of their first occurrence.
 pub(super) fn distinct(names: impl Iterator<Item = TensorName>) -> Vec<TensorName> {
     let mut seen = HashSet::new();
     names.filter(|&name| seen.insert(name)).collect()

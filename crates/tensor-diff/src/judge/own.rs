@@ -64,7 +64,7 @@ fn step_before(run: &[Dump], at: usize) -> Option<&Dump> {
     at.checked_sub(1).and_then(|before| run.get(before))
 }
 
-/// The dump itself if it names its loss, otherwise with the loss that leaves the fewest faults.
+/// The dump itself if it names its loss; otherwise a copy that names the loss with the fewest faults.
 fn name_loss<'a>(
     candidate: &'a Dump,
     before: Option<&Dump>,

@@ -127,8 +127,8 @@ impl Rounding {
         self.sum(|side| grown(n as f64 * side.unit))
     }
 
-    /// The relative error of a term that is added to a sum of products, in which it takes part in `n`
-    /// additions: γₙ, and more where tensor cores cut off.
+    /// The relative error of a term in a sum of products, if the term passes through `n` additions: γₙ, and more on
+    /// tensor cores, which cut off digits instead of rounding.
     pub(crate) fn product_sum(&self, n: usize) -> f64 {
         self.sum(|side| side.product_sum(n))
     }

@@ -26,7 +26,7 @@ use crate::finding::Divergence;
 pub struct Drift {
     /// The tensor with the element that comes closest to its bound, or exceeds it most.
     pub tensor: TensorName,
-    /// The distance between the two runs there.
+    /// The distance between the two runs at that element.
     #[serde(serialize_with = "number")]
     pub apart: f64,
     /// The bound of that distance.
@@ -37,7 +37,7 @@ pub struct Drift {
 /// One step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// The number of updates before it.
+    /// The number of updates before the step.
     pub step: u64,
     /// The loss in the run's dump, if it holds one.
     pub loss: Option<f64>,
@@ -49,7 +49,7 @@ pub struct Step {
     /// The comparison with the same step of the reference.
     #[serde(skip)]
     pub comparison: Option<Comparison>,
-    /// How far the parameters of the two runs are apart after it.
+    /// How far the parameters of the two runs are apart after the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
@@ -247,7 +247,7 @@ pub type Run<'a> = (&'a Path, &'a [Dump]);
 pub struct Candidate<'a> {
     /// The file.
     pub path: &'a Path,
-    /// Its steps.
+    /// The steps in the candidate's file.
     pub run: &'a [Dump],
     /// The verdict on each step; a dump of one step is a run of one.
     pub found: RunComparison,
@@ -271,7 +271,7 @@ pub fn judge_files<'a>(
                 compare_runs(reference, run, scale_tolerance).map_err(|why| (at, why))?
             }
         };
-        // An earlier dump of the same level that differs.
+        // Looks for an earlier dump of the same level with other results.
         let vary = all.iter().find_map(|other| {
             let vary = other.run.iter().zip(run).find_map(|(a, b)| varies(a, b))?;
             Some(format!("{} and {}: {vary}", host::shown(other.path), host::shown(path)))
@@ -296,7 +296,7 @@ impl Candidate<'_> {
         rows.find(|(step, row)| step.is_wrong(row)).or(closest)
     }
 
-    /// `step 3: `, if the candidate has several steps.
+    /// A prefix for messages, such as `step 3: `; empty if the candidate has only one step.
     pub(crate) fn step_prefix(&self, step: &Step) -> String {
         if self.found.steps.len() > 1 { format!("step {}: ", step.step) } else { String::new() }
     }

@@ -39,8 +39,9 @@ pub(super) fn variances(context: &Context<'_>) -> Errors {
     all
 }
 
-/// Whether rounding usually makes errors of this size. An element is the sum that is held, the sum that is tried, the
-/// right sum and its usual error, which grows with the sum.
+/// Whether errors of this size are usual for rounding. For each element, there are four numbers: the sum in the dump,
+/// the sum that a hypothesis predicts, the right sum, and the usual error of the right sum. Usual errors grow with the
+/// sum.
 pub(crate) fn is_usual<'i>(elements: impl IntoIterator<Item = [f64; 4]> + 'i) -> bool {
     let sums = elements.into_iter().fold([0.0; 4], |sums, [held, made, right, usual]: [f64; 4]| {
         let squares = [(held - made).powi(2), made.powi(2), right.powi(2), usual.powi(2)];
@@ -110,7 +111,7 @@ fn variance(
             };
             Some((0..made.len()).map(variance).collect())
         }
-        // Hardly more than one rounding, so usual errors come close to the bound.
+        // These operations round hardly more than once, so usual errors come close to the bound.
         Rule::Output | Rule::Loss => None,
     }
 }

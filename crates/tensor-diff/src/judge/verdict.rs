@@ -77,16 +77,16 @@ pub struct Deviation {
     /// The element with the largest `error / allowed`, or the first that is not finite. It needn't
     /// be the one with the largest error: another may be allowed more.
     pub worst_index: Vec<usize>,
-    /// `|candidate − reference|` there.
+    /// `|candidate − reference|` at `worst_index`.
     #[serde(serialize_with = "number")]
     pub worst_error: f64,
-    /// The bound there.
+    /// The bound at `worst_index`.
     #[serde(serialize_with = "number")]
     pub allowed: f64,
-    /// `error / allowed` there: above 1 is a mismatch.
+    /// `error / allowed` at `worst_index`: above 1 is a mismatch.
     #[serde(serialize_with = "number")]
     pub ratio: f64,
-    /// The flat index of that element.
+    /// The flat index of the element at `worst_index`.
     #[serde(skip)]
     pub(crate) worst: usize,
     /// The number of elements outside their bounds.
@@ -98,11 +98,11 @@ pub struct Deviation {
 /// A line of the table: one tensor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Its name.
+    /// The name of the tensor.
     pub name: TensorName,
-    /// Its shape in the reference, or in the candidate if the reference lacks it.
+    /// The shape in the reference, or in the candidate if the reference lacks the tensor.
     pub shape: Option<Vec<usize>>,
-    /// Its errors, if both dumps have it in the same shape.
+    /// The errors of the tensor, if both dumps have it in the same shape.
     #[serde(flatten)]
     pub deviation: Option<Deviation>,
     /// The verdict.

@@ -199,7 +199,7 @@ impl Deviation {
     }
 }
 
-/// Three significant digits are enough for an error.
+/// Formats an error with three significant digits, which are enough.
 fn number(value: f64) -> String {
     match value {
         0.0 => "0".into(),
@@ -348,7 +348,7 @@ fn cell(one: &Candidate<'_>, name: TensorName) -> Cell {
     }
 }
 
-/// An error as a multiple of its bound; two significant digits are enough.
+/// Formats an error as a multiple of its bound, with two significant digits, which are enough.
 pub(super) fn share(ratio: f64) -> String {
     match ratio {
         0.0 => "0".into(),

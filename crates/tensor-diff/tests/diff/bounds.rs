@@ -201,7 +201,7 @@ fn three_tf32_numbers_are_within_single_precision() {
 }
 
 proptest! {
-    /// Of factors of very different sizes, which the format holds exactly.
+    /// The factors have very different sizes, and the format holds them exactly.
     #[test]
     fn sums_on_tensor_cores_are_within_the_bound(
         factors in prop::collection::vec((-2.0_f32..2.0, -2.0_f32..2.0, -12..12_i32), 1..200),
@@ -282,7 +282,7 @@ fn propagated_errors_are_those_of_the_worst_corner() {
             let [_, _, loss] = ratios(&|i| if corner >> i & 1 == 1 { 1.0 } else { -1.0 });
             loss
         });
-        // The loss adds up the worst of each output, which needn't be one corner's.
+        // The bound of the loss adds up the worst case of each output, and these may be at different corners.
         let worst_loss = corners.fold(0.0, f64::max);
         assert!(worst_loss > 1.0 / 1.2, "{kind}: {worst_loss}");
         // An output is farthest if its own z goes one way; with softmax, if all others go the other way.

@@ -17,7 +17,7 @@ fn arithmetics() -> impl Strategy<Value = Arithmetic> {
 }
 
 prop_compose! {
-    /// One to three layers, odd sizes, batches from one.
+    /// Starts with one to three layers, odd sizes, and batches of any size from 1.
     fn starts()(
         sizes in prop::collection::vec(1_usize..40, 2..5),
         batch in 1_usize..12,
@@ -73,7 +73,7 @@ proptest! {
     #[test]
     fn the_output_may_be_computed_twice(mut start in starts(), seed in any::<u64>()) {
         if start.loss == Loss::SquaredError {
-            // Its p is z itself, and nothing is computed.
+            // With the squared error, p is z itself, so nothing is computed.
             start.loss = Loss::Bce;
         }
         let mut candidate = start.candidate();
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// The fixtures' sizes: as wide as MNIST.
+/// Starts with the sizes of fixtures, which are as wide as MNIST.
 fn fixtures() -> Vec<Start> {
     vec![
         Start::new(&[784, 30, 10], 8, Loss::CrossEntropy, 1),

@@ -46,7 +46,7 @@ fn nan_and_infinities_in_any_element_of_any_tensor() {
                     })
             },
         );
-        // Of each loss three networks with 22 tensors and one with 32: every single one.
+        // Each loss has three networks with 22 tensors and one with 32. A fault was injected into every tensor.
         assert_eq!(injected, 3 * (3 * 22 + 32));
     }
 }
@@ -161,12 +161,12 @@ fn exchanged_names() {
         *data(&mut candidate, other) = a;
         let found = diff(&start.reference(), &candidate);
         assert_eq!(first(&found), one);
-        // A sum of another gradient is that one's sum, too.
+        // The bias gradient of another layer is also the sum over that layer's `dz`.
         if text(&found) == "dz1 is read in place of dz3" {
             assert_eq!((one, other), (Db(3), Db(1)));
             continue;
         }
-        // As is p that holds (p - y) / B.
+        // A `p` that holds (p - y) / B has a second explanation, too.
         if text(&found).contains("times y") {
             assert_eq!((one, other), (P, Dz(3)));
             continue;

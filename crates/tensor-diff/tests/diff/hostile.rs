@@ -36,7 +36,7 @@ fn tensors_without_elements_do_not_agree() {
     }
 }
 
-/// Gradients of a layer that the network has not, alone and with all that they would be made of.
+/// Gradients of a layer that the network doesn't have, alone and with all tensors that they would be made of.
 #[test]
 fn tensors_of_absent_layers_are_judged_or_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -63,7 +63,7 @@ fn tensors_of_absent_layers_are_judged_or_refused() {
         for arguments in [vec![name], vec![unharmed.to_str().unwrap(), name]] {
             let output = tensor_diff(&arguments);
             let said = String::from_utf8_lossy(&output.stderr);
-            // By itself it may agree: what is of no layer there can't be judged.
+            // A dump without a reference may agree, because tensors of layers that it doesn't have can't be judged.
             let agrees = output.status.code() == Some(0) && arguments.len() == 1;
             assert!(agrees || matches!(output.status.code(), Some(1 | 2)), "{output:?}");
             assert!(!said.contains("panicked"), "{said}");

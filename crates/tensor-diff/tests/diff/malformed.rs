@@ -26,7 +26,7 @@ fn a_wrong_shape() {
             true
         },
         |_, name, found| {
-            // [n] and [n, 1]; [1] and [1, 1] count as exchanged axes of nothing.
+            // An additional axis of length 1 makes a shape wrong: `[n, 1]` is not `[n]`.
             found.rows.get(name).unwrap().verdict == Verdict::Shape
         },
     );
@@ -100,7 +100,7 @@ fn a_tensor_that_is_declared_not_materialised_neither_fails_nor_passes() {
     }
 }
 
-/// Else an empty dump that declares everything away would pass.
+/// Otherwise, an empty dump that declares every tensor as not materialised would pass.
 #[test]
 fn inputs_and_parameters_cannot_be_declared_away() {
     let start = &starts()[0];
@@ -177,7 +177,7 @@ fn different_headers_get_a_warning() {
     assert!(found.agrees(), "a warning is no verdict");
 }
 
-/// Sizes that a file may hold, and no network should.
+/// Sizes that a file may contain, but that no network should have.
 #[test]
 fn odd_dumps_are_judged_without_a_panic() {
     let start = &starts()[0];

@@ -23,7 +23,8 @@ fn a_missing_or_doubled_mean_over_the_batch() {
             let names = clean.tensors.iter().map(|tensor| tensor.name);
             for name in names.filter(|&name| gradient(name) || name == TensorName::Loss) {
                 let mut candidate = clean.clone();
-                // As it really happens: whatever is made of a gradient is wrong too.
+                // As with a real mistake, all tensors that are made of a wrong gradient are wrong
+                // too.
                 for tensor in candidate.tensors.iter_mut().skip_while(|tensor| tensor.name != name)
                 {
                     if tensor.name == name || gradient(tensor.name) && gradient(name) {

@@ -202,7 +202,7 @@ fn numbers(page: &str, begin: &str, attribute: &str) -> Vec<f64> {
     page.split(begin).skip(1).map(value).collect()
 }
 
-/// In networks of one to five layers.
+/// Tested for networks of one to five layers.
 #[test]
 fn no_two_boxes_of_the_drawing_overlap() {
     let folder = Folder::new();

@@ -50,11 +50,11 @@ fn shares_are_one_dump() {
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("l3.rank*.json agrees with reference.json: 22 tensors"), "{out}");
     assert!(out.contains(", 3 ranks on "), "{out}");
-    // In any order, and by itself.
+    // The files of the ranks may be in any order, and without a reference.
     let (code, out, _) = ranks.diff(&["l3.rank2.json", "l3.rank0.json", "l3.rank1.json"]);
     assert_eq!(code, 0, "{out}");
     assert!(out.starts_with("l3.rank*.json is consistent"), "{out}");
-    // Together with another candidate.
+    // The combined ranks can be compared together with another candidate.
     let mut both = ALL.to_vec();
     both.push("reference.json");
     let (code, out, _) = ranks.diff(&both);
@@ -118,7 +118,7 @@ fn headers_that_make_no_sense_are_refused() {
         assert_eq!((code, out.as_str()), (2, ""), "{err}");
         assert!(err.contains("can't combine the ranks of l3.rank1.json"), "{err}");
     }
-    // Two steps in one, and one in the others.
+    // One rank's file has two steps, and the others have one.
     let ranks = Ranks::new();
     ranks.diff(&[]);
     let mut run = vec![ranks.parts[1].clone(), ranks.parts[1].clone()];

@@ -97,7 +97,7 @@ fn a_mask_without_its_gradient_is_not_clipped() {
         assert_eq!(name, Dz(1));
         assert!(text.contains(words) && text.contains("the gradient is left out"), "{text}");
     }
-    // One number for all elements is clipped no more than that.
+    // If all elements are the same number, that is the explanation, and not a limit.
     let mut dump = start(Loss::CrossEntropy).candidate();
     data(&mut dump, Dw(1)).fill(0.25);
     assert!(said(&dump).2.contains("every element is 0.25"), "{}", said(&dump).2);

@@ -346,7 +346,7 @@ fn logits_and_sums_with_the_digits_of_half() {
     };
     reads(&start, P, "z2 is rounded to half", |dump| softmax(&rounded(dump, 10)));
     is_not(&start, P, "half", |dump| softmax(&rounded(dump, 8)));
-    // Four samples.
+    // This start has a batch of four samples.
     let start = Start::new(&[36, 17, 10], 4, Loss::CrossEntropy, 5);
     let summed = |dump: &Dump, digits| {
         let (dz, a) = (values(dump, Dz(2)), values(dump, A(1)));
@@ -574,7 +574,8 @@ fn images_that_are_misread() {
 /// Subtracting the batch's largest logit, instead of each row's, changes nothing until exp underflows.
 #[test]
 fn the_largest_of_the_batch_is_subtracted() {
-    // So large that the exponentials of a row's small logits are no float32, while those of its largest are.
+    // The logits are so far apart that, after this subtraction, a row's small logits have exponentials that underflow
+    // in float32, but the row's largest logit has not.
     let ends = |z: &[f64]| z.iter().copied().fold(f64::MIN, f64::max);
     let reaches = |start: &Start| {
         let z = values(&start.candidate(), Z(2));
@@ -625,11 +626,11 @@ fn reads_fixture(fixture: &str, name: TensorName, words: &str, made: impl Fn(&Du
     assert!(text.contains(words), "{fixture}, {name}: {text:?} has no {words:?}");
 }
 
-/// Flushed to 0 by the hardware, or by a compiler's fast arithmetic.
+/// Subnormal numbers become 0 if the hardware or a compiler's fast arithmetic flushes them.
 #[test]
 fn subnormal_numbers_that_are_flushed() {
     let flush = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 } else { x };
-    // Not dw, whose terms may be summed by atomic additions, which flush.
+    // `dw` is left out, because its terms may be summed by atomic additions, which flush subnormal numbers.
     for name in [Z(1), A(1)] {
         reads_fixture("subnormal", name, "subnormal results are flushed to 0 (FTZ)", |dump| {
             values(dump, name).into_iter().map(flush).collect()
@@ -712,7 +713,7 @@ fn the_operation_that_made_a_nan_is_named() {
             values(dump, W(1)).into_iter().zip(step).map(|(w, step)| w - step).collect()
         },
     );
-    // In one element for no reason.
+    // A NaN in one element, which nothing explains.
     let mut dump = fixture(large);
     data(&mut dump, Z(1))[5] = f64::NAN;
     let (_, text) = explanation(&[dump]);
@@ -813,7 +814,7 @@ fn losses_of_one_step_of_a_large_batch() {
         let text = told(&|p, y| -y * (1.0 - p).powi(2) * p.ln());
         assert!(text.contains("the mean of (1 - p)² times the loss"), "{text}");
     }
-    // With p of 0 or far above 1e-7, a sum and a maximum are the same.
+    // If each p is 0 or far above 1e-7, adding 1e-7 to p and clamping p to 1e-7 give the same loss.
     reads_fixture(
         "large-logits",
         TensorName::Loss,

@@ -10,7 +10,7 @@ use crate::chain::count;
 use crate::chain::operation::updated_from;
 use crate::numeric::{largest, sigmoid, sign, softmax, softplus};
 
-/// A feature: its name, the mistake if it is the whole element, and its value at an element.
+/// A feature: its name, the mistake that is made if an element is only this feature, and its value at an element.
 pub(super) struct Feature<'a> {
     pub(super) text: String,
     pub(super) note: &'static str,
@@ -80,7 +80,8 @@ const FUNCTIONS_OF_EXPECTED: [Function; 4] = [
     ("the sign of #", sign),
 ];
 
-/// A function of two numbers, `#` and `@`, and, if it is made in the place of the right one, the mistake.
+/// A function of two numbers, `#` and `@`: its words, the mistake that is made if it takes the place of the right
+/// function, and the function.
 type OfTwo = (&'static str, &'static str, fn(f64, f64) -> f64);
 
 /// Functions of `p` and `y`, to be divided by B.
@@ -199,7 +200,7 @@ pub(super) fn features<'a>(scene: &'a Scene<'a>) -> Vec<Feature<'a>> {
         if name == scene.name && !earlier {
             continue;
         }
-        // An element for each element, each column, or each row.
+        // The index into `values`, which has a number for each element, for each column, or for each row.
         type Index = fn(usize, usize) -> usize;
         let (index, of_all, of_each): (Index, _, _) = match values.len() {
             n if n == expected.len() => (|i, _| i, "", ""),

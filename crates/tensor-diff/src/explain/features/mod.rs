@@ -16,12 +16,12 @@ const ROUNDINGS: f64 = 2.0;
 const WRONG: usize = 40;
 const RIGHT: usize = 24;
 
-/// One feature of the operation's own operands in the place of the right value; with any factor if it is a known
-/// mistake.
+/// Tries one feature of the operation's own operands in place of the right value; if the feature is a known mistake,
+/// with any factor.
 pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     // In a nonlinearity or its slope, several roundings follow each other.
     let (input, least) = match scene.name {
-        // exp(z) - 1 rounds as 1 does, however small z is.
+        // The rounding error of exp(z) - 1 is that of numbers near 1, however small z is.
         TensorName::A(layer) => (scene.chain.get(TensorName::Z(layer)), 0.25),
         TensorName::Dz(layer) if layer < scene.chain.layers() => {
             (scene.chain.get(TensorName::Da(layer)), 0.0)
@@ -36,7 +36,7 @@ pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
 }
 
 fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
-    // Any of the features as it is; or one that is a known mistake, times a factor.
+    // Without `scaled`, each feature is tried as it is; with `scaled`, only known mistakes are, each times a factor.
     let one = |features: &[Feature<'_>], scaled: bool| {
         let factor = (!scaled).then_some(1.0);
         let tells = scene.tells_after(features.len(), scaled.into());
@@ -51,7 +51,7 @@ fn exchanged_within(scene: &Scene<'_>) -> Option<Pattern> {
     one(&features, false).or_else(smoothed).or_else(|| one(&features, true))
 }
 
-/// A sum of one or two features, each times a factor that is fitted.
+/// Tries a sum of one or two features, each times a fitted factor.
 pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
     let features = features(scene);
     let (rows, wrong) = equations(scene, &features);
@@ -66,7 +66,7 @@ pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
         if factors.iter().any(|factor| factor.abs() < 1e-7) {
             return None;
         }
-        // Numbers with few digits before those that were solved for.
+        // Factors rounded to few digits are tried before the fitted factors themselves.
         let short: Vec<f64> =
             factors.iter().map(|&factor| plain(factor).parse().unwrap_or(factor)).collect();
         [short, factors].into_iter().find_map(|factors| {

@@ -125,7 +125,8 @@ fn of_elements<'s>(steps: &'s [Step<'s>], text: &str, of: OfElement) -> Hypothes
     })
 }
 
-/// The formula with a step left out or exchanged, or that of another loss.
+/// The hypotheses that a step of the formula is left out or exchanged, or that it is the formula of
+/// another loss.
 pub(super) fn wrong<'s>(steps: &'s [Step<'s>]) -> Vec<Hypothesis<'s>> {
     let of_elements = |(text, of): (&str, OfElement)| of_elements(steps, text, of);
     let mut all: Vec<Hypothesis<'s>> = match steps[0].loss() {
@@ -141,7 +142,7 @@ pub(super) fn wrong<'s>(steps: &'s [Step<'s>]) -> Vec<Hypothesis<'s>> {
     all
 }
 
-/// The numbers that a loss may be a sum of; the right value is the first.
+/// The numbers that may be summands of a loss; the right value is the first.
 pub(super) fn summands<'s>(steps: &'s [Step<'s>]) -> Vec<Hypothesis<'s>> {
     let mut all: Vec<Hypothesis<'s>> =
         OF_STEPS.map(|(text, of)| hypothesis(text, move |at| of(&steps[at]))).into();

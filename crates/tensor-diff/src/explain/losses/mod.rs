@@ -150,7 +150,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// The formula with a step left out or exchanged.
+    /// Tries formulas in which a step is left out or exchanged.
     fn known(&self) -> Option<Pattern> {
         let family = wrong(self.steps);
         [false, true].into_iter().find_map(|scaled| {
@@ -166,7 +166,7 @@ impl Search<'_> {
         })
     }
 
-    /// A factor that is known; any other number may be anything.
+    /// Tries the right loss times a plain factor. A fitted factor would explain any number.
     fn factor(&self) -> Option<Pattern> {
         let family = plain_factors().into_iter().map(|factor| {
             let text = format!("it is {} times what it should be", number(self.scene, factor));
@@ -175,7 +175,7 @@ impl Search<'_> {
         self.scene.first(family)
     }
 
-    /// A weight of the classes that a sample has, or of those that it hasn't.
+    /// Tries a weight for the terms of the classes that a sample has, or for the terms of the other classes.
     fn counted(&self) -> Option<Pattern> {
         let weights = [2.0, 3.0, 4.0, 5.0, 9.0, 10.0, 0.5, 0.25, 0.1];
         let ways =
@@ -190,8 +190,8 @@ impl Search<'_> {
         self.scene.first(family)
     }
 
-    /// Smoothed labels, an epsilon that keeps the logarithm finite, or logits with fewer digits, each in the usual
-    /// sizes.
+    /// Tries smoothed labels, an epsilon that keeps the logarithm finite, and logits with fewer digits, each with the
+    /// usual numbers.
     fn with_usual_numbers(&self) -> Option<Pattern> {
         let classes = count(self.steps[0].chain.outputs());
         let loss = self.steps[0].loss();
@@ -242,7 +242,7 @@ impl Search<'_> {
                 self.steps[at].terms(&z, self.steps[at].y()).iter().sum()
             })
         });
-        // A smaller family needs fewer losses to tell its members apart.
+        // The fewer members a family has, the fewer losses are needed to tell them apart.
         let families: [Vec<Hypothesis<'_>>; 5] = [
             smoothed(SMOOTHING[0]).into(),
             kept.collect(),
@@ -261,7 +261,7 @@ impl Search<'_> {
         })
     }
 
-    /// Some samples, or some classes, that are left out or have another weight.
+    /// Tries a loss in which some samples, or some classes, are left out or have another weight.
     fn parts(&self) -> Option<Pattern> {
         ["samples", "classes"].into_iter().find_map(|over| {
             let sums = |step: &Step<'_>| -> Vec<f64> {
@@ -298,7 +298,7 @@ impl Search<'_> {
         })
     }
 
-    /// The mean over only the first samples, or over the last.
+    /// Tries the mean over only the first samples, or only the last.
     fn mean_of_some(&self, samples: &[f64]) -> Option<Pattern> {
         let n = samples.len();
         let ends = (1..n).flat_map(|cut| [(0, cut), (cut, n)]);
@@ -311,7 +311,7 @@ impl Search<'_> {
         self.scene.first(family)
     }
 
-    /// Logits or labels that are misread, or another tensor in their place.
+    /// Tries misread logits or labels, and other tensors in their place.
     fn read_elsewhere(&self) -> Option<Pattern> {
         let first = &self.steps[0];
         let names = [TensorName::Z(first.chain.layers()), TensorName::Y];
@@ -361,7 +361,7 @@ impl Search<'_> {
         })
     }
 
-    /// A multiple of another number, alone or added to the right value.
+    /// Tries a multiple of another number as the loss, or added to the right loss.
     fn combined(&self) -> Option<Pattern> {
         let (steps, scene) = (self.steps, self.scene);
         let summands = summands(steps);

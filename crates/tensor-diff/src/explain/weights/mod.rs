@@ -37,7 +37,7 @@ fn equations(scene: &Scene<'_>, sum: &Formula<'_>) -> Vec<(usize, Vec<f64>)> {
         (0..scene.candidate.len()).filter(|&i| scene.candidate[i].is_finite()).collect()
     };
     let mut step = pool.len().div_ceil(MAX_EQUATIONS).max(1);
-    // A step that divides a row's length would see few columns.
+    // If the step divided the length of a row, it would only meet the elements of a few columns.
     if step > 1 && scene.rows_and_columns().1.is_multiple_of(step) {
         step += 1;
     }

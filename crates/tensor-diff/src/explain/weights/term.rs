@@ -36,7 +36,7 @@ pub(super) fn made_otherwise(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pat
         .or_else(|| shifted(scene, sum))
 }
 
-/// Sums of other terms, or of too many; and the largest or the smallest term.
+/// Hypotheses that a sum has other terms or too many, or is only the largest or the smallest term.
 fn others<'s>(sum: &'s Formula<'_>) -> Vec<Hypothesis<'s>> {
     let mut all = Vec::new();
     if sum.is_product() {
@@ -63,7 +63,8 @@ fn others<'s>(sum: &'s Formula<'_>) -> Vec<Hypothesis<'s>> {
     all
 }
 
-/// `Σ α·(a + c)·(b + d)`: the sums of the products and of each factor, and the number of terms.
+/// Tries `Σ α·(a + c)·(b + d)`, a combination of the sum of the products, the sum of each factor, and the number of
+/// terms.
 fn shifted(scene: &Scene<'_>, sum: &Formula<'_>) -> Option<Pattern> {
     if !sum.is_product() {
         return None;

@@ -178,7 +178,8 @@ fn place(name: TensorName, layers: usize) -> (f64, f64) {
 /// The path of an arrow.
 fn path(from: TensorName, to: TensorName, layers: usize) -> String {
     use TensorName::{B, BNext, Loss, W, WNext, Z};
-    // It bends if it has to avoid a box between its ends: from a parameter around its gradient, and from `z` around `p`.
+    // The arrow bends if it has to avoid a box between its ends: from a parameter around its gradient, and from `z`
+    // around `p`.
     let bend = match (from, to) {
         (W(_), WNext(_)) => (-0.72 * COLUMN, 0.0),
         (B(_), BNext(_)) => (0.72 * COLUMN, 0.0),

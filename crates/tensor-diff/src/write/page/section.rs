@@ -48,7 +48,7 @@ impl View<'_> {
     pub(super) fn section(&self, row: &Row, open: bool) -> (Value, Option<TensorData>) {
         let name = row.name;
         let (status, label) = (self.statuses[&name], self.step.label(row));
-        // If it is within the bounds of the comparison but wrong by itself, the judgement is shown.
+        // If the tensor is within the bounds of the comparison but wrong by itself, its section shows the judgement.
         let by_itself =
             matches!(status, Status::First | Status::Fault) && row.verdict == Verdict::Ok;
         let own = self.step.own.rows.get(name).filter(|_| by_itself);

@@ -72,7 +72,7 @@ impl<'a> Product<'a> {
     }
 }
 
-/// Terms with other weights.
+/// Makes a product whose terms have wrong weights.
 pub(super) fn weighted(
     random: &mut Random,
     start: &Start,
@@ -116,7 +116,7 @@ pub(super) fn weighted(
     }
 }
 
-/// A misread operand.
+/// Makes a product with a misread operand.
 pub(super) fn misread(
     random: &mut Random,
     start: &Start,
@@ -150,7 +150,8 @@ pub(super) fn misread(
     let values = product.made(index, |_, a, b| a * b);
     let operand = product.names[which];
     let how = ["rotated", "fixed", "clamped", "halved", "reversed", "transposed"][kind];
-    // Of both operands each term is the same pair in another order, and a sum of rows is a row of sums.
+    // Several descriptions are right: misreading the other operand may pair the same factors, and a sum of rows is a
+    // row of sums.
     let words = vec![
         operand.to_string(),
         "rows in another order".into(),
@@ -165,7 +166,7 @@ pub(super) fn misread(
     Mistake { what: format!("{operand} {how} by {by} along {axis}"), tensor: name, values, words }
 }
 
-/// Whether an element, by row and column, is in a part of the tensor.
+/// A function of row and column: whether that element is in the wrong part of the tensor.
 type Inside = Box<dyn Fn(usize, usize) -> bool>;
 
 pub(super) fn part(random: &mut Random, start: &Start, dump: &Dump, name: TensorName) -> Mistake {

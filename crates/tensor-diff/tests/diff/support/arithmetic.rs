@@ -41,7 +41,7 @@ pub(crate) trait Real:
     fn fused(self, b: Self, c: Self) -> Self;
     fn exponential(self) -> Self;
     fn logarithm(self) -> Self;
-    /// Rounded to 10 fraction bits under TF32, to 7 under bfloat16.
+    /// The number, rounded to 10 fraction bits for TF32, and to 7 for bfloat16.
     fn shortened(self, to: Dtype) -> Self;
 }
 
@@ -63,7 +63,8 @@ impl Real for f32 {
     }
     fn shortened(self, to: Dtype) -> Self {
         let cut = if to == Dtype::Bf16 { 16 } else { 13 };
-        // Half of the last bit that stays, then cut off: to nearest, ties away from zero.
+        // Adds half of the last bit that stays, and cuts the others off: this rounds to nearest,
+        // ties away from zero.
         Self::from_bits((self.to_bits() + (1 << (cut - 1))) >> cut << cut)
     }
 }

@@ -5,7 +5,7 @@ use tensor_diff::{Comparison, PatternKind};
 
 use super::{Start, diff, explain, tensor_mut};
 
-/// All losses, two and three layers, odd sizes, a batch of one, a batch as large as the output.
+/// Starts with every loss, two and three layers, odd sizes, a batch of one, and a batch as large as the output.
 pub(crate) fn starts() -> Vec<Start> {
     let mut starts = Vec::new();
     for (seed, loss) in (1..).zip(Loss::ALL) {

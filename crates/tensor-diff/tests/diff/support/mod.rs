@@ -32,12 +32,12 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    /// Below `n`.
+    /// A random number below `n`.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         self.bits() as usize % n
     }
 
-    /// Uniform in `[-scale, scale)`.
+    /// A random number from the uniform distribution on `[-scale, scale)`.
     pub(crate) fn uniform(&mut self, scale: f32) -> f32 {
         ((self.bits() & 0xff_ffff) as f32 / 8_388_608.0 - 1.0) * scale
     }
@@ -59,7 +59,7 @@ pub(crate) struct Start {
 }
 
 impl fmt::Debug for Start {
-    /// Without the thousands of numbers.
+    /// Prints the start without its thousands of numbers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sizes, batch, loss, seed, scale, .. } = self;
         write!(f, "Start::new(&{sizes:?}, {batch}, {loss}, {seed}).scaled({scale})")
@@ -100,7 +100,7 @@ impl Start {
         }
     }
 
-    /// The start of a dump.
+    /// The inputs and the initial parameters that a dump contains.
     pub(crate) fn of(dump: &Dump) -> Self {
         let get =
             |name| dump.get(name).map(|tensor| tensor.data.iter().map(|&v| v as f32).collect());
