@@ -182,7 +182,7 @@ mod tests {
             |line: &str| line.split("points=\"").nth(1)?.split('"').next().map(str::to_owned);
         let lines: Vec<String> =
             svg.lines().filter(|l| l.contains("<polyline")).filter_map(points).collect();
-        // The lines of losses fall: the second coordinate grows downwards.
+        // The curves of the losses fall: in SVG, the second coordinate grows downwards.
         let of_losses = lines.iter().filter(|line| line.split_whitespace().count() == 3);
         let heights: Vec<Vec<f64>> = of_losses
             .map(|line| {

@@ -9,9 +9,10 @@ use tensor::Header;
 use crate::dump::Steps;
 use crate::{Level, MultiStep, Parameters, Preset, Result};
 
-/// A level as a command runs it. If several copies of a level train together, each has a runner, and the command calls
-/// the same methods of all runners in the same order. Methods documented as "the same for all of them" return the same
-/// value in every copy. A single level is run by [`Single`] or [`Multi`]. Methods fail if the device reports an error.
+/// A level in the form in which commands run it. If several copies of a level train together, each has a runner, and
+/// the command calls the same methods of all runners in the same order. Methods documented as "the same for all of
+/// them" return the same value in every copy. A single level is run by [`Single`] or [`Multi`]. Methods fail if the
+/// device reports an error.
 pub trait Runner {
     /// The level, into which whole batches are loaded.
     fn level(&mut self) -> &mut dyn Level;

@@ -88,7 +88,7 @@ pub fn train(
     watch.finish(runner)
 }
 
-/// The maximum number of batches in one call of the level.
+/// The maximum number of batches that the level trains on in one call.
 pub(crate) fn at_once(runner: &mut dyn Runner) -> usize {
     runner.multi_step().map_or(1, |level| level.at_once())
 }
