@@ -52,7 +52,7 @@ impl MessageLog {
     /// Also writes every message into a file, which is truncated first.
     ///
     /// # Errors
-    /// The error of the operating system.
+    /// The error of the operating system if the file can't be created.
     pub fn open_file(&self, path: &Path) -> std::io::Result<()> {
         self.set_file(Some(File::create(path)?));
         Ok(())

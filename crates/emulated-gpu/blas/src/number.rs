@@ -126,7 +126,7 @@ macro_rules! real {
                 c: (*mut Self, isize, isize),
             ) {
                 let ((a, ra, ca), (b, rb, cb), (c, rc, cc)) = (a, b, c);
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     matrixmultiply::$multiply(m, k, n, alpha, a, ra, ca, b, rb, cb, beta, c, rc, cc);
                 }

@@ -105,7 +105,7 @@ impl Product {
     /// `a`, `b`, `c` and device scalars must be readable and `d` writable. `d` must overlap neither
     /// `a` nor `b`, and may only overlap `c` by being the same matrix.
     pub unsafe fn run(&self, finish: Option<FinishColumn<'_>>) -> Result {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let done = self.compute(finish);
             if done.is_err() {
@@ -131,7 +131,7 @@ impl Product {
     /// # Safety
     /// See `run`.
     unsafe fn compute(&self, finish: Option<FinishColumn<'_>>) -> Result {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.compute {
                 // No epilogue supports complex numbers.
@@ -168,12 +168,12 @@ impl Product {
         if m == 0 || n == 0 {
             return Ok(());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let scalars: (T, T) = unsafe { (self.alpha.get(), self.beta.get()) };
         if finish.is_none() && tensor_cores.is_none() && self.split.parts == 1 {
             let replaces = scalars.1 == T::default() || self.c == self.d;
             let computes = self.k > 0 && scalars.0 != T::default();
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             if replaces && computes && unsafe { self.multiply_directly(self.d, scalars)? } {
                 return Ok(());
             }
@@ -229,7 +229,7 @@ impl Product {
             }
             return Ok(());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if self.split.parts > 1 {
                 return self.multiply_split(result, tensor_cores, (alpha, beta));

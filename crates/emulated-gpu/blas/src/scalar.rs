@@ -76,7 +76,7 @@ impl Scalar {
         mode: PointerMode,
         ty: DataType,
     ) -> Result<(Self, Self)> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let read = |pointer, name| unsafe { Self::from_pointer(driver, pointer, mode, ty, name) };
         Ok((read(alpha, "alpha")?, read(beta, "beta")?))
     }

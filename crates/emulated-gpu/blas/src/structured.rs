@@ -68,7 +68,7 @@ impl Triangle {
     /// The stored triangle must be readable.
     pub unsafe fn expanded(&self) -> Result<Dense> {
         let dense = Dense::new(self.view.ty, self.order, self.order)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.view.ty {
                 DataType::F64 => self.expand::<f64>(dense.view()),
@@ -100,7 +100,7 @@ impl Triangle {
                 Structure::Symmetric if !is_stored => get(column, row),
                 _ => get(row, column),
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { target.set(row, column, value) };
         }
     }

@@ -55,7 +55,7 @@ impl Product {
             if a.ty != T::TYPE {
                 continue;
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 if a.row == 1 && target.row == 1 && m >= ROWS && n.min(k) <= MAX_DIRECT {
                     let part = |part: Self, to, scalars| part.add_columns(kernels, to, scalars);
@@ -129,7 +129,7 @@ impl Product {
         let (m, n, k, a) = (self.m, self.n, self.k, self.a);
         let mut columns = Scratch::<T>::new(k.saturating_mul(n))?;
         for (j, column) in columns.chunks_exact_mut(k).enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.b.read_column(j, column) };
         }
         for_each_row_range(m, m.div_ceil(self.useful_threads()), |rows| {
@@ -167,7 +167,7 @@ impl Product {
         let mut factors = Scratch::<T>::new(k.saturating_mul(n.next_multiple_of(COLUMNS)))?;
         factors.fill(T::default());
         for j in 0..n {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.b.read_column(j, &mut column) };
             let group = &mut factors[j / COLUMNS * COLUMNS * k..];
             for (row, &value) in group.chunks_exact_mut(COLUMNS).zip(&*column) {

@@ -23,7 +23,7 @@ type Multiply<T> = unsafe fn((*const T, isize), &[[T; COLUMNS]], usize, Target<T
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<T> {
     pub(crate) first: *mut T,
-    /// The distance in elements between two columns.
+    /// The distance in elements between adjacent columns.
     pub(crate) step: isize,
     pub(crate) columns: usize,
     /// The factor of the product.
@@ -36,7 +36,7 @@ impl<T> Target<T> {
     /// # Safety
     /// The columns must have at least `rows` rows.
     unsafe fn after_rows(self, rows: usize) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Self { first: unsafe { self.first.add(rows) }, ..self }
     }
 }
@@ -173,7 +173,7 @@ macro_rules! kernels {
                     ) -> usize {
                         let mut sums = [[$splat(0.0); V]; N];
                         let (alpha, beta) = ($splat(target.alpha), $splat(target.beta));
-                        // SAFETY: the caller's promise.
+                        // SAFETY: guaranteed by the caller.
                         unsafe {
                             for factors in b {
                                 let mut column = [$splat(0.0); V];
@@ -225,7 +225,7 @@ macro_rules! kernels {
                     unsafe fn load_part(at: *const $ty, lanes: usize) -> $vector {
                         let mut values = [0.0; LANES];
                         for (lane, value) in values.iter_mut().enumerate().take(lanes) {
-                            // SAFETY: the caller's promise.
+                            // SAFETY: guaranteed by the caller.
                             *value = unsafe { $ty::load(at.add(lane).cast()) };
                         }
                         // SAFETY: the array is a whole vector.

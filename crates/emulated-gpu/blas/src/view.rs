@@ -16,9 +16,9 @@ pub struct View {
     pub address: u64,
     /// The element type.
     pub ty: DataType,
-    /// The distance in elements between two rows.
+    /// The distance in elements between adjacent rows.
     pub row: isize,
-    /// The distance in elements between two columns.
+    /// The distance in elements between adjacent columns.
     pub column: isize,
     /// Whether complex elements are conjugated when they are read.
     pub is_conjugated: bool,
@@ -88,7 +88,7 @@ impl View {
     #[must_use]
     pub unsafe fn get<T: Number>(self, row: usize, column: usize) -> T {
         let index = row as isize * self.row + column as isize * self.column;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let element: T = unsafe { load(self.address, self.ty, index) };
         if self.is_conjugated { element.conjugate() } else { element }
     }
@@ -114,7 +114,7 @@ impl View {
             return unsafe { read_words(at, as_words_mut(into)) };
         }
         for (row, value) in into.iter_mut().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             *value = unsafe { self.get(row, column) };
         }
     }
@@ -130,7 +130,7 @@ impl View {
             return unsafe { write_words(at, as_words(values)) };
         }
         for (row, &value) in values.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.set(row, column, value) };
         }
     }
@@ -141,7 +141,7 @@ impl View {
     /// The element must be writable.
     pub unsafe fn set<T: Number>(self, row: usize, column: usize, value: T) {
         let index = row as isize * self.row + column as isize * self.column;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { store(self.address, self.ty, index, value) }
     }
 }
