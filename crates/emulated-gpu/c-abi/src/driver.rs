@@ -68,7 +68,7 @@ impl Function {
     /// The function's address, which is looked up on the first call.
     ///
     /// # Errors
-    /// Those of [`driver_library`]; [`Fault::MissingFunction`] if the driver lacks the function.
+    /// The errors of [`driver_library`]; [`Fault::MissingFunction`] if the driver lacks the function.
     pub fn address(&self) -> Result<usize, Fault> {
         match self.address.load(Ordering::Relaxed) {
             0 => {}

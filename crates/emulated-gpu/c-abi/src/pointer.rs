@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn pointers_may_be_unaligned() {
         let mut bytes = [0u8; 13];
-        // SAFETY: three numbers fit into the array after its first byte.
+        // SAFETY: from its second byte on, the array has room for three numbers.
         unsafe {
             let place = Number::new(bytes.as_mut_ptr().add(1).cast());
             place.set_all([1]);
