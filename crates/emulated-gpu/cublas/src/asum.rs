@@ -74,13 +74,13 @@ unsafe fn sum<T: Real>(x: View, first: usize, len: usize) -> T {
     if len <= PIECE {
         let mut sum = T::default();
         for index in first..first + len {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             sum += unsafe { load::<T>(x.address, x.ty, index as isize * x.row) }.magnitude();
         }
         return sum;
     }
     let half = len / 2;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { sum::<T>(x, first, half) + sum::<T>(x, first + half, len - half) }
 }
 

@@ -66,7 +66,7 @@ impl<I: Copy + Into<i64>> GemmCall<c_int, I> {
             batch: batch.into(),
             compute,
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { gemm.submit(self.name, self.handle) }
     }
 }

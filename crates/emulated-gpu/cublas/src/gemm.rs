@@ -35,7 +35,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
     batch: impl Into<i64>,
 ) -> Result {
     let compute = (typed.compute)(&settings(call.handle)?);
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { call.submit([typed.ty; 3], typed.ty, compute, places, batch) }
 }
 

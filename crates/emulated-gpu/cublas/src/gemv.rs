@@ -44,7 +44,7 @@ impl Gemv {
         };
         operand.matrix(m, n, 1).check_leading_dimension()?;
         let mode = settings.pointer_mode;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (alpha, beta) = unsafe { Scalar::alpha_and_beta(driver, self.scalars, mode, ty)? };
         let (rows, columns) = operation.sizes((m, n));
         for (inc, what) in [(self.x.1, "incx"), (self.y.1, "incy")] {

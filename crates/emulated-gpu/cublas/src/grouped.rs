@@ -60,7 +60,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
             return Ok(());
         }
         let scale = scale_type(self.compute, self.types[0]);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (transa, transb, m, n, k, lda, ldb, ldc, sizes) = unsafe {
             (
                 read(call.operations.0, groups, "transa_array")?,
@@ -117,7 +117,7 @@ impl<Integer: Copy + Into<i64>> GroupedGemm<Integer> {
                 batch: size,
                 compute: self.compute,
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let product = unsafe { gemm.prepare(&settings, driver) }.map_err(|rejection| {
                 rejection.map_message(|message| format!("group {group}: {message}"))
             })?;

@@ -41,7 +41,7 @@ impl Gemm {
     /// In host pointer mode, non-null `alpha` and `beta` must be readable.
     pub(crate) unsafe fn submit(&self, name: &'static str, handle: Handle) -> Result {
         let (settings, driver) = open(handle)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let prepared = unsafe { self.prepare(&settings, driver)? };
         prepared.map_or(Ok(()), |prepared| launch(name, driver, settings.stream, vec![prepared]))
     }
@@ -69,7 +69,7 @@ impl Gemm {
         c.check_leading_dimension()?;
         self.check_types()?;
         let mode = settings.pointer_mode;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (alpha, beta) =
             unsafe { Scalar::alpha_and_beta(driver, self.scalars, mode, self.scale)? };
         if m == 0 || n == 0 || self.batch == 0 {

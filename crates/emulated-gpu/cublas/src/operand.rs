@@ -29,7 +29,7 @@ pub(crate) enum BatchLocation {
 pub(crate) struct Operand {
     /// The operand's name in messages.
     pub(crate) name: &'static str,
-    /// The name of its leading dimension in messages.
+    /// The name of the operand's leading dimension in messages.
     pub(crate) ld_name: &'static str,
     pub(crate) place: BatchLocation,
     pub(crate) ty: DataType,

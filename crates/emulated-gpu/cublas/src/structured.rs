@@ -75,7 +75,7 @@ impl StructuredProduct {
             matrix.check_leading_dimension()?;
         }
         let mode = settings.pointer_mode;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let alpha = unsafe { Scalar::from_pointer(driver, self.alpha, mode, typed.ty, "alpha")? };
         let beta = if self.beta.is_null() && self.is_triangular() {
             Scalar::Value(0.0)

@@ -34,7 +34,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
     );
     let compute = Compute::from_code(compute_type)?;
     let types = types(codes)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { call.submit(types, scale_type(compute, types[0]), compute, places, batch) }
 }
 

@@ -55,7 +55,7 @@ impl Groups {
         let [lda, ldb, ldc] = self.ld.each_ref().map(|apart| apart.as_ptr());
         let ([a, b, c], alpha, beta) = (self.arrays, self.alpha.as_ptr(), self.beta.as_ptr());
         let (handle, sizes) = (blas.handle, self.sizes.as_ptr());
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             function()(
                 handle, operations, operations, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 2,

@@ -50,7 +50,7 @@ impl Blas {
         [(a, lda), (b, ldb), (c, ldc)]: [(*mut f32, c_int); 3],
     ) -> sys::cublasStatus_t {
         let handle = self.handle;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             sys::cublasSgemm_v2(
                 handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
@@ -71,7 +71,7 @@ impl Blas {
     ) -> sys::cublasStatus_t {
         let (handle, none) = (self.handle, sys::cublasOperation_t::CUBLAS_OP_N);
         let (a, b, c) = (a.cast(), b.cast(), c.cast());
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             sys::cublasSgemmBatched(
                 handle, none, none, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count,
@@ -93,7 +93,7 @@ impl Blas {
         [(x, incx), (y, incy)]: [(*mut f32, c_int); 2],
     ) -> sys::cublasStatus_t {
         let handle = self.handle;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { sys::cublasSgemv_v2(handle, trans, m, n, alpha, a, lda, x, incx, beta, y, incy) }
     }
 
