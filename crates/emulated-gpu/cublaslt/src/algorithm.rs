@@ -186,7 +186,7 @@ unsafe fn write_list(
     let list = &list[..list.len().min(size / width)];
     if !list.is_empty() {
         buf.require_as("buf")?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { buf.set_list(list)? };
     }
     written.set_if_wanted(size_of_val(list));

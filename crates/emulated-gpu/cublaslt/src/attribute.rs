@@ -95,7 +95,7 @@ pub(crate) use opaque;
 /// # Safety
 /// A non-null pointer must point to as many readable bytes as the structure has.
 pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         check(pointer, name)?;
         Ok(pointer.read_unaligned())
@@ -106,7 +106,7 @@ pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T>
 /// See [`read`]; only the magic number must be readable.
 unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result {
     reject_if!(pointer.is_null(), invalid, "{name} is a null pointer");
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MAGIC {
         return Err(Rejection::invalid(format!(
             "{name} is not a {}: it was destroyed, or never created",
@@ -157,7 +157,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
 /// # Safety
 /// See [`read`]; nothing else may use the structure.
 pub(crate) unsafe fn destroy<T: Opaque>(pointer: *mut T, name: &str) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { check(pointer, name)? };
     if !created_structures().remove(&(pointer as usize)) {
         return Err(Rejection::invalid(format!(
@@ -184,7 +184,7 @@ pub(crate) unsafe fn set<T: Opaque>(
     size: usize,
     name: &str,
 ) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let mut copy = unsafe { read(pointer, name)? };
     let (field, field_size) = attribute_field(&mut copy, attribute)?;
     check_buffer::<T>(attribute, buffer.is_null(), size, field_size)?;
@@ -209,7 +209,7 @@ pub(crate) unsafe fn get<T: Opaque>(
     written: Out<'_, usize>,
     name: &str,
 ) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let mut copy = unsafe { read(pointer, name)? };
     let (field, field_size) = attribute_field(&mut copy, attribute)?;
     if size == 0 {

@@ -63,7 +63,7 @@ impl Sums {
     /// The bias must be writable.
     pub(crate) unsafe fn store(&self, epilogue_memory: &EpilogueMemory) {
         for (row, &sum) in self.0.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { store(epilogue_memory.bias, epilogue_memory.ty, row as isize, sum) };
         }
     }
@@ -75,7 +75,7 @@ impl EpilogueMemory {
     /// # Safety
     /// The bias and the auxiliary matrix must be readable and writable as the epilogue requires.
     pub(crate) unsafe fn finish(&self, column: usize, values: Column<'_>, sums: &mut Sums) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match values {
                 Column::F32(values) => self.finish_in_type(column, values, sums),
@@ -107,7 +107,7 @@ impl EpilogueMemory {
     unsafe fn activate<T: Real>(&self, row: usize, column: usize, x: T) -> T {
         let at = column * self.aux_ld as usize + row;
         let writes = self.epilogue.writes_aux;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match self.epilogue.activation {
                 Activation::None => x,
@@ -146,7 +146,7 @@ impl EpilogueMemory {
     unsafe fn set_bit(&self, at: usize, on: bool) {
         let byte = (self.aux as *mut u8).wrapping_add(at / 8);
         let bit = 1 << (at % 8);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let bits = u8::load(byte);
             (if on { bits | bit } else { bits & !bit }).store(byte);
@@ -156,7 +156,7 @@ impl EpilogueMemory {
     /// # Safety
     /// The mask must be readable.
     unsafe fn bit(&self, at: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let byte = unsafe { u8::load((self.aux as *const u8).add(at / 8)) };
         byte >> (at % 8) & 1 != 0
     }
@@ -180,12 +180,12 @@ impl EpilogueMemory {
         for depth in 0..k {
             for (line, sum) in sums.iter_mut().enumerate() {
                 let at = line as isize * operand.row + depth as isize * operand.column;
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 *sum += unsafe { load::<f64>(operand.address, operand.ty, at) };
             }
         }
         for (line, sum) in sums.into_iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { store(self.bias, self.ty, line as isize, sum) };
         }
         Ok(())

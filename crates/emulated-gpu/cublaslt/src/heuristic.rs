@@ -52,7 +52,7 @@ impl ProblemPointers {
     /// # Safety
     /// See [`attribute::read`] for each pointer.
     pub(crate) unsafe fn read(&self) -> Result<Problem> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let descriptor = attribute::read(self.descriptor, "operationDesc")?;
             let a = attribute::read(self.a, "Adesc")?;
@@ -77,7 +77,7 @@ unsafe fn find_algorithms(
     returned.set_as(0, "returnAlgoCount")?;
     let driver = open(handle)?;
     reject_if!(requested < 1, invalid, "requestedAlgoCount is {requested}: it must be at least 1");
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let (preference, problem) =
         unsafe { (attribute::read(preference, "preference")?, pointers.read()?) };
     let mut algorithms = Algorithm::choose_algorithm(&problem, &preference)?;
@@ -99,7 +99,7 @@ unsafe fn check_algorithm(
     result: Out<'_, HeuristicResult>,
 ) -> Result {
     let driver = open(handle)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
         let problem = pointers.read()?;

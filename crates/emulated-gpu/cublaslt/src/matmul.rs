@@ -56,9 +56,9 @@ impl Operands {
         let epilogue = problem.epilogue;
         let plain = epilogue.activation == Activation::None
             && !matches!(epilogue.bias, Bias::Added | Bias::GradientOfResult);
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
-            // The operands are summed before `D` is written.
+            // For an operand's bias gradient: sum the operand, before `D` is written.
             match epilogue.bias {
                 Bias::GradientOfA => epilogue_memory.store_operand_sums(a, m, k)?,
                 Bias::GradientOfB => epilogue_memory.store_operand_sums(b.transposed(), n, k)?,

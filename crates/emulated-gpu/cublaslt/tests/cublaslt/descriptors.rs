@@ -100,7 +100,7 @@ fn structures_may_be_in_the_programs_memory() {
 fn structures_in_the_programs_memory_may_be_unaligned_and_are_not_freed() {
     let messages = Messages::capture();
     let mut bytes = [0u64; 9];
-    // SAFETY: the array has space for the layout's 64 bytes after its first byte.
+    // SAFETY: from its second byte on, the array has room for the layout's 64 bytes.
     unsafe {
         let place: sys::cublasLtMatrixLayout_t = bytes.as_mut_ptr().cast::<u8>().add(1).cast();
         let ty = sys::cudaDataType_t::CUDA_R_32F;

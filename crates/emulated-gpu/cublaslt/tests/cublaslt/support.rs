@@ -124,7 +124,7 @@ pub(crate) unsafe fn get_heuristic(
     preference: sys::cublasLtMatmulPreference_t,
     (requested, results, count): (c_int, *mut HeuristicResult, *mut c_int),
 ) -> sys::cublasStatus_t {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         sys::cublasLtMatmulAlgoGetHeuristic(
             handle, descriptor, a, b, c, d, preference, requested, results, count,
