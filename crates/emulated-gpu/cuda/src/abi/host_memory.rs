@@ -40,7 +40,7 @@ pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
     let len = count.checked_mul(8).ok_or_else(|| wild(address, usize::MAX))?;
     check(address, len)?;
     let mut bytes = filled(0, len).map_err(out_of_memory)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if count > 0 && !unsafe { gather(&[(address, len)], &mut bytes) } {
         return Err(wild(address, len));
     }
@@ -65,7 +65,7 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
             Some(true) => {}
             Some(false) => return false,
             None => {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 if !unsafe { copy_unchecked(ranges, target) } {
                     return false;
                 }
@@ -112,7 +112,7 @@ unsafe fn copy_unchecked(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
         if address == 0 {
             return false;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { std::ptr::copy(address as *const u8, target.as_mut_ptr(), len) };
         rest = after;
     }

@@ -64,7 +64,7 @@ impl<T: Copy> List<T> for In<'_, T> {
         // A count that exceeds the readable memory is wrong.
         host_memory::check(self.address(), count.saturating_mul(size_of::<T>()))?;
         let mut list = vector(count).map_err(out_of_memory)?;
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         list.extend(unsafe { self.elements(count)? });
         Ok(list)
     }

@@ -74,7 +74,7 @@ pub(crate) fn pop() -> Option<Handle> {
 /// The calling thread's green context, if its current context is one.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`
+/// `NOT_INITIALIZED` if the driver is not initialised.
 pub(crate) fn green() -> Result<Option<Arc<GreenContext>>> {
     Ok(driver()?.green_of_context(handle()))
 }
@@ -83,7 +83,8 @@ pub(crate) fn green() -> Result<Option<Arc<GreenContext>>> {
 /// per-thread default stream.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, `INVALID_CONTEXT`, `STREAM_DETACHED`, or the error that made its context unusable.
+/// `INVALID_HANDLE` if there is no such stream; `INVALID_CONTEXT` for a default stream if the thread has no context;
+/// `STREAM_DETACHED` if the stream's green context was destroyed; otherwise the error that made the context unusable.
 pub(crate) fn stream(handle: Handle) -> Result<Arc<Stream>> {
     let driver = driver()?;
     let stream = match handle {

@@ -27,7 +27,7 @@ pub(crate) struct Properties {
 /// The number of devices.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`
+/// `NOT_INITIALIZED` if the driver is not initialised.
 pub(crate) fn count() -> Result<u32> {
     Ok(driver()?.hardware.settings.devices)
 }

@@ -100,7 +100,7 @@ pub(crate) fn settings() -> Result<Settings> {
 /// The driver, once `cuInit` has created it.
 ///
 /// # Errors
-/// `NOT_INITIALIZED` before that, and in a child that was forked since.
+/// `NOT_INITIALIZED` before `cuInit`, and in a child process that was forked after it.
 pub(crate) fn driver() -> Result<&'static Driver> {
     process::check()?;
     DRIVER.get().ok_or_else(|| Code::NOT_INITIALIZED.into())
@@ -164,7 +164,7 @@ impl Driver {
     /// The streams of a context.
     ///
     /// # Errors
-    /// `CONTEXT_IS_DESTROYED`
+    /// `CONTEXT_IS_DESTROYED` if the context was destroyed.
     pub(crate) fn streams_of(&self, context: &Context) -> Result<Arc<Streams>> {
         self.streams_of.get(context.handle).ok_or_else(|| Code::CONTEXT_IS_DESTROYED.into())
     }
@@ -217,7 +217,7 @@ impl Driver {
     /// The green context of a handle.
     ///
     /// # Errors
-    /// `INVALID_CONTEXT`
+    /// `INVALID_CONTEXT` if there is no such green context.
     pub(crate) fn green(&self, handle: Handle) -> Result<Arc<GreenContext>> {
         self.green_contexts.find(handle, Code::INVALID_CONTEXT, "green context")
     }

@@ -16,7 +16,8 @@ use crate::stream::{self, Stream};
 /// Records an event in a stream.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, `INVALID_VALUE`, and `STREAM_CAPTURE_…` if the capture doesn't allow it.
+/// `INVALID_HANDLE` if there is no such event, or the stream belongs to a different context; `INVALID_VALUE` for
+/// unknown flags, and for flags that need a capture; `STREAM_CAPTURE_…` if the capture doesn't allow the record.
 pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result {
     let event = driver()?.event(event)?;
     if event.context.handle != stream.context.handle {

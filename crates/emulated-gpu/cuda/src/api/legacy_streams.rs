@@ -28,7 +28,7 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result
 /// streams of `owners`: it waits for their pending work, and their later work waits for it.
 ///
 /// # Errors
-/// Those of `put` and [`Stream::submit`].
+/// The errors of `put` and [`Stream::submit`].
 pub(crate) fn order_with_others(
     stream: &Arc<Stream>,
     owners: Vec<Arc<Context>>,

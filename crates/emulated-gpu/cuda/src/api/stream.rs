@@ -31,7 +31,8 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
 /// Makes a stream wait for an event.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, `INVALID_VALUE` for unknown flags, and `STREAM_CAPTURE_…` if the capture doesn't allow it.
+/// `INVALID_HANDLE` if there is no such event, `INVALID_VALUE` for unknown flags, and `STREAM_CAPTURE_…` if the
+/// capture doesn't allow the wait.
 pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Result {
     let event = driver()?.event(event)?;
     // The only flag is CU_EVENT_WAIT_EXTERNAL, which adds a node that waits for the event to a captured graph.

@@ -47,7 +47,9 @@ pub(crate) fn check_cluster(value: &[u64; 8]) -> Result {
 /// `parameters` and `extra` are those that the program passed to `cuLaunchKernel` for this kernel.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `NOT_SUPPORTED`, `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`, and the errors of `current`.
+/// `INVALID_VALUE` if the shape or the parameters are invalid; `NOT_SUPPORTED` if the kernel requires clusters of more
+/// than one block; `COOPERATIVE_LAUNCH_TOO_LARGE` if the blocks of a cooperative launch can't all be resident;
+/// `OUT_OF_MEMORY` if the device is out of memory for the threads' local memory; otherwise the errors of `current`.
 pub(crate) unsafe fn prepare(
     function: &Function,
     shape: LaunchShape,
@@ -61,7 +63,7 @@ pub(crate) unsafe fn prepare(
             return Err(Code::INVALID_VALUE
                 .because("a launch takes either kernelParams or extra, not both"));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         (_, true) => unsafe { from_pointers(function, parameters)? },
         // SAFETY: the same.
         (true, false) => unsafe { from_extra(function, extra)? },
@@ -78,7 +80,7 @@ pub(crate) unsafe fn prepare(
 /// Copies a launch with another value of `cooperative`.
 ///
 /// # Errors
-/// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
+/// See [`prepare`].
 pub(crate) fn set_cooperative_launch(
     function: &Function,
     launch: &Launch,
@@ -178,7 +180,7 @@ unsafe fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Ve
     if parameters.is_null() {
         return Err(missing("none were passed"));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let pointers = unsafe { host_memory::words(parameters.address(), layouts.len()) };
     let pointers = pointers.map_err(|_| missing("their pointers can't be read"))?;
     let ranges: Vec<(usize, usize)> = pointers
@@ -187,7 +189,7 @@ unsafe fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Ve
         .map(|(&pointer, layout)| (pointer, layout.size as usize))
         .collect();
     let mut values = vec![0; ranges.iter().map(|(_, size)| size).sum()];
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if !unsafe { host_memory::gather(&ranges, &mut values) } {
         return Err(missing("their values can't be read; pass a pointer for each parameter"));
     }
@@ -210,7 +212,7 @@ unsafe fn from_pointers(function: &Function, parameters: In<usize>) -> Result<Ve
 /// See [`from_pointers`].
 unsafe fn from_extra(function: &Function, extra: In<usize>) -> Result<Vec<u8>> {
     let wrong = |why: &str| Code::INVALID_VALUE.because(format!("extra parameters: {why}"));
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let words = |at, count| unsafe { host_memory::words(at, count) };
     let (mut buffer, mut size) = (None, None);
     // The list consists of pairs, at most two, and an end marker.
@@ -237,7 +239,7 @@ unsafe fn from_extra(function: &Function, extra: In<usize>) -> Result<Vec<u8>> {
         )));
     }
     let mut packed = vec![0; wanted];
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if wanted > 0 && !unsafe { host_memory::gather(&[(buffer, wanted)], &mut packed) } {
         return Err(wrong("the buffer can't be read"));
     }

@@ -159,7 +159,7 @@ impl Executable {
     /// needs. Conditional nodes then use the other graph's conditions, because its kernels set those.
     ///
     /// # Errors
-    /// Those of [`Graph::instantiate`] for the other graph.
+    /// The errors of [`Graph::instantiate`] for the other graph.
     pub(crate) fn update(&self, from: &Graph) -> Result<Result<(), (Handle, Difference)>> {
         let new = from.flatten()?;
         let mut steps = self.steps();

@@ -178,7 +178,7 @@ impl Graph {
     /// The nodes in an order that respects every dependency.
     ///
     /// # Errors
-    /// Those of [`Nodes::ordered`].
+    /// The errors of [`Nodes::ordered`].
     pub(crate) fn ordered(&self) -> Result<Vec<Node>> {
         self.nodes().ordered()
     }

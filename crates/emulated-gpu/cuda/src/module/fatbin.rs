@@ -40,12 +40,12 @@ pub(crate) fn is_fatbin(magic: [u8; 4]) -> bool {
 /// # Errors
 /// If the fatbin can't be read, or states a length that exceeds the limit.
 pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let gather = |at, len, bytes: &mut [u8]| unsafe { host_memory::gather(&[(at, len)], bytes) };
     let mut magic = [0; 4];
     let mut address = address;
     if gather(address, 4, &mut magic) && magic == WRAPPER {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let inner = address.checked_add(8).and_then(|at| unsafe { host_memory::words(at, 1) }.ok());
         address = inner.ok_or_else(|| damaged_fatbin("its wrapper can't be read"))?[0];
     }

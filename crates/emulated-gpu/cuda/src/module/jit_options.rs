@@ -43,7 +43,7 @@ impl JitOptions {
     /// `INVALID_VALUE` if a list is null although `count` isn't 0.
     pub(crate) unsafe fn read(count: u32, options: In<u32>, values: Out<JitValue>) -> Result<Self> {
         let mut logs = Self { values: values.address(), ..Self::default() };
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (names, values) =
             unsafe { (options.list(count as usize)?, values.read_only().list(count as usize)?) };
         for (at, (name, value)) in names.into_iter().zip(values).enumerate() {

@@ -46,7 +46,7 @@ pub(crate) struct Module {
 pub(crate) unsafe fn text_of(image: usize, card: u32) -> Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
     let mut magic = [0u8; 4];
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if !unsafe { host_memory::gather(&[(image, 4)], &mut magic) } {
         return refuse(Code::INVALID_VALUE, "the image is null, or its address can't be read");
     }
@@ -59,7 +59,7 @@ pub(crate) unsafe fn text_of(image: usize, card: u32) -> Result<String, Refusal>
         );
     }
     if fatbin::is_fatbin(magic) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         return Ok(extract_ptx(&unsafe { fatbin::read(image) }?, card)?);
     }
     // SAFETY: the text is readable, as the caller promises, and the system has read its first bytes.
@@ -129,7 +129,7 @@ impl Module {
     /// The function with this name. It is created and registered on the first call.
     ///
     /// # Errors
-    /// `NOT_FOUND`, listing the kernels that exist; `OUT_OF_MEMORY`.
+    /// `NOT_FOUND` if there is no such kernel; the message lists the kernels that exist.
     pub(crate) fn function(
         &self,
         name: &str,

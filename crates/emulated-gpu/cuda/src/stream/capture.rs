@@ -66,7 +66,7 @@ impl CaptureState {
     /// The nodes on which the next work of a stream depends.
     ///
     /// # Errors
-    /// `STREAM_CAPTURE_INVALIDATED`
+    /// `STREAM_CAPTURE_INVALIDATED` if the capture is invalidated, or another thread has ended it.
     fn dependencies_of(&mut self, stream: &Stream) -> Result<&mut Vec<Handle>> {
         let invalid = self.invalidated;
         let participant = self.streams.get_mut(&stream.handle).filter(|_| !invalid);
@@ -148,7 +148,7 @@ impl Capture {
     /// Adds work of a participating stream as a node.
     ///
     /// # Errors
-    /// `STREAM_CAPTURE_INVALIDATED`, also if another thread has ended the capture meanwhile.
+    /// `STREAM_CAPTURE_INVALIDATED` if the capture is invalidated, or another thread has ended it.
     pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<Handle> {
         // The lock is held throughout, so that work of other threads in this stream comes later.
         let mut state = self.state();
@@ -183,7 +183,7 @@ impl Capture {
     /// The current point of a stream in the capture, for an event.
     ///
     /// # Errors
-    /// `STREAM_CAPTURE_INVALIDATED`
+    /// `STREAM_CAPTURE_INVALIDATED` if the capture is invalidated, or another thread has ended it.
     pub(crate) fn point(&self, stream: &Stream) -> Result<Point> {
         let nodes = self.state().dependencies_of(stream)?.clone();
         Ok(Point { capture: self.handle(), nodes })
@@ -217,7 +217,9 @@ impl Capture {
     /// Ends the capture and returns its graph.
     ///
     /// # Errors
-    /// `STREAM_CAPTURE_UNMATCHED`, `…_WRONG_THREAD`, `…_INVALIDATED`, `…_UNJOINED`.
+    /// `STREAM_CAPTURE_UNMATCHED` if the capture began in another stream, `…_WRONG_THREAD` if it began in another
+    /// thread and is not relaxed, `…_INVALIDATED` if it is invalidated, `…_UNJOINED` if its first stream doesn't wait
+    /// for all of its work.
     pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>> {
         if self.origin != stream.handle {
             return Err(Code::STREAM_CAPTURE_UNMATCHED
@@ -246,7 +248,8 @@ impl Capture {
 /// Makes a stream wait for a point of a capture in progress, so that it joins the capture.
 ///
 /// # Errors
-/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream in another capture, `…_INVALIDATED`.
+/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream in another capture,
+/// `…_INVALIDATED` if the capture is invalidated or has ended.
 pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capture>) -> Result {
     let current = stream.capture();
     let Some(capture) = captures.get(point.capture) else {
@@ -288,7 +291,7 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capt
 /// Fails if work in the legacy default stream would depend on a capture.
 ///
 /// # Errors
-/// `STREAM_CAPTURE_IMPLICIT`
+/// `STREAM_CAPTURE_IMPLICIT` in that case.
 pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
     if stream.kind != StreamKind::Null {
         return Ok(());
@@ -307,7 +310,7 @@ pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
 /// `cuThreadExchangeStreamCaptureMode`).
 ///
 /// # Errors
-/// `STREAM_CAPTURE_UNSUPPORTED`
+/// `STREAM_CAPTURE_UNSUPPORTED` in that case.
 pub(crate) fn forbid_unsafe_call(captures: &Registry<Capture>) -> Result {
     let mode = MODE.get();
     if mode == Mode::Relaxed {
@@ -326,7 +329,7 @@ pub(crate) fn forbid_unsafe_call(captures: &Registry<Capture>) -> Result {
 /// Fails if a stream of a context is being captured, because its work can't be waited for.
 ///
 /// # Errors
-/// `STREAM_CAPTURE_UNSUPPORTED`
+/// `STREAM_CAPTURE_UNSUPPORTED` in that case.
 pub(crate) fn forbid_waiting(streams: &Streams) -> Result {
     let captures = streams.all().into_iter().filter_map(|stream| stream.capture());
     let mut first = Ok(());

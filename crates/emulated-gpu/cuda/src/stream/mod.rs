@@ -338,7 +338,7 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, operation: Operation) -> Result {
 /// Enqueues work and waits until it is done.
 ///
 /// # Errors
-/// Those of [`enqueue`] and of the work itself; `STREAM_CAPTURE_UNSUPPORTED` during a capture.
+/// The errors of [`enqueue`] and of the work itself; `STREAM_CAPTURE_UNSUPPORTED` during a capture.
 pub(crate) fn enqueue_and_wait(stream: &Arc<Stream>, operation: Operation) -> Result {
     if let Some(capture) = stream.capture() {
         return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));

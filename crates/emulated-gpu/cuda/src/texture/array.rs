@@ -93,7 +93,7 @@ impl Array {
     /// Frees the array's memory. Work that already uses the memory keeps it.
     ///
     /// # Errors
-    /// Those of [`Allocations::free`](crate::memory::allocations::Allocations::free).
+    /// The errors of [`Allocations::free`](crate::memory::allocations::Allocations::free).
     pub(crate) fn destroy(&self) -> Result {
         let is_array = |kind: &AllocationKind| matches!(kind, AllocationKind::Array);
         self.hardware.allocations.free(self.texels.base, is_array).map(|_| ())

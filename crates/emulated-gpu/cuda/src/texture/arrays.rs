@@ -21,7 +21,7 @@ impl Arrays {
     /// Creates an array on the context's device.
     ///
     /// # Errors
-    /// Those of [`Array::new`].
+    /// The errors of [`Array::new`].
     pub(crate) fn create(
         &self,
         context: &Context,
@@ -35,7 +35,7 @@ impl Arrays {
     /// Creates a mipmapped array. The number of levels is clamped to the possible range.
     ///
     /// # Errors
-    /// Those of [`Array::new`].
+    /// The errors of [`Array::new`].
     pub(crate) fn create_mipmap(
         &self,
         context: &Context,
@@ -84,7 +84,7 @@ impl Arrays {
     /// Removes an array and frees its memory.
     ///
     /// # Errors
-    /// Those of [`Array::destroy`].
+    /// The errors of [`Array::destroy`].
     pub(crate) fn destroy(&self, array: &Array) -> Result {
         self.arrays.remove(array.handle);
         array.destroy()
@@ -93,7 +93,7 @@ impl Arrays {
     /// Removes a mipmapped array and frees all its levels.
     ///
     /// # Errors
-    /// Those of [`Array::destroy`].
+    /// The errors of [`Array::destroy`].
     pub(crate) fn destroy_mipmap(&self, mipmap: &Mipmap) -> Result {
         self.mipmaps.remove(mipmap.handle);
         mipmap.levels.iter().try_for_each(|array| self.destroy(array))

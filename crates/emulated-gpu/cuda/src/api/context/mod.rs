@@ -41,7 +41,7 @@ fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
 /// The context with this handle; 0 for the calling thread's.
 ///
 /// # Errors
-/// `INVALID_CONTEXT`
+/// `INVALID_CONTEXT` if there is no such context.
 pub(crate) fn find(handle: Handle) -> Result<Arc<Context>> {
     if handle == 0 {
         return calling_thread::context_of_any_state();
@@ -63,7 +63,7 @@ fn check_current(handle: Handle) -> Result {
 /// Calls `f` with the device's primary context, which is locked meanwhile.
 ///
 /// # Errors
-/// `INVALID_DEVICE`, and the errors of `f`.
+/// `INVALID_DEVICE` if there is no such device; otherwise the errors of `f`.
 pub(crate) fn with_primary<T>(
     device: Device,
     f: impl FnOnce(&mut Primary) -> Result<T>,
@@ -90,7 +90,7 @@ fn null_stream(context: Handle) -> Result<Arc<Stream>> {
 /// Retains the primary context of a device, creating it if necessary.
 ///
 /// # Errors
-/// `INVALID_DEVICE`
+/// `INVALID_DEVICE` if there is no such device.
 pub(crate) fn retain(device: Device) -> Result<Arc<Context>> {
     let driver = driver()?;
     let make = |handle, flags, device| driver.create_context(handle, flags, device);
@@ -111,7 +111,7 @@ fn end(device: Device, f: impl FnOnce(&mut Primary) -> Result<Option<Arc<Context
 /// Releases the primary context of a device once.
 ///
 /// # Errors
-/// `INVALID_DEVICE`, and `INVALID_CONTEXT` if it is not retained.
+/// `INVALID_DEVICE` if there is no such device; `INVALID_CONTEXT` if its primary context is not retained.
 pub(crate) fn release(device: Device) -> Result {
     end(device, Primary::release)
 }

@@ -12,7 +12,7 @@ use crate::device;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Card {
-    /// Ends in NUL.
+    /// The NUL-terminated name.
     name: [u8; 64],
     uuid: [u8; 16],
     /// The PCI address: domain, bus and device number.

@@ -33,7 +33,7 @@ pub(crate) struct TableAddresses {
 /// The answer, two words, to the question whose number is the last digit of `version`.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`
+/// `NOT_INITIALIZED` if the driver is not initialised.
 pub(crate) fn answer(version: u32, seconds: u64, addresses: &TableAddresses) -> Result<[u64; 2]> {
     if let Some(fixed) = FIXED.get((version % 10) as usize) {
         return Ok(*fixed);

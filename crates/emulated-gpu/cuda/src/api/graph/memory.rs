@@ -22,7 +22,8 @@ fn memory_of(node: Handle) -> Result<GraphMemory> {
 /// Adds an allocation node, and writes the memory's address.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `OUT_OF_MEMORY`, and `NOT_SUPPORTED` for memory that is shared with other processes.
+/// `NOT_SUPPORTED` unless the node allocates device memory that is not shared with other processes; `INVALID_VALUE`
+/// if there is no such graph; otherwise the errors of [`reserve`].
 pub(crate) unsafe fn add_allocation(place: NewNode, parameters: Out<AllocationNode>) -> Result {
     place.out.required()?;
     let mut wanted = parameters.get()?;

@@ -79,7 +79,7 @@ fn owners(transfer: &Transfer, device: u32) -> Result<Vec<Arc<Context>>> {
 /// Classifies an address as host or device memory.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`
+/// `NOT_INITIALIZED` if the driver is not initialised.
 pub(crate) unsafe fn place_of(address: Pointer) -> Result<CopyMemory> {
     Ok(CopyMemory::classify(driver()?.hardware.memory(), address))
 }
@@ -213,7 +213,7 @@ unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> 
 /// The transfer that a three-dimensional copy describes.
 ///
 /// # Errors
-/// `INVALID_VALUE`, and `INVALID_HANDLE` for an unknown array.
+/// `INVALID_VALUE` if the description is invalid; `INVALID_HANDLE` for an unknown array.
 pub(crate) unsafe fn transfer_of(copy: &Copy3d) -> Result<Transfer> {
     let Copy3d { width, height, depth, .. } = *copy;
     let size = [width, height, depth];

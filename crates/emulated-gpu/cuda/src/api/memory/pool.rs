@@ -43,7 +43,7 @@ fn take(size: usize, pool: &Pool, context: Handle) -> Result<Pointer> {
 /// Reserves memory for a graph, which keeps it until the graph is destroyed.
 ///
 /// # Errors
-/// `OUT_OF_MEMORY`, and `INVALID_VALUE` if the pool doesn't allow the size.
+/// `OUT_OF_MEMORY` if the pool's limit or the device's memory is exceeded; `INVALID_VALUE` if the size is 0.
 pub(crate) fn reserve(
     graph: &Graph,
     size: usize,

@@ -94,7 +94,7 @@ pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
 /// Loads an image (a fatbin or PTX) for the calling thread's context, and returns the module.
 ///
 /// # Errors
-/// Those of `cuModuleLoadData`.
+/// The errors of `cuModuleLoadData`.
 pub(crate) unsafe fn load_from_memory(image: In<u8>) -> Result<Handle> {
     load_image(image, JitOptions::default(), Some(&calling_thread::context()?))
 }
@@ -102,7 +102,7 @@ pub(crate) unsafe fn load_from_memory(image: In<u8>) -> Result<Handle> {
 /// Unloads a module. Pending work keeps the module's kernels and variables alive.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, and `STREAM_CAPTURE_UNSUPPORTED` if a capture forbids the call.
+/// `INVALID_HANDLE` if there is no such module; `STREAM_CAPTURE_UNSUPPORTED` if a capture forbids the call.
 pub(crate) fn unload(module: Handle) -> Result {
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let driver = driver()?;

@@ -160,7 +160,7 @@ impl Operation {
     /// Copies the attributes of `other` that are not parameters: whether a kernel is cooperative.
     ///
     /// # Errors
-    /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
+    /// See [`set_cooperative_launch`].
     pub(crate) fn with_attributes_of(self, other: &Self) -> Result<Self> {
         match (self, other) {
             (Self::Launch { function, launch }, Self::Launch { launch: before, .. })

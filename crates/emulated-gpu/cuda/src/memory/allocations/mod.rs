@@ -269,7 +269,7 @@ impl Allocations {
     ) -> Result {
         host_memory::check(address, size as usize)?;
         let allocated = self.allocate(size, owner, flags, false, || {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let registered = unsafe { self.memory().register(address as u64, size, writable) };
             registered.map_err(|error| {
                 let code = match error {
