@@ -289,7 +289,7 @@ pub(crate) enum Op {
     /// A special register, such as `tid.x`.
     Special(&'static str),
     Template(Rc<Template>),
-    /// A further result of a template.
+    /// The result of the template `args[0]` with this index, which is at least 1.
     Output(u32),
     /// A call of a function of the module or of the driver (such as `vprintf`). If it returns a
     /// struct, the last argument is the address for the result.

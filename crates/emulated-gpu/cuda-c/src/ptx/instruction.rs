@@ -13,7 +13,7 @@ pub(super) trait Names {
     fn line(&mut self, text: &str);
     /// A new register for a temporary value.
     fn temporary(&mut self, ty: Ty) -> String;
-    /// The value of a template's result other than the first, if it is used.
+    /// The value of result `index` of an inline PTX template, if it is used. The first result is `template` itself.
     fn template_output(&self, template: Value, index: u32) -> Option<Value>;
     /// The offset that is added to the address of an access.
     fn offset(&self, value: Value) -> i64;
@@ -107,7 +107,7 @@ impl<N: Names> Line<'_, N> {
         (0..self.inst.args.len()).map(|index| self.in_register(index)).collect()
     }
 
-    /// An instruction with two operands.
+    /// The text of an instruction with two operands.
     pub(super) fn two_operands(&mut self, name: &str) -> String {
         let (a, b) = (self.operand(0), self.operand(1));
         format!("{name} \t{}, {a}, {b};", self.result_register())
@@ -239,7 +239,7 @@ fn template(line: &mut Line<'_, impl Names>, own: &Template) {
         operands.push(line.result_register());
     }
     for index in 1..own.results.len() {
-        // The further results are separate values.
+        // Each result after the first one is a separate value.
         let register = match line.names.template_output(line.value, index as u32) {
             Some(output) => line.names.register(output),
             None => line.names.temporary(own.results[index]),

@@ -223,6 +223,6 @@ pub(crate) struct Instance {
     pub(crate) parameters: Option<Vec<Parameter>>,
     /// The position of the name.
     pub(crate) span: Span,
-    /// Whether it is a name expression.
+    /// Whether the instance is a name expression.
     pub(crate) by_host: bool,
 }
