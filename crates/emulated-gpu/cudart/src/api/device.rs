@@ -71,7 +71,7 @@ export! {
         driver::cuCtxEnablePeerAccess(primary(peer)?, flags)
     }
 
-    /// Removes this access.
+    /// Removes the current device's access to another device's memory.
     fn cudaDeviceDisablePeerAccess(peer: i32) {
         bind_context()?;
         driver::cuCtxDisablePeerAccess(primary(peer)?)
