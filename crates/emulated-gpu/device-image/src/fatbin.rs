@@ -158,7 +158,8 @@ fn entries(bytes: &[u8]) -> Result<Vec<FatbinEntry<'_>>, FatbinError> {
         let long = |at| field(header, at).map_or(0, u64::from_le_bytes);
         let (own, packed) = (word(4) as usize, u64::from(word(16)));
         let size = usize::try_from(long(8)).ok();
-        // `own >= ENTRY_HEADER`, so every entry advances `at` and the loop ends.
+        // The position of the next entry. An entry has at least a header, so the position grows and
+        // the loop ends.
         let next = size.and_then(|size| own.checked_add(size)?.checked_add(at));
         let next = next.filter(|next| own >= ENTRY_HEADER && *next <= end);
         let next = next.ok_or_else(|| damaged("an entry is longer than the whole"))?;
