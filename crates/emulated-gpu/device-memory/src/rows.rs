@@ -68,9 +68,9 @@ pub fn fill_row<T: Word>(to: &mut [T], word: T) {
     to.fill(word);
 }
 
-/// Fills a part of a row of registers with one word, for WebAssembly: with vector instructions. The
-/// compiler would store word by word, and a vector load soon after would stall until all of the
-/// stores have completed.
+/// Fills a part of a row of registers with one word. On WebAssembly, this uses vector instructions:
+/// the compiler would store word by word, and a vector load soon after would stall until all of
+/// the stores have completed.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
 pub fn fill_row<T: Word>(to: &mut [T], word: T) {

@@ -303,7 +303,7 @@ pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
     // SAFETY: `from` is readable, as the caller promises; `into` is borrowed uniquely.
     let done = unsafe { move_blocks(into.as_mut_ptr().cast(), from, bytes) } / size_of::<T>();
     for (index, word) in into.iter_mut().enumerate().skip(done) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         *word = unsafe { T::load(from.add(index * size_of::<T>())) };
     }
 }
@@ -317,7 +317,7 @@ pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     // SAFETY: `to` is writable, as the caller promises; `words` is borrowed.
     let done = unsafe { move_blocks(to, words.as_ptr().cast(), bytes) } / size_of::<T>();
     for (index, word) in words.iter().enumerate().skip(done) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { word.store(to.add(index * size_of::<T>())) };
     }
 }
