@@ -14,7 +14,7 @@ use crate::signals;
 /// escaped.
 ///
 /// # Errors
-/// Those of the operating system, for example if the disk is full. The result is then lost; pass the error to
+/// The errors of the operating system, for example if the disk is full. The result is then lost; pass the error to
 /// [`lost_output`].
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
@@ -31,7 +31,7 @@ pub fn complain(text: impl Display) {
 /// Implements `Display` for an option's value: prints the value as it is written on the command line.
 ///
 /// # Errors
-/// Those of the formatter.
+/// The errors of the formatter.
 pub fn write_value(value: &impl ValueEnum, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     value.to_possible_value().map_or(Ok(()), |value| f.pad(value.get_name()))
 }

@@ -94,8 +94,8 @@ mod tests {
 
     /// Counts the available threads, starts them, and runs work on each of them.
     fn start_all() {
-        // The test harness could not start its own thread and runs the test on the main thread. Such a limit is lower
-        // than the limits that are to be tested, so the test ends here.
+        // The test only runs on the main thread if the limit is so low that the test harness could not start a thread
+        // for it. Then there is nothing to test.
         if thread::current().name() == Some("main") {
             return;
         }
