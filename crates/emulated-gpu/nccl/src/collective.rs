@@ -131,13 +131,13 @@ impl Collective {
     /// `from` is readable and `to` writable for `bytes` bytes.
     unsafe fn copy(&self, from: *const u8, to: *mut u8, bytes: usize, factor: Option<[u8; 8]>) {
         let Some(factor) = factor else {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { words::copy(to, from, bytes) };
         };
         let mut block = [0; BLOCK_BYTES];
         for begin in (0..bytes).step_by(BLOCK_BYTES) {
             let block = &mut block[..BLOCK_BYTES.min(bytes - begin)];
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { words::read(from.add(begin), block) };
             multiply(self.parameters.data_type, block, factor);
             // SAFETY: as above.

@@ -61,7 +61,7 @@ impl Transfer {
     /// # Safety
     /// The driver has granted the access that `access` describes.
     unsafe fn advance(&self, comm: &Communicator, progress: &mut Progress) -> Result<bool, Error> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { if self.sends { self.send(comm, progress) } else { self.receive(comm, progress) } }
     }
 

@@ -87,7 +87,7 @@ impl Reduction {
             Self::Scaled(Factor::Known(bytes)) => Some(bytes),
             Self::Scaled(Factor::At(address)) => {
                 let mut bytes = [0; 8];
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { words::read(address as *const u8, &mut bytes[..data_type.size()]) };
                 Some(bytes)
             }
@@ -121,7 +121,7 @@ impl Reduction {
             let (sum, next) = (&mut sum[..len], &mut next[..len]);
             for step in 1..=ranks {
                 let into = if step == 1 { &mut *sum } else { &mut *next };
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     words::read(published[(rank + step) % ranks].add(from * size + begin), into)
                 };
@@ -132,7 +132,7 @@ impl Reduction {
             if divides {
                 for_element_type!(data_type, T => change::<T>(sum, |element| element.divide(ranks)));
             }
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { words::write(to.add(begin), sum) };
         }
     }
