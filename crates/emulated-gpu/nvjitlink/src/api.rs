@@ -86,7 +86,7 @@ fn log(handle: Handle, which: fn(&Link) -> &Log) -> Result<Vec<u8>> {
 /// # Safety
 /// `to` is null or writable for all the bytes.
 unsafe fn copy(bytes: &[u8], to: Out<'_, u8>) -> Result {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     if bytes.is_empty() { Ok(()) } else { unsafe { to.set_list(bytes) } }
 }
 
@@ -229,8 +229,8 @@ mod tests {
         let options = [c"-arch=sm_80".as_ptr(), c"-O3".as_ptr()];
         let (mut list, mut bytes) = ([0u8; 17], [0u8; 9]);
         let (list, odd) = (list.as_mut_ptr().wrapping_add(1), bytes.as_mut_ptr().wrapping_add(1));
-        // SAFETY: after its first byte, the first array has space for two pointers, and the second
-        // array for a pointer or a number.
+        // SAFETY: from its second byte on, the first array has room for two pointers; the second
+        // array has room for a pointer or a number.
         unsafe {
             let (place, size) = (Out::new(odd.cast::<Handle>()), Out::new(odd.cast::<usize>()));
             list.cast::<[*const c_char; 2]>().write_unaligned(options);
