@@ -96,7 +96,7 @@ export! {
         major.set(first as c_int)
     }
 
-    /// Returns the architecture with this compute capability.
+    /// Returns the card's architecture, which follows from its compute capability.
     fn nvmlDeviceGetArchitecture(device: Handle, out: Out<'_, c_uint>) {
         let card = device.card()?;
         out.set(card.architecture())
