@@ -21,7 +21,7 @@ const VERSION: (c_int, c_int) = (12, 0);
 /// `from` is null or an array of `count` strings.
 unsafe fn strings(from: In<'_, Text<'_>>, count: c_int) -> Result<Vec<CString>> {
     let count = usize::try_from(count).map_err(|_| Status::InvalidInput)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { from.elements(count)? }.map(|text| text.c_str().map(CStr::to_owned)).collect()
 }
 
@@ -32,7 +32,7 @@ unsafe fn strings(from: In<'_, Text<'_>>, count: c_int) -> Result<Vec<CString>> 
 unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec<u8>) -> Result {
     program::with_program(handle, |program| match program.output_part(part)? {
         [] => Err(Status::InvalidProgram),
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         bytes => unsafe { to.set_list(bytes) },
     })
 }
@@ -126,7 +126,7 @@ export! {
 
     /// Destroys a program.
     fn nvrtcDestroyProgram(handle: Out<'_, Handle>) {
-        // SAFETY: the caller guarantees that the caller stored a handle at this pointer.
+        // SAFETY: guaranteed by the caller, who has stored a handle at this pointer.
         program::remove(unsafe { handle.get() }.map_err(|_| Status::InvalidProgram)?)?;
         handle.set(0)
     }
@@ -284,7 +284,7 @@ mod tests {
         let mut bytes = [0u8; 9];
         let odd = bytes.as_mut_ptr().wrapping_add(1);
         let (source, name) = (c"__global__ void nothing() {}", c"nothing.cu");
-        // SAFETY: after its first byte, the array has enough bytes for a pointer or a number.
+        // SAFETY: from its second byte on, the array has room for a pointer or a number.
         unsafe {
             let place = Out::new(odd.cast::<Handle>());
             let (source, name) = (Text::new(source.as_ptr()), Text::new(name.as_ptr()));

@@ -12,7 +12,7 @@ const DEFAULT_ARCH: u32 = 52;
 pub(crate) struct CompileOptions {
     /// The architecture, 80 for `compute_80`.
     pub(crate) arch: u32,
-    /// Whether it is a real architecture (`sm_80`), for which an image is requested.
+    /// Whether `arch` is a real architecture (`sm_80`), for which an image is requested.
     pub(crate) for_card: bool,
     /// Whether multiplications and additions are contracted to `fma`.
     pub(crate) fmad: bool,
