@@ -70,7 +70,8 @@ fn headroom(file: impl Fn(&str) -> Option<String>) -> Option<u64> {
         let text = names.into_iter().find_map(&file)?;
         text.trim().parse::<u64>().ok()
     };
-    // The files of version 2 and version 1. Without a limit, the value is "max" or close to 2^63.
+    // The names in control groups of version 2 and of version 1. Without a limit, the value is "max"
+    // or close to 2^63.
     let limit = number(["memory.max", "memory.limit_in_bytes"]).filter(|&limit| limit < 1 << 60)?;
     let used = number(["memory.current", "memory.usage_in_bytes"]).unwrap_or(0);
     // The file cache is released on demand, so it doesn't count as used.

@@ -137,7 +137,7 @@ impl Memory {
     /// Allocates zeroed bytes like [`allocate`](Self::allocate), on any device.
     ///
     /// # Errors
-    /// Those of [`allocate`](Self::allocate).
+    /// The errors of [`allocate`](Self::allocate).
     pub fn allocate_at(&self, home: Home, size: u64, align: u64) -> Result<u64, OutOfMemory> {
         self.allocate_as(size, align, AllocationKind::Device, None, home)
     }

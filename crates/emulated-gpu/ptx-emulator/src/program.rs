@@ -146,7 +146,7 @@ pub enum Linkage {
 /// A kernel (`.entry`) or a device function (`.func`).
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Its name.
+    /// The name of the function.
     pub name: String,
     /// Whether the function is an `.entry`.
     pub entry: bool,
@@ -167,7 +167,7 @@ pub struct Function {
     pub labels: Vec<(String, Label)>,
     /// `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.noreturn`, ….
     pub limits: Limits,
-    /// The position of its name.
+    /// The position of the function's name.
     pub span: Span,
 }
 
@@ -196,7 +196,7 @@ pub enum Parameter {
 pub struct RegisterInfo {
     /// The name of the register as written, including `%` if present.
     pub name: String,
-    /// Its declared type.
+    /// The declared type of the register.
     pub ty: Type,
     /// The number of elements of the vector to which the register belongs; 1 if it belongs to no vector.
     pub lanes: u32,
@@ -227,9 +227,9 @@ pub struct Guard {
 /// One instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The predicate under which it is executed.
+    /// The predicate under which the instruction is executed.
     pub guard: Option<Guard>,
-    /// Its operation.
+    /// The operation of the instruction.
     pub op: Op,
     /// The position of the instruction in the PTX.
     pub span: Span,

@@ -15,9 +15,9 @@ pub struct Record {
 /// A register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRegister {
-    /// The function that declares it.
+    /// The function that declares the register.
     pub function: String,
-    /// Its name, `%r1`.
+    /// The name of the register, such as `%r1`.
     pub name: String,
     /// The declared type of the register, without the dot.
     pub ty: String,
@@ -34,7 +34,7 @@ pub struct RecordedStep {
     pub line: usize,
     /// The instruction, as written, in one line.
     pub text: String,
-    /// The lanes that reached it, a bit for each.
+    /// The lanes that reached the instruction, a bit for each.
     pub mask: u32,
     /// The lanes whose predicate was true.
     pub active: u32,
@@ -44,7 +44,7 @@ pub struct RecordedStep {
     pub others: Vec<OtherLanes>,
     /// Whether the instruction is a barrier at which its lanes wait.
     pub barrier: bool,
-    /// The global and shared memory that its lanes accessed.
+    /// The global and shared memory that the instruction's lanes accessed.
     pub accesses: Vec<Accessed>,
     /// The registers that were written until the warp's next step.
     pub written: Vec<Written>,
@@ -53,11 +53,11 @@ pub struct RecordedStep {
 /// Lanes of the warp that are at another instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherLanes {
-    /// The line that they will execute next, or wait at.
+    /// The line that these lanes will execute next, or wait at.
     pub line: usize,
     /// The lanes.
     pub mask: u32,
-    /// The reason that they wait.
+    /// The reason that these lanes wait.
     pub waits: Waits,
 }
 
@@ -75,15 +75,15 @@ pub enum Waits {
 /// An access of a warp to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accessed {
-    /// Whether it is in shared memory. Otherwise it is in global memory.
+    /// Whether the accessed memory is shared memory. Otherwise it is global memory.
     pub shared: bool,
-    /// Whether it reads, writes, or both.
+    /// Whether the access reads, writes, or both.
     pub kind: AccessKind,
     /// The number of bytes of each lane.
     pub bytes: u64,
     /// The name of the buffer or variable, if it has one.
     pub place: String,
-    /// The buffer's offset in its line of 128 bytes.
+    /// The offset of the buffer's start in a 128-byte line of memory.
     pub skew: u64,
     /// Each lane that accesses memory, with the offset in the buffer in bytes or, in shared memory, the address.
     pub offsets: Vec<(u32, i64)>,

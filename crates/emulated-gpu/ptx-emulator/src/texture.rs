@@ -39,7 +39,7 @@ impl Channel {
         }
     }
 
-    /// Whether it is a floating-point type.
+    /// Whether the type is a floating-point type.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32)
@@ -196,7 +196,7 @@ pub enum Opaque {
 }
 
 impl Resource {
-    /// Its texels.
+    /// The texels of the resource.
     #[must_use]
     pub fn texels(&self) -> &Texels {
         match self {

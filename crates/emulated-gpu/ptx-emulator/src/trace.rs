@@ -30,7 +30,7 @@ pub struct Event {
     pub other_warps: u64,
     /// Whether the instruction's predicate was false, so that it had no effect.
     pub skipped: bool,
-    /// The values that it read: registers, then memory.
+    /// The values that the instruction read: registers, then memory.
     pub before: Vec<Value>,
     /// The values that the instruction wrote, or the branch that it took.
     pub after: Vec<Value>,

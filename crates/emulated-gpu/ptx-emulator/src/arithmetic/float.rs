@@ -159,7 +159,7 @@ pub(crate) fn soft_binary(
     a: u64,
     b: u64,
 ) -> u64 {
-    // The order of `host`.
+    // The order in which NaN operands take precedence, as in the module `host`.
     let operands = if matches!(op, FloatBinary::Div { .. }) { [a, b] } else { [b, a] };
     propagated_nan(format, &operands)
         .unwrap_or_else(|| exact_binary(op, rounding, format, a, b).round(format, rounding))
@@ -225,7 +225,7 @@ fn multiply_add(mode: FloatMode, format: Format, a: u64, b: u64, c: u64) -> u64 
 }
 
 fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
-    // Both operations handle `.ftz` in their own way.
+    // The functions for these two operations handle `.ftz` themselves.
     if format == Format::F64 && op == (FloatUnary::Rcp { approximate: true }) {
         return approximate::rcp_approx_ftz_f64(a);
     }

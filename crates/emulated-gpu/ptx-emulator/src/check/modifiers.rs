@@ -137,7 +137,7 @@ impl<'a> Modifiers<'a> {
         Err(Problem::new(word.span, format!("`{opcode}` has no type `.{}`", word.text)).help(help))
     }
 
-    /// Takes `.rn`, `.rz`, `.rm`, `.rp`.
+    /// Takes a rounding mode: `.rn`, `.rz`, `.rm` or `.rp`.
     pub(super) fn rounding(&mut self) -> Option<Rounding> {
         self.take_one_of(&ROUNDINGS)
     }
@@ -167,7 +167,7 @@ impl<'a> Modifiers<'a> {
     }
 }
 
-/// The roundings of arithmetic.
+/// The rounding modes of arithmetic instructions.
 pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
     ("rn", Rounding::NearestEven),
     ("rz", Rounding::TowardsZero),

@@ -18,7 +18,7 @@ use super::context::{ModuleContext, Result};
 use super::modifiers::Modifiers;
 use super::{constants, types, variables};
 
-/// One instruction while it is checked.
+/// The state of the check of one instruction.
 pub(super) struct Check<'c, 'a> {
     pub body: &'c mut Body<'a>,
     pub context: &'c mut ModuleContext<'a>,

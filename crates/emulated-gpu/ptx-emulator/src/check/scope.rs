@@ -28,7 +28,7 @@ pub(super) struct Range {
     pub count: u64,
     pub ty: Type,
     pub lanes: u32,
-    /// Whether it is declared at module scope.
+    /// Whether the range is declared at module scope.
     pub shared: bool,
     pub span: Span,
     pub named: HashMap<u64, Binding>,

@@ -54,7 +54,7 @@ pub(super) fn find_special(name: &str, member: Option<&str>) -> Option<(Reads, T
         .or_else(reserved)
 }
 
-/// Whether it is the name of a special register with components.
+/// Whether `name` is the name of a special register with components.
 pub(super) fn is_vector(name: &str) -> bool {
     find_special(name, Some("x")).is_some()
 }

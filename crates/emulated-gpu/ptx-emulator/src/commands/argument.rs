@@ -17,9 +17,9 @@ const MAX_BUFFER_BYTES: usize = 1 << 31;
 pub enum Argument {
     /// A number.
     Number {
-        /// Its type.
+        /// The type of the number.
         element: Element,
-        /// Its bytes.
+        /// The bytes of the number.
         bytes: Vec<u8>,
     },
     /// A buffer.

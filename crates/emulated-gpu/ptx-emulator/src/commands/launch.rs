@@ -189,13 +189,13 @@ impl Display for BufferRole {
 /// A buffer after a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferAfter {
-    /// How the launch uses it.
+    /// How the launch uses the buffer.
     pub role: BufferRole,
     /// The type of an element.
     pub element: Element,
     /// All elements.
     pub bytes: Vec<u8>,
-    /// Whether the launch changed any of them.
+    /// Whether the launch changed any element.
     pub changed: bool,
 }
 

@@ -80,7 +80,7 @@ pub struct Launch {
 }
 
 impl Kernel {
-    /// Its name.
+    /// The name of the kernel.
     #[must_use]
     pub fn name(&self) -> &str {
         self.executable.name()
@@ -116,7 +116,7 @@ impl Kernel {
         self.executable.local_bytes() - self.executable.padding()
     }
 
-    /// The number of 32-bit registers that its body declares.
+    /// The number of 32-bit registers that the kernel's body declares.
     #[must_use]
     pub fn registers(&self) -> u32 {
         self.executable.registers()

@@ -13,7 +13,7 @@ use crate::texture::{Opaque, Sampling};
 pub(super) struct Variables {
     memory: Arc<Memory>,
     home: Home,
-    /// The name, address and size of each.
+    /// The name, address and size of each variable.
     pub(super) list: Vec<(String, u64, u64)>,
     /// The name and handle of each variable that represents a texture or a surface, and its initial sampling.
     pub(super) opaque: Vec<(String, u64, Opaque, Sampling)>,

@@ -191,8 +191,8 @@ impl Block {
         core.block = self.index;
         let (first, stride) = self.order(count);
         let mut moved = false;
-        // A race within a warp, and the warp. The others have their turn before it is reported, because they may race at
-        // the same instructions, and then the advice is another.
+        // The first race within a warp, and the index of that warp. The other warps get their turn before the race is
+        // reported: if they race at the same instructions, the report gives different advice.
         let mut race: Option<(Stopped, u32)> = None;
         for turn_number in 0..count {
             let warp = &mut self.warps[(first + turn_number * stride) % count];

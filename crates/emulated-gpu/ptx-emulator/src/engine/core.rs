@@ -72,7 +72,7 @@ pub(super) struct Bytes {
     len: usize,
     /// The initialised bytes, if initialisation is tracked.
     shadow: Option<InitialisedBytes>,
-    /// Whether nothing has been written since they were allocated.
+    /// Whether nothing has been written since the bytes were allocated.
     is_untouched: bool,
 }
 
@@ -98,7 +98,7 @@ impl Bytes {
         self.shadow.as_ref()
     }
 
-    /// Zeroes them, and marks them as uninitialised.
+    /// Zeroes the bytes, and marks them as uninitialised.
     pub(super) fn clear(&mut self) {
         // Pages that were never touched take no memory, and zeroing would touch them.
         if std::mem::take(&mut self.is_untouched) {

@@ -21,7 +21,7 @@ use crate::program::{
 /// The effects of an instruction on the initialisation of registers; applied before it runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
-    /// The predicate that guards it: slot, flip, name.
+    /// The predicate that guards the instruction: slot, flip, name.
     guard: Option<(Slot, u32, String)>,
     /// Registers that have to be initialised.
     reads: Vec<(Slot, String)>,
@@ -125,7 +125,8 @@ impl Uses {
                 }
                 (reads, Flow::Always)
             }
-            // The shuffle itself checks the values that lanes contribute.
+            // A lane may contribute an uninitialised value: the shuffle itself tracks which of its
+            // results are initialised.
             Op::Shuffle { lane, clamp, mask, .. } => {
                 let operands = [Some(*lane), Some(*clamp), *mask];
                 (operands.into_iter().flatten().filter_map(read).collect(), Flow::Always)

@@ -160,7 +160,7 @@ fn half(row: &[u32; LANES], first: usize) -> &Half {
 /// One of the four vectors of a half.
 #[inline(always)]
 fn four(half: &Half, group: usize) -> v128 {
-    // SAFETY: four words of the half.
+    // SAFETY: the slice has four words, which are a vector.
     unsafe { v128_load(half[GROUP * group..][..GROUP].as_ptr().cast()) }
 }
 

@@ -30,7 +30,7 @@ pub struct ParameterLayout {
 }
 
 impl ParameterLayout {
-    /// Whether it is a single element. Structures are passed as arrays.
+    /// Whether the parameter is a single element. Structures are passed as arrays.
     pub(crate) fn is_scalar(&self) -> bool {
         u64::from(self.size) == self.element.bytes()
     }

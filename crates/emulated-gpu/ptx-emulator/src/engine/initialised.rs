@@ -10,7 +10,7 @@ use crate::fault::FaultKind;
 use crate::memory::InitialisedBytes;
 
 impl LaneAccess {
-    /// Whether it accesses the thread's local memory.
+    /// Whether the access is to the thread's local memory.
     pub(super) fn is_local(self) -> bool {
         match self.state_space {
             StateSpace::Local => true,

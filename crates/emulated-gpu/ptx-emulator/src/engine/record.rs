@@ -201,7 +201,7 @@ impl Recorder {
         let base = match (shared, access.state_space) {
             (true, StateSpace::Generic) => SHARED_WINDOW,
             (true, _) => 0,
-            // An invalid address causes a fault in the next moment.
+            // An invalid address belongs to no allocation; the access will fault.
             _ => core
                 .memory
                 .range_of(first)

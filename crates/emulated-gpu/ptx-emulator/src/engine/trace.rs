@@ -267,7 +267,7 @@ fn is_call(core: &Core<'_>, origin: Origin) -> bool {
     instruction.is_some_and(|(_, instruction)| matches!(instruction.op, Op::Call { .. }))
 }
 
-/// Whether it calls a function of the program. Built-in functions complete in one step.
+/// Whether an instruction calls a function of the program. Built-in functions complete in one step.
 pub(super) fn calls_function(core: &Core<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Call { callee: Operand::Function(id), .. } => {

@@ -44,7 +44,7 @@ fn same_stack(a: &Frames, b: &Frames) -> bool {
 /// Whether a split can run, or the event for which it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SplitState {
-    /// It can run.
+    /// The split can run.
     Ready,
     /// The split waits at the barrier of the block with this number.
     AtBarrier(u8),

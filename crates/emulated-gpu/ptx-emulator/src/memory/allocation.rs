@@ -24,13 +24,13 @@ pub enum AllocationKind {
 /// An allocation in the leak report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Its first byte.
+    /// The address of the first byte.
     pub address: u64,
     /// The size of the allocation in bytes.
     pub size: u64,
-    /// Its purpose.
+    /// The purpose of the allocation.
     pub kind: AllocationKind,
-    /// The name of the variable, if it is one.
+    /// The name of the variable, if the allocation is one.
     pub name: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) enum Lookup {
         base: u64,
         size: u64,
         shadow: Shadow,
-        /// Whether it is constant memory, which kernels can't write.
+        /// Whether the allocation is constant memory, which kernels can't write.
         constant: bool,
     },
     /// The range overlaps freed memory.
@@ -185,7 +185,8 @@ impl Table {
         }
         let mut total = total.ok_or(OutOfMemory { size })?;
         if kind == AllocationKind::Host {
-            // The host may write there at any time, so nothing else may be on its pages.
+            // The host may write to its memory at any time, so no other allocation may share its
+            // pages.
             total = total.checked_next_multiple_of(PAGE_BYTES).ok_or(OutOfMemory { size })?;
         }
         let host =

@@ -90,7 +90,7 @@ impl Memory {
         }
         let table = self.read_table();
         table.require(address, bytes, false, None)?;
-        // SAFETY: as in `read`, and it is aligned.
+        // SAFETY: as in `read`; the address is a multiple of `bytes`.
         Ok(unsafe { words::read_bits(address as *const u8, bytes) })
     }
 
@@ -106,7 +106,7 @@ impl Memory {
         let table = self.read_table();
         table.require(address, bytes, true, None)?;
         table.set_initialised(address, bytes);
-        // SAFETY: as in `read`, and it is aligned.
+        // SAFETY: as in `read`; the address is a multiple of `bytes`.
         unsafe { words::write_bits(address as *mut u8, bytes, value) };
         Ok(())
     }

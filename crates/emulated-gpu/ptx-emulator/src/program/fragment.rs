@@ -37,7 +37,7 @@ impl Fragment {
         }
     }
 
-    /// Whether it belongs to the instruction that multiplies four pairs of matrices.
+    /// Whether the fragment belongs to the instruction that multiplies four pairs of matrices.
     pub(crate) fn is_fourfold(&self) -> bool {
         let factor = self.role == Role::C || self.element == Element::F16;
         factor

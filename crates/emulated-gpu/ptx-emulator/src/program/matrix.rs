@@ -105,7 +105,7 @@ pub struct Fragment {
     pub role: Role,
     /// The shape of the product.
     pub shape: MatrixShape,
-    /// The type of its elements.
+    /// The type of the matrix's elements.
     pub element: Element,
     /// Whether it is row-major: `.row`, in memory, and in the registers of `mma.m8n8k4` with half precision.
     pub by_rows: bool,

@@ -59,7 +59,7 @@ pub enum Query {
 pub struct SurfaceAddress {
     /// A register with a handle, or a variable that represents a surface.
     pub surface: Operand,
-    /// Its geometry.
+    /// The geometry of the surface.
     pub geometry: Geometry,
     /// The coordinates.
     pub at: Vec<Operand>,

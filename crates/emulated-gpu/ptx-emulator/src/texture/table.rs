@@ -24,7 +24,7 @@ pub struct NotBound {
 #[derive(Clone, Debug)]
 struct BoundObject {
     kind: Opaque,
-    /// Whether it is a variable of a module, so that its resource can change.
+    /// Whether the handle is a variable of a module, so that its resource can change.
     variable: bool,
     resource: Option<Arc<Resource>>,
 }

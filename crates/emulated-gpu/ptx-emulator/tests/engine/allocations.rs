@@ -230,7 +230,7 @@ fn initialisation_is_tracked_to_the_byte(place: RunOptions) {
     memory.copy(other + 1, at + 6, 4).unwrap();
     assert_eq!((first(other, 1), first(other + 1, 2)), (Some(other), None));
     assert_eq!((first(other + 1, 3), first(other + 4, 1)), (Some(other + 3), Some(other + 4)));
-    // Copies also replace the state of written bytes.
+    // If the destination was initialised, a copy also makes bytes of it uninitialised.
     memory.write(other, &[0; 16]).unwrap();
     memory.copy(other + 8, at + 7, 2).unwrap();
     assert_eq!((first(other, 9), first(other, 16)), (None, Some(other + 9)));

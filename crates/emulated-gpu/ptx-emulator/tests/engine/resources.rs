@@ -140,7 +140,7 @@ fn huge_shapes_are_rejected_or_run() {
 
 #[test]
 fn cooperative_blocks_that_do_not_fit_into_memory_are_rejected() {
-    // 16 MiB for each block.
+    // Each block needs 16 MiB of local memory: 512 KiB for each of its 32 threads.
     let emulator = Emulator::new(RunOptions { memory: Some(1 << 30), ..RunOptions::default() });
     let text = kernel(
         0,

@@ -201,7 +201,7 @@ impl<'a> Body<'a> {
     }
 
     fn undeclared_name(&self, context: &ModuleContext<'a>, name: &str, span: Span) -> Problem {
-        // For example `%r7`, if `%r<5>` is declared.
+        // A number beyond the declared range, for example `%r7` if `%r<5>` is declared.
         for scope in self.scopes.iter().rev() {
             if let Some((prefix, _)) = split(name)
                 && let Some(range) = scope.ranges.get(prefix)

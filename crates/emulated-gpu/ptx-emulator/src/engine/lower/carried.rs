@@ -87,7 +87,8 @@ fn passed_on_registers(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
         Op::Store {
             space: Space::Local | Space::Generic | Space::Param, ordering, a, ty, ..
         } if *ordering == Ordering::Weak && ty.bytes() <= 8 => Some((sources(a), None)),
-        // The shuffle itself checks the values that lanes contribute.
+        // A lane may contribute an uninitialised value: the shuffle itself tracks which of its
+        // results are initialised.
         Op::Shuffle { a, .. } => Some((sources(&[*a]), None)),
         _ => None,
     }

@@ -39,7 +39,7 @@ pub(super) fn mark(code: &mut [Step]) {
                     !access.values.iter().any(|to| touches(to.index, to.width, *address))
                 });
             }
-            // This step only checks.
+            // This step only checks whether registers are initialised, and changes none of them.
             Action::Uses(_) => {}
             // Any other step may change anything, or let another warp run.
             _ => first.clear(),

@@ -55,7 +55,8 @@ impl Sparse {
         let (group, upper) = (row % 8, row / 8);
         let narrow = self.fragment.element.bits() <= 8;
         let in_word = if narrow { 8 } else { 4 };
-        // Words of a group of lanes: of two rows each, or of one.
+        // The number of metadata words of a group of lanes. A word has the chunks of one row if the
+        // elements are narrow, otherwise of two rows.
         let lanes = if narrow { 2 * chunks / in_word } else { chunks / in_word };
         let (further, shift) = if narrow {
             (upper + 2 * (chunk / in_word), NIBBLE * (chunk % in_word))

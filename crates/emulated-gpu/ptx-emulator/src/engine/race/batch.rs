@@ -66,7 +66,7 @@ impl Batch<'_> {
                 continue;
             };
             let mut cells = page.cells();
-            // While the words are in this page.
+            // All following lanes whose words are in this page.
             while left != 0 {
                 let lane = left.trailing_zeros() as usize;
                 let at = self.shadow.word(self.addresses[lane].wrapping_sub(self.minus));

@@ -357,7 +357,7 @@ mod tests {
         assert_eq!(cell.access(flag, 1, Effect::Write, knows_only_own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
         assert_eq!(add(&mut cell, weak(1, 0), 3, true), None);
-        // A thread that has not read the flag isn't.
+        // A thread that has not read the flag is not ordered after the flag's store.
         let mut cell = Cell::default();
         assert_eq!(cell.access(flag, 1, Effect::Write, knows_only_own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);

@@ -137,7 +137,7 @@ impl Shadow {
         }
     }
 
-    /// Whether it is large enough for an allocation of `size` bytes.
+    /// Whether the shadow is large enough for an allocation of `size` bytes.
     pub(crate) fn has_room_for(&self, address: u64, size: u64) -> bool {
         let words = (address + size - self.base).div_ceil(4) as usize;
         words.div_ceil(PAGE_WORDS) <= self.pages.len()
@@ -182,7 +182,7 @@ impl Shadow {
 
     #[cold]
     fn create_page<'page>(&self, page: &'page OnceLock<Page>) -> Option<&'page Page> {
-        // Another thread may have set it first.
+        // Another thread may have created the page in the meantime; then this one goes back.
         if let Err(mine) = page.set(self.pool.take()?) {
             self.pool.put_back(std::iter::once(mine));
         }

@@ -55,7 +55,8 @@ struct Arrival {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UniformClock {
     least: u32,
-    /// Whether it is for shared memory, where accesses of other (earlier) blocks don't count.
+    /// Whether the clock is for shared memory, where accesses of other (earlier) blocks don't
+    /// count.
     shared: bool,
 }
 

@@ -21,7 +21,7 @@ impl Table {
         let look =
             |file: &_, offset| SharedMemory::new(file, offset + base - host.start(), live.size);
         let found = host.shared(look).flatten();
-        // Writes of other processes are not recorded here.
+        // Other processes' writes are not tracked, so all of the allocation counts as initialised.
         if let (Some(_), Some(shadow)) = (found, &live.shadow) {
             shadow.set(0, live.size as usize, true);
         }

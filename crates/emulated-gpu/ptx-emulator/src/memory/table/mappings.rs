@@ -73,15 +73,15 @@ pub(in crate::memory) struct Rights {
 /// A description of a mapping.
 #[derive(Clone, Debug)]
 pub struct Mapping {
-    /// Its first address.
+    /// The first address of the mapping.
     pub base: u64,
     /// The size of the mapping in bytes.
     pub size: u64,
     /// The physical memory that is mapped there.
     pub physical: Arc<Physical>,
-    /// Devices that may read it.
+    /// Devices that may read the memory through this mapping.
     pub readable: Devices,
-    /// Devices that may write it.
+    /// Devices that may write the memory through this mapping.
     pub writable: Devices,
 }
 
