@@ -112,7 +112,7 @@ pub fn browser() -> Option<Command> {
     Some(command)
 }
 
-/// A program on the path.
+/// The file of a program in one of the folders of `PATH`.
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
