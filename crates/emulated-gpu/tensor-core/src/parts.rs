@@ -42,8 +42,8 @@ impl Decoded {
     }
 }
 
-/// The left shift that gives the product of two magnitudes the model's number of fraction bits
-/// (`Rules::fraction_bits`).
+/// How far the product of two magnitudes is shifted to the left, so that it has as many fraction bits
+/// as the model uses (`Rules::fraction_bits`).
 #[inline(always)]
 pub(super) fn product_shift(rules: &Rules, a: Format, b: Format) -> u32 {
     rules.fraction_bits.saturating_sub(a.fraction_bits() + b.fraction_bits())
