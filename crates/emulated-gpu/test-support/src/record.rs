@@ -29,7 +29,7 @@ pub fn launch(
     launch: &Launch,
 ) -> Result<Statistics, Fault> {
     let folder = std::env::var_os(VARIABLE);
-    // Older cards have other tensor cores.
+    // Only launches on the default card are recorded: tensor cores of older cards give different results.
     let is_default = emulator.options().capability.is_none_or(|capability| capability == 90);
     let Some(folder) = folder.filter(|_| is_default) else {
         return emulator.launch(kernel, launch);
