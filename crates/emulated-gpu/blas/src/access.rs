@@ -13,7 +13,7 @@ pub struct Access {
     pub width: u64,
     /// The number of rows.
     pub height: u64,
-    /// The distance in bytes between the starts of two rows.
+    /// The distance in bytes between the starts of adjacent rows.
     pub pitch: u64,
     kind: u32,
     alignment: u32,

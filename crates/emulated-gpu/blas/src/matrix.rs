@@ -71,13 +71,13 @@ pub struct Matrix {
     pub rows: u64,
     /// The number of columns of the stored matrix, before any operation.
     pub columns: u64,
-    /// The distance in elements between two columns (or rows, if row-major).
+    /// The distance in elements between adjacent columns (or rows, if row-major).
     pub ld: i64,
     /// Whether columns or rows are contiguous.
     pub order: Order,
     /// The number of matrices in the batch.
     pub batch: u64,
-    /// The distance in elements between two matrices of the batch.
+    /// The distance in elements between adjacent matrices of the batch.
     pub batch_stride: i64,
 }
 
@@ -90,7 +90,7 @@ impl Matrix {
         }
     }
 
-    /// The distance in elements between two rows, and between two columns.
+    /// The distance in elements between adjacent rows, and between adjacent columns.
     #[must_use]
     pub fn strides(&self) -> (isize, isize) {
         match self.order {

@@ -157,7 +157,7 @@ struct Tile<T> {
     elements: Scratch<T>,
     rows: usize,
     columns: usize,
-    /// The distance in elements between two rows, and between two columns.
+    /// The distance in elements between adjacent rows, and between adjacent columns.
     strides: (isize, isize),
 }
 

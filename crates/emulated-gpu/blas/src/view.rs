@@ -25,7 +25,7 @@ pub struct View {
 }
 
 impl View {
-    /// A matrix with these distances in elements between two rows and between two columns.
+    /// A matrix with these distances in elements between adjacent rows and columns.
     #[must_use]
     pub fn new(address: u64, ty: DataType, (row, column): (isize, isize)) -> Self {
         Self { address, ty, row, column, is_conjugated: false }
