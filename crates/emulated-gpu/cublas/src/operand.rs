@@ -15,7 +15,7 @@ pub(crate) type MakeAccess = fn(u64, u64, u64, u64) -> Access;
 /// The place of a batch's matrices in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BatchLocation {
-    /// The address of the first matrix, and the distance in elements between two matrices.
+    /// The address of the first matrix, and the distance in elements between adjacent matrices.
     Strided(u64, i64),
     /// The address of an array in device memory that has the matrices' addresses.
     Array(u64),
