@@ -16,7 +16,8 @@ pub(crate) struct EpilogueMemory {
     pub(crate) bias: u64,
     /// The address of the auxiliary matrix.
     pub(crate) aux: u64,
-    /// The distance between two columns of the auxiliary matrix, in elements (for a mask: in bits).
+    /// The distance between adjacent columns of the auxiliary matrix, in elements (for a mask: in
+    /// bits).
     pub(crate) aux_ld: u64,
 }
 
