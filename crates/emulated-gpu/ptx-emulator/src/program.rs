@@ -200,7 +200,7 @@ pub struct RegisterInfo {
     pub ty: Type,
     /// The number of elements of the vector to which the register belongs; 1 if it belongs to no vector.
     pub lanes: u32,
-    /// Whether it is declared at module scope, and so shared by the functions of a kernel.
+    /// Whether the register is declared at module scope, and so shared by the functions of a kernel.
     pub shared: bool,
     /// The position of its declaration.
     pub span: Span,

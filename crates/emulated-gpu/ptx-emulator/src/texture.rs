@@ -45,7 +45,7 @@ impl Channel {
         matches!(self, Self::F16 | Self::F32)
     }
 
-    /// Whether it is an integer type that can be read as a normalised fraction (8 or 16 bits).
+    /// Whether integers of this type can be read as normalised fractions (8 or 16 bits).
     #[must_use]
     pub const fn is_scalable(self) -> bool {
         !self.is_float() && self.bytes() < 4
@@ -88,10 +88,10 @@ pub struct Texels {
     pub pitch: u64,
     /// Bytes from one slice or layer to the next; a multiple of a texel's size.
     pub slice: u64,
-    /// Whether it is a one-dimensional array in linear memory: addressed by integers only, never
-    /// filtered, and 0 outside.
+    /// Whether the texture is a one-dimensional array in linear memory: addressed by integers
+    /// only, never filtered, and 0 outside.
     pub linear: bool,
-    /// Whether its layers are the faces of one or more cubes, in the order +x, −x, +y, −y, +z, −z;
+    /// Whether the layers are the faces of one or more cubes, in the order +x, −x, +y, −y, +z, −z;
     /// all of them are squares.
     pub cube: bool,
 }

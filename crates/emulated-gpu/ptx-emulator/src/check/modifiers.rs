@@ -14,8 +14,8 @@ type Result<T> = std::result::Result<T, Problem>;
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,
     remaining: Vec<Name<'a>>,
-    /// The modifiers that the rules looked for, each entry has one modifier or several, as in `a|b|c`, for the help
-    /// text of errors.
+    /// The modifiers that the rules looked for, for the help text of errors. Each entry has one modifier, or
+    /// several, as in `a|b|c`.
     looked_for: Vec<&'static str>,
     /// The modifiers that have been taken, so that errors can name the instruction.
     taken: Vec<Name<'a>>,

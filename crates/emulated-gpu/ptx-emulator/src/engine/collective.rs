@@ -197,8 +197,8 @@ impl Collective {
     }
 }
 
-/// The lane from which a lane reads, and whether it is inside its segment (this is the pseudocode
-/// of the PTX ISA, "Data Movement and Conversion Instructions: shfl.sync").
+/// The lane from which a lane reads, and whether the requested lane is inside the segment (this is
+/// the pseudocode of the PTX ISA, "Data Movement and Conversion Instructions: shfl.sync").
 fn shuffle_source(mode: Shuffle, lane: u32, contribution: Contribution) -> (u32, bool) {
     let distance = contribution.lane & 0x1f;
     let clamp = contribution.clamp & 0x1f;

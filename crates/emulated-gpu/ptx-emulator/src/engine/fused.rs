@@ -55,8 +55,8 @@ pub fn slot() -> usize {
     compute as usize
 }
 
-/// Tests whether the function in that slot rounds only once. If so, kernels that are lowered from
-/// now on use it. Returns whether it passed.
+/// Tests whether the function in the slot of [`by_instruction`] rounds only once. If so, kernels
+/// that are lowered from now on use that function. Returns whether it passed.
 pub fn use_slot() -> bool {
     // Hides the function from the compiler, which would assume that the slot is unchanged.
     let compute: fn(&mut Registers, &Operands, u32) = std::hint::black_box(by_instruction);

@@ -71,11 +71,12 @@ pub(super) struct FunctionLayout {
     pub(super) starts: Vec<u32>,
     /// The slot that saves the stack pointer while a function that uses the stack runs.
     pub(super) saved_stack: Option<Slot>,
-    /// The slot with the start of its stack frame, and the frame's size, if it has variables there.
+    /// The slot with the start of the function's stack frame, and the frame's size, if the
+    /// function has variables in a frame.
     pub(super) stack_frame: Option<(Slot, u64)>,
     /// The function's first step, once the function has been lowered.
     pub(super) entry: Option<u32>,
-    /// The recursion cycle that it belongs to: functions with the same number may call each other.
+    /// The recursion cycle of the function: functions with the same number may call each other.
     pub(super) cycle: u32,
 }
 

@@ -32,9 +32,9 @@ struct Pending {
 /// The recording state of a warp.
 #[derive(Default)]
 struct WarpRecord {
-    /// The index of its latest step in the record; `None` if that step was left out.
+    /// The index of the warp's latest step in the record; `None` if that step was left out.
     latest: Option<usize>,
-    /// The instruction of its latest step, with the lanes that executed it.
+    /// The instruction of the warp's latest step, with the lanes that executed it.
     origin: Option<(Origin, u32)>,
     pending: Vec<Pending>,
 }

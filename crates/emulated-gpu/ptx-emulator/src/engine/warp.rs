@@ -91,13 +91,14 @@ pub(super) struct Poll {
     mask: u32,
     /// The address of the barrier object.
     object: u64,
-    /// A digest of the warp's registers, the count of polling operations, and the count of
-    /// operations on barriers.
+    /// A digest of the warp's registers.
     registers: u64,
+    /// The count of polling operations.
     digest: u64,
+    /// The count of operations on barriers.
     events: u64,
-    /// Whether all of that was unchanged since the previous test: then the split keeps polling as
-    /// long as no other thread does anything.
+    /// Whether the object, the registers and both counts were unchanged since the previous test.
+    /// Then the split keeps polling as long as no other thread does anything.
     is_repeated: bool,
 }
 

@@ -119,7 +119,7 @@ impl Physical {
         self
     }
 
-    /// Whether it was created by this process, and counts as used memory of its device.
+    /// Whether the memory was created by this process, and counts as used memory of its device.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.counter.is_some()

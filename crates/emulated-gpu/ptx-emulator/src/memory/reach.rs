@@ -38,7 +38,7 @@ pub struct Home {
     /// access to a pool (`cuMemPoolSetAccess`), or all devices for host memory.
     pub shared_with: Devices,
     /// Whether a device whose context has enabled peer access to this device
-    /// (`cuCtxEnablePeerAccess`) may access it. False for pools.
+    /// (`cuCtxEnablePeerAccess`) may access the memory. False for pools.
     pub to_peers: bool,
 }
 

@@ -75,16 +75,17 @@ struct LiveAllocation {
     /// The memory of the allocation and the gap around it; `None` if the program or a heap owns the
     /// memory.
     host: Option<Block>,
-    /// The owner of the heap that it was allocated from, if any.
+    /// The owner of the heap that the allocation is in, if any.
     heap: Option<u64>,
     kind: AllocationKind,
     name: Option<String>,
     shadow: Shadow,
     writable: bool,
-    /// Whether it will be freed in a stream's order, and no longer counts as used memory.
+    /// Whether the allocation will be freed in a stream's order, and no longer counts as used
+    /// memory.
     is_marked_freed: bool,
     home: Home,
-    /// The mapped memory and its access rights, if it is a mapping.
+    /// The mapped memory and its access rights, if the allocation is a mapping.
     rights: Option<Rights>,
 }
 
@@ -105,7 +106,8 @@ impl LiveAllocation {
         }
     }
 
-    /// Whether it owns a block (including the gap around the allocation) that overlaps a range.
+    /// Whether the block of the allocation (including the gap around it) overlaps a range. False if
+    /// it owns no block.
     fn has_block_at(&self, address: u64, end: u64) -> bool {
         self.host.as_ref().is_some_and(|host| host.touches(address, end))
     }

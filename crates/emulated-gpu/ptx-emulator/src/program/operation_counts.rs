@@ -20,7 +20,7 @@ pub struct OperationCounts {
     pub other: u32,
     /// Additions, subtractions and products that are not part of a multiply-add.
     pub single: u32,
-    /// Whether it writes to memory: a store, an atomic operation, or a copy to global memory.
+    /// Whether the instruction writes to memory: a store, an atomic operation, or a copy to global memory.
     pub stores: bool,
 }
 

@@ -28,15 +28,15 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) strong: bool,
     /// The ordering and scope of the access in the memory model.
     pub(in crate::engine) semantics: Semantics,
-    /// Whether it is a weak load whose value is later checked by a compare-and-swap at the same
-    /// address.
+    /// Whether the access is a weak load whose value is later checked by a compare-and-swap at the
+    /// same address.
     pub(in crate::engine) is_guess: bool,
-    /// Whether it is a weak load of possibly uninitialised memory whose value is only passed on, or
-    /// a store of such a value.
+    /// Whether the access is a weak load of possibly uninitialised memory whose value is only
+    /// passed on, or a store of such a value.
     pub(in crate::engine) passes_on: bool,
     /// Whether no thread writes this memory while a kernel runs.
     pub(in crate::engine) constant: bool,
-    /// Whether its address pattern is shared with another access, in the same straight-line code,
+    /// Whether the address pattern is shared with another access, in the same straight-line code,
     /// whose address differs by a constant offset.
     pub(in crate::engine) pattern: PatternReuse,
 }

@@ -8,8 +8,8 @@ use crate::memory::heap::Heap;
 use crate::memory::{self, Home};
 
 impl Table {
-    /// Allocates a block in an owner's heap, which is created first if needed; `None` if it is
-    /// full.
+    /// Allocates a block in an owner's heap, which is created first if needed; `None` if the heap
+    /// is full.
     pub(in crate::memory) fn allocate_in_heap(
         &mut self,
         wanted: memory::Heap,
