@@ -27,7 +27,7 @@ pub(crate) fn handle() -> Handle {
 /// The calling thread's context, even if it can't be used any more.
 ///
 /// # Errors
-/// `INVALID_CONTEXT` if the thread has none, `CONTEXT_IS_DESTROYED`.
+/// `INVALID_CONTEXT` if the thread has none, `CONTEXT_IS_DESTROYED` if its context was destroyed.
 pub(crate) fn context_of_any_state() -> Result<Arc<Context>> {
     let handle = handle();
     if handle == 0 {

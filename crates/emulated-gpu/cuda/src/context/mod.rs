@@ -159,8 +159,8 @@ impl Context {
     /// Enables or disables peer access to another device.
     ///
     /// # Errors
-    /// `PEER_ACCESS_UNSUPPORTED` if `peer` is the context's device, `PEER_ACCESS_ALREADY_ENABLED`,
-    /// `PEER_ACCESS_NOT_ENABLED`.
+    /// If `on`, `PEER_ACCESS_UNSUPPORTED` if `peer` is the context's device, and `PEER_ACCESS_ALREADY_ENABLED` if the
+    /// access is already enabled; otherwise `PEER_ACCESS_NOT_ENABLED` if it is not enabled.
     pub(crate) fn set_peer(&self, peer: u32, on: bool) -> Result {
         if on && peer == self.device {
             return Err(Code::PEER_ACCESS_UNSUPPORTED

@@ -170,7 +170,8 @@ impl Event {
     /// The milliseconds between two events.
     ///
     /// # Errors
-    /// `INVALID_HANDLE` if an event has no time, `CAPTURED_EVENT`, `NOT_READY` before both were passed.
+    /// `INVALID_HANDLE` if an event has no time, `CAPTURED_EVENT` if its last record was captured into a graph,
+    /// `NOT_READY` before both were passed.
     pub(crate) fn elapsed(start: &Self, end: &Self) -> Result<f32> {
         // If the two errors differ, an error other than NOT_READY is returned.
         let (start, end) = match (start.time(), end.time()) {

@@ -80,7 +80,7 @@ impl Array {
     ///
     /// # Errors
     /// `INVALID_VALUE` for a description that is not valid, `NOT_SUPPORTED` for features that are not emulated,
-    /// `OUT_OF_MEMORY`.
+    /// `OUT_OF_MEMORY` if not enough memory is free.
     pub(crate) fn new(context: &Context, description: Array3dDescription) -> Result<Self> {
         let texels = layout(&description)?;
         let hardware = Arc::clone(&context.hardware);

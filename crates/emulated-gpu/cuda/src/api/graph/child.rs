@@ -11,7 +11,7 @@ use crate::graph::{Child, Content};
 /// Replaces the graph of a child-graph node by a copy of another graph.
 ///
 /// # Errors
-/// `INVALID_VALUE` if a handle is unknown, the node is of another type or the graph can't be copied; `OUT_OF_MEMORY`.
+/// `INVALID_VALUE` if a handle is unknown, or the node is of another type; otherwise the errors of [`Child::copy_of`].
 pub(crate) fn set_child(node: Handle, graph: Handle) -> Result {
     let (outer, graph) = (graph_of(node)?, driver()?.graph(graph)?);
     let new = Child::copy_of(&graph, &outer)?;

@@ -39,7 +39,7 @@ impl NewNode<'_> {
     /// Adds a child-graph node with a copy of a graph.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if a handle is unknown or the graph can't be copied; `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if a handle is unknown; otherwise the errors of [`Child::copy_of`].
     pub(crate) unsafe fn add_child(self, child: Handle) -> Result {
         let (outer, child) = (driver()?.graph(self.graph)?, driver()?.graph(child)?);
         self.add(Content::Child(Child::copy_of(&child, &outer)?))

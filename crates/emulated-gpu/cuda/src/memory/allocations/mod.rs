@@ -222,7 +222,7 @@ impl Allocations {
     /// Allocates device memory of the kind `Device`, `Pooled` or `Array`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY` if not enough memory is free.
     pub(crate) fn device(&self, size: u64, kind: AllocationKind, owner: Owner) -> Result<Pointer> {
         self.allocate(size, owner, 0, true, || {
             let address = self.memory().allocate_at(owner.home, size, GRANULARITY);
@@ -235,7 +235,7 @@ impl Allocations {
     /// Allocates managed memory.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY` if not enough memory is free.
     pub(crate) fn managed(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
         self.allocate(size, owner, flags, true, || {
             Ok((self.host_pages(size)?, AllocationKind::Managed))
@@ -245,7 +245,7 @@ impl Allocations {
     /// Allocates pinned host memory.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY` if not enough memory is free.
     pub(crate) fn pinned(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
         self.allocate(size, owner, flags, false, || {
             Ok((self.host_pages(size)?, AllocationKind::Pinned))
@@ -258,7 +258,8 @@ impl Allocations {
     /// The memory stays valid until the program unregisters it.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the memory can't be accessed that way or the size is 0, `HOST_MEMORY_ALREADY_REGISTERED`.
+    /// `INVALID_VALUE` if the memory can't be accessed that way or the size is 0; `HOST_MEMORY_ALREADY_REGISTERED` if
+    /// the range is invalid or overlaps known memory.
     pub(crate) unsafe fn register(
         &self,
         address: usize,
