@@ -49,8 +49,8 @@ pub(crate) fn data_type(number: c_int) -> Result<DataType> {
 
 /// Checks that a buffer is inside a single allocation, unless it is empty.
 ///
-///  # Errors
-/// `ncclInvalidArgument`, naming the buffer as `what`, if the buffer is not inside one.
+/// # Errors
+/// `ncclInvalidArgument`, naming the buffer as `what`, if it is not inside one allocation.
 pub(crate) fn check_buffer(address: u64, count: u64, data_type: DataType, what: &str) -> Result {
     let bytes = count.checked_mul(data_type.size() as u64);
     let end = bytes.and_then(|bytes| address.checked_add(bytes));
