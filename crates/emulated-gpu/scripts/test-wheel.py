@@ -118,6 +118,28 @@ class Wheel(unittest.TestCase):
         code, text = self.run_it("emulated-gpu", "profile", "double.cu", *options)
         self.assertEqual(code, 0, text)
 
+    def test_nvcc_makes_ptx_in_place_of_machine_code(self):
+        (self.folder / "kernel.cu").write_text('extern "C" __global__ void k(int *x) { *x = 1; }\n')
+        (self.folder / "program.cu").write_text(
+            "#include <cstdio>\n"
+            "__global__ void k(int *x) { *x = 42; }\n"
+            "int main() { int *x, y; cudaMalloc(&x, 4); k<<<1, 1>>>(x);\n"
+            'cudaMemcpy(&y, x, 4, cudaMemcpyDeviceToHost); printf("%d\\n", y); return y != 42; }\n'
+        )
+        nvidias = os.environ.get("NVCC")
+        for nvcc in {"", nvidias or ""}:
+            compile_it = ["env", f"EMULATED_GPU_NVCC={nvcc}", "nvcc", "--cubin", "-arch", "sm_120", "kernel.cu"]
+            code, text = self.run_it("emulated-gpu", "run", *compile_it)
+            self.assertEqual(code, 0, text)
+            self.assertIn(".target sm_90", (self.folder / "kernel.cubin").read_text())
+        code, text = self.run_it("emulated-gpu", "run", "env", "EMULATED_GPU_NVCC=", "nvcc", "program.cu")
+        self.assertEqual(code, 1, text)
+        self.assertIn("without NVIDIA's nvcc, only kernels can be compiled", text)
+        if nvidias:
+            command = f"EMULATED_GPU_NVCC={nvidias} nvcc -arch=native -o program program.cu && ./program"
+            code, text = self.run_it("emulated-gpu", "run", "sh", "-c", command)
+            self.assertEqual((code, text), (0, "42\n"))
+
     def test_errors_are_sentences(self):
         code, text = self.run_it("emulated-gpu", "run")
         self.assertEqual(code, 2, text)

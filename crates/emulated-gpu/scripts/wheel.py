@@ -27,6 +27,8 @@ from emulated_gpu import NAMES  # noqa: E402
 # The oldest C library on which the wheel runs, that of RHEL 8 and Debian 10.
 GLIBC = "2.28"
 
+PROGRAMS = ["ptx-emulator", "cuda-c"]
+
 
 def main():
     """Builds the libraries, then the wheel."""
@@ -61,7 +63,7 @@ def main():
 def packages():
     """The options that select the libraries and the program."""
     libraries = ["cuda", "cudart", "cublas", "cublaslt", "nccl", "nvjitlink", "nvml", "nvrtc"]
-    names = [f"emulated-{library}" for library in libraries] + ["ptx-emulator"]
+    names = [f"emulated-{library}" for library in libraries] + PROGRAMS
     return [word for name in names for word in ["--package", name]]
 
 
@@ -92,7 +94,8 @@ def fill(package, built):
             stem = re.sub(r"^lib|\.so.*", "", name).lower().replace("nvidia-ml", "nvml")
             strip(built / f"libemulated_{stem}.so", inside / folder / name)
     (inside / "bin").mkdir()
-    strip(built / "ptx-emulator", inside / "bin/ptx-emulator")
+    for program in PROGRAMS:
+        strip(built / program, inside / "bin" / program)
     for licence in ROOT.glob("LICENSE-*"):
         shutil.copy(licence, package)
     version = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]

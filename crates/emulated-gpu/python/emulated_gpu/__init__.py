@@ -4,6 +4,7 @@
 """
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,8 @@ COMPILERS = [
     ),
 ]
 
+NVCC = ["nvidia/cu13/bin/nvcc", "nvidia/cuda_nvcc/bin/nvcc"]
+
 
 def environment(variables=None, search=None):
     """Returns a copy of `variables` (default: `os.environ`) in which programs find the emulated libraries.
@@ -54,15 +57,25 @@ def environment(variables=None, search=None):
     # NVIDIA's NVRTC, if there is one, comes before the emulated one: it knows all of C++.
     paths = [str(folder / "lib"), changed.get("LD_LIBRARY_PATH", ""), str(folder / "lib/nvrtc")]
     changed["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+    if "EMULATED_GPU_NVCC" not in changed:
+        nvcc = shutil.which("nvcc", path=changed.get("PATH")) or first_file(search, NVCC)
+        # That of an outer `emulated-gpu run` is none.
+        changed["EMULATED_GPU_NVCC"] = "" if nvcc.startswith(str(folder)) else nvcc
+    changed["PATH"] = f"{folder}/bin:{changed.get('PATH', os.defpath)}"
     for variable, places, names in COMPILERS:
         if variable not in changed:
-            found = (Path(base) / place for base in search or sys.path for place in places)
-            changed[variable] = str(next(filter(Path.is_file, found), ""))
+            changed[variable] = first_file(search, places)
         if changed[variable]:
             # Preloaded, because the program's own search would find another copy.
             changed["LD_PRELOAD"] = " ".join(filter(None, [names, changed.get("LD_PRELOAD")]))
     changed["EMULATED_GPU_LIBRARIES"] = str(folder)
     return changed
+
+
+def first_file(search, places):
+    """The path of the first of these places that is a file below a folder in `search`; empty if there is none."""
+    found = (Path(base) / place for base in search or sys.path for place in places)
+    return str(next(filter(Path.is_file, found), ""))
 
 
 def library_folder():
@@ -91,7 +104,19 @@ def links():
 
 def is_complete(folder):
     """Whether all links exist and lead to this installation's files."""
-    return all(os.path.realpath(folder / link) == os.path.realpath(HERE / to) for link, to in links())
+    try:
+        is_ours = (folder / "bin/nvcc").read_text() == nvcc_script()
+    except FileNotFoundError:
+        return False
+    return is_ours and all(
+        os.path.realpath(folder / link) == os.path.realpath(HERE / to) for link, to in links()
+    )
+
+
+def nvcc_script():
+    """The program that forwards to NVIDIA's nvcc."""
+    program = f"import sys; sys.path.insert(0, {str(HERE.parent)!r}); from emulated_gpu.nvcc import main; main()"
+    return f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(program)} "$@"\n'
 
 
 def make_links(folder):
@@ -103,6 +128,9 @@ def make_links(folder):
         for link, to in links():
             (temporary / link).parent.mkdir(parents=True, exist_ok=True)
             (temporary / link).symlink_to(HERE / to)
+        (temporary / "bin").mkdir()
+        (temporary / "bin/nvcc").write_text(nvcc_script())
+        (temporary / "bin/nvcc").chmod(0o755)
         if folder.exists():
             folder.rename(temporary / "old")
         temporary.rename(folder)

@@ -36,7 +36,7 @@ def main():
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"emulated-gpu {__version__}")
-    parser.add_argument("what", choices=["run", *TOOLS], help=argparse.SUPPRESS)
+    parser.add_argument("what", choices=["run", *TOOLS], metavar="command", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.what == "run":
