@@ -33,10 +33,14 @@ const OF_Z: [Way; 9] = [
     ("z is 0 there, and 0 over 0 is NaN: z / |z|", |z, _| z / z.abs()),
 ];
 
-const OF_P_AND_Y: [Way; 4] = [
+const OF_P_AND_Y: [Way; 5] = [
     (
         "p·(1 - p) is 0 there, and divides p - y: the gradient with respect to p, not to z",
         |p, y| (p - y) / (p * (1.0 - p)),
+    ),
+    (
+        "p·(1 - p) is 0 there: 0 / 0 and infinity · 0 are NaN in the gradient with respect to p times p·(1 - p)",
+        |p, y| (p - y) / (p * (1.0 - p)) * (p * (1.0 - p)),
     ),
     ("p is 0 there, and divides -y: the gradient with respect to p, not to z", |p, y| -y / p),
     ("p or 1 - p is 0 there, and divides: -y / p + (1 - y) / (1 - p)", |p, y| {
@@ -263,16 +267,26 @@ fn losses(wrong: &Wrong<'_>, z: &[f32], p: &[f32], y: &[f32]) -> Causes {
         }
         [Loss::Bce] => {
             let ones = p.iter().filter(|p| **p == 1.0).count();
-            let softplus =
-                |sign: f32| mean(z.iter().map(|z| (1.0 + (sign * z).exp()).ln()).sum::<f32>());
-            let text = format!(
-                "p is 0 in {zeros} and 1 in {ones} of {} elements: ln 0 = -infinity, and 0 times it is NaN",
+            let softplus = |z: f32| (1.0 + z.exp()).ln();
+            let of_z = |of: &dyn Fn(f32) -> f32| mean(z.iter().map(|&z| of(z)).sum());
+            let weighted =
+                z.iter().zip(y).map(|(&z, &y)| y * softplus(-z) + (1.0 - y) * softplus(z));
+            let logs = format!(
+                "p is 0 in {zeros} and 1 in {ones} of {} elements: ln 0 = -infinity",
                 p.len()
             );
+            let picked: fn(f32, f32) -> f32 = |p, y| -(if y == 0.0 { 1.0 - p } else { p }).ln();
+            let both = of_p_and_y(p, |p, y| -y * p.ln() - (1.0 - y) * (1.0 - p).ln());
+            let zero_times = ", and 0 times it is NaN";
+            let then = if both[0].is_nan() { zero_times } else { "" };
+            let weights = "y·ln(1 + exp(-z)) + (1 - y)·ln(1 + exp(z))";
             vec![
-                (text, of_p_and_y(p, |p, y| -y * p.ln() - (1.0 - y) * (1.0 - p).ln())),
-                ("exp(z) overflows to infinity: ln(1 + exp(z))".into(), softplus(1.0)),
-                ("exp(-z) overflows to infinity: ln(1 + exp(-z))".into(), softplus(-1.0)),
+                (format!("{logs}{then}"), both),
+                (logs, of_p_and_y(p, picked)),
+                (format!("exp overflows to infinity{zero_times}: {weights}"), mean(weighted.sum())),
+                (OF_Z[1].0.into(), of_z(&|z| OF_Z[1].1(z, z))),
+                ("exp(z) overflows to infinity: ln(1 + exp(z))".into(), of_z(&softplus)),
+                ("exp(-z) overflows to infinity: ln(1 + exp(-z))".into(), of_z(&|z| softplus(-z))),
             ]
         }
         _ => {

@@ -700,6 +700,32 @@ fn the_operation_that_made_a_nan_is_named() {
         let p = values(dump, P).into_iter().zip(values(dump, Y));
         vec![p.map(|(p, y)| -y * p.ln() - (1.0 - y) * (1.0 - p).ln()).sum::<f64>() / 80.0]
     });
+    // One number may have several causes: all of them are listed.
+    let softplus = |z: f32| (1.0 + z.exp()).ln();
+    let of_p = "p is 0 in 8 and 1 in 36 of 80 elements: ln 0 = -infinity";
+    let of_exp = "exp overflows to infinity, and 0 times it is NaN: y·ln(1 + exp(-z))";
+    for words in
+        [&format!("{of_p}; or exp(z) overflows to infinity: ln(1"), "; or exp(-z) overflows"]
+    {
+        reads_fixture("saturated", L, words, |dump| {
+            let p = single(&values(dump, P)).into_iter().zip(values(dump, Y));
+            let terms = p.map(|(p, y)| -(if y > 0.0 { p } else { 1.0 - p }).ln());
+            vec![f64::from(terms.sum::<f32>()) / 80.0]
+        });
+    }
+    for words in
+        [&format!("{of_p}, and 0 times it is NaN; or {of_exp}"), "; or exp(z) overflows, and"]
+    {
+        reads_fixture("saturated", L, words, |dump| {
+            let z = rows(dump).into_iter().zip(single(&values(dump, Y)));
+            let terms = z.map(|(z, y)| y * softplus(-z) + (1.0 - y) * softplus(z));
+            vec![f64::from(terms.sum::<f32>()) / 80.0]
+        });
+    }
+    reads_fixture("saturated", Dz(2), "p·(1 - p) is 0 there: 0 / 0 and", |dump| {
+        let p = single(&values(dump, P)).into_iter().zip(single(&values(dump, Y)));
+        double(p.map(|(p, y)| (p - y) / (p * (1.0 - p)) * p * (1.0 - p) / 8.0))
+    });
     reads_fixture("saturated", Dz(2), "p·(1 - p) is 0 there", |dump| {
         let p = single(&values(dump, P)).into_iter().zip(single(&values(dump, Y)));
         double(p.map(|(p, y)| (p - y) / (p * (1.0 - p)) / 8.0))
