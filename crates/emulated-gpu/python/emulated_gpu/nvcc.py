@@ -79,7 +79,7 @@ def default_output(words):
 
 
 def with_cuda_c(words):
-    """The command of cuda-c that does the same, for what it can do."""
+    """The same command for cuda-c, which only compiles kernels."""
     if words in (["--version"], ["-V"]):
         print(f"nvcc of emulated-gpu {__version__}: no NVIDIA nvcc was found, cuda-c compiles kernels to PTX")
         sys.exit(0)
