@@ -134,8 +134,13 @@ class Bundle(unittest.TestCase):
         out = Path(self.temporary.name) / "interrupted"
         command = [sys.executable, self.bundle / "run", "--device", "emulated", "--quick", "--out", out]
         # As a terminal does: the signal reaches the running commands, too.
+        # A background job of a shell ignores the signal, which the new process would inherit.
         running = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         first = running.stdout.readline().decode()
         os.killpg(running.pid, signal.SIGINT)

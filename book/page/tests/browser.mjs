@@ -60,13 +60,15 @@ const blockOf = (page, file) => page.evaluate((file) => {
   return [...document.querySelectorAll(".fl-block")].indexOf(code.parentElement.nextElementSibling);
 }, file);
 
-/** Opens the panel of the `at`-th block of a page, and first the tab that holds it. */
+/** Opens the panel of the `at`-th block of a page, and first the tab or the solution that holds it. */
 async function panel(page, at = 0) {
   const block = page.locator(".fl-block").nth(at);
   await block.evaluate((node) => {
     const section = node.closest(".side-by-side > section");
     const place = section ? [...section.parentElement.querySelectorAll(":scope > section")].indexOf(section) : -1;
     section?.parentElement.querySelectorAll("input[type=radio]")[place].click();
+    const details = node.closest("details");
+    if (details) details.open = true;
   });
   await block.locator(".fl-open").click();
   await block.locator(".fl-panel").waitFor();
