@@ -9,8 +9,6 @@ use crate::syntax::{Item, Statement, StatementKind, TemplateParameter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeclarationContext {
     Nothing,
-    /// `extern "C" { … }`
-    Linkage,
     /// `template <>`
     Specialisation,
 }
@@ -101,17 +99,15 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses `extern "C" { … }`.
+    /// Parses `extern "C" { … }`, which may hold any items, also another such block.
     fn linkage(&mut self) -> Parsed<()> {
         self.bump();
+        let has_c_names = &*self.peek().text == "\"C\"";
+        let outer = std::mem::replace(&mut self.has_c_names, has_c_names);
         self.bump();
         self.bump();
-        while !self.is("}") && !self.ended() {
-            if self.accept(";") {
-                continue;
-            }
-            self.declared(Vec::new(), DeclarationContext::Linkage)?;
-        }
+        self.items_until("}");
+        self.has_c_names = outer;
         self.expect("}", "after the functions")
     }
 
@@ -122,7 +118,8 @@ impl Parser<'_> {
     ) -> Parsed<()> {
         let span = self.span();
         let mut specifiers = self.specifiers()?;
-        specifiers.attributes.extern_c |= around == DeclarationContext::Linkage;
+        specifiers.attributes.extern_c |=
+            self.has_c_names && template.is_empty() && around == DeclarationContext::Nothing;
         if self.is(";") {
             let kind = self.declaration(specifiers, None)?;
             self.items.push(Item::Statement(Statement { kind, span }));

@@ -59,6 +59,8 @@ pub(crate) struct Parser<'a> {
     enclosing_bodies: u32,
     /// The enclosing namespaces, as `a::b::`.
     namespace: String,
+    /// Whether the innermost enclosing `extern "…" { … }` is `extern "C"`.
+    has_c_names: bool,
     /// The full paths of all namespaces.
     namespaces: HashSet<Rc<str>>,
     /// Aliases of namespaces, and names declared by `using a::name`.
@@ -101,6 +103,7 @@ pub(crate) fn parse(
         items: Vec::new(),
         enclosing_bodies: 0,
         namespace: String::new(),
+        has_c_names: false,
         namespaces: HashSet::default(),
         aliases: HashMap::default(),
         using: Vec::new(),

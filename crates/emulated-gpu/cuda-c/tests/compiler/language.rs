@@ -25,6 +25,27 @@ pub(crate) fn check(before: &str, expressions: &[(&str, i32)]) {
 }
 
 #[test]
+fn a_linkage_block_holds_any_items_also_another_block() {
+    // PyCUDA puts every source into such a block.
+    let source = "extern \"C\" {
+        #pragma once
+        static_assert(sizeof(int) == 4);
+        using Number = int;
+        extern \"C++\" { __device__ Number twice(Number x) { return 2 * x; }
+            template <typename T> __device__ T thrice(T x) { return 3 * x; } }
+        extern \"C\" {
+            __device__ Number last;
+            __global__ void k(Number *out) { last = 1; out[0] = twice(3) + thrice(5) + last; }
+        }
+        __global__ void unused(Number *out) { }
+        }";
+    let text = compile(source);
+    assert!(text.contains(".entry unused("), "{text}");
+    assert!(text.contains(".entry k("), "{text}");
+    assert_eq!(results(source, 1, 1), [22]);
+}
+
+#[test]
 fn promotions_and_conversions() {
     check(
         "",
