@@ -9,6 +9,7 @@ use crate::abi::{Handle, In, Text};
 use crate::api::driver::driver;
 use crate::api::execution::launch;
 use crate::api::texture::reference::check_texture;
+use crate::execution::launch::{EXTRA_END, EXTRA_POINTER, EXTRA_SIZE, LaunchShape};
 use crate::execution::legacy::LegacyLaunch;
 
 /// `CU_PARAM_TR_DEFAULT`: the texture unit is the one that the module assigned.
@@ -21,12 +22,18 @@ fn set(function: Handle, change: impl FnOnce(&mut LegacyLaunch) -> Result) -> Re
     change(&mut parts)
 }
 
-unsafe fn launch_grid(function: Handle, grid: [i32; 2], stream: Handle) -> Result {
-    let parts = {
-        let function = driver()?.function(function)?;
-        function.legacy.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    };
-    parts.launch(grid, |shape, extra| launch(function, shape, stream, In::null(), extra))
+/// Launches on a grid of two dimensions.
+unsafe fn launch_grid(function: Handle, [width, height]: [i32; 2], stream: Handle) -> Result {
+    let parts = driver()?.function(function)?;
+    let parts = parts.legacy.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let LegacyLaunch { block, shared, parameters, size } = parts;
+    fail_if!(block == [0; 3], INVALID_VALUE, "cuFuncSetBlockShape was not called");
+    fail_if!(width <= 0 || height <= 0, INVALID_VALUE, "a grid of {width} by {height} blocks");
+    let grid = [width as u32, height as u32, 1];
+    let shape = LaunchShape { grid, block, shared, cooperative: false };
+    let size = &raw const size as usize;
+    let extra = [EXTRA_POINTER, parameters.as_ptr() as usize, EXTRA_SIZE, size, EXTRA_END];
+    launch(function, shape, stream, In::null(), In::new(extra.as_ptr()))
 }
 
 export! {

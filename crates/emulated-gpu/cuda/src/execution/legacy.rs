@@ -4,8 +4,7 @@
 #![allow(unsafe_code, reason = "reads the program's parameters")]
 
 use crate::abi::error::{Result, fail_if};
-use crate::abi::{In, host_memory};
-use crate::execution::launch::{EXTRA_END, EXTRA_POINTER, EXTRA_SIZE, LaunchShape};
+use crate::abi::host_memory;
 
 /// The most bytes of parameters that a kernel can have (PTX ISA, "Kernel Function Parameters").
 const MAX_PARAMETERS: usize = 32_764;
@@ -18,9 +17,9 @@ pub(crate) struct LegacyLaunch {
     /// Bytes of dynamic shared memory, which `cuFuncSetSharedSize` sets.
     pub(crate) shared: u32,
     /// The bytes of the parameters; those that no call has set are 0.
-    parameters: Vec<u8>,
+    pub(crate) parameters: Vec<u8>,
     /// The number of bytes of the parameters, which `cuParamSetSize` sets.
-    size: usize,
+    pub(crate) size: usize,
 }
 
 impl LegacyLaunch {
@@ -61,26 +60,5 @@ impl LegacyLaunch {
             unsafe { host_memory::gather(&[(from, len)], &mut self.parameters[start..end]) };
         fail_if!(len > 0 && !is_read, INVALID_VALUE, "the parameter's {len} bytes can't be read");
         Ok(())
-    }
-
-    /// Launches on a grid of two dimensions, by `launch`, which receives the shape, and the parameters as the argument
-    /// `extra` of `cuLaunchKernel`.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` if no block shape was set or a dimension isn't positive; the errors of `launch`.
-    pub(crate) fn launch(
-        &self,
-        [width, height]: [i32; 2],
-        launch: impl FnOnce(LaunchShape, In<usize>) -> Result,
-    ) -> Result {
-        fail_if!(self.block == [0; 3], INVALID_VALUE, "cuFuncSetBlockShape was not called");
-        fail_if!(width <= 0 || height <= 0, INVALID_VALUE, "a grid of {width} by {height} blocks");
-        let grid = [width as u32, height as u32, 1];
-        let shape =
-            LaunchShape { grid, block: self.block, shared: self.shared, cooperative: false };
-        let (bytes, size) = (self.parameters.as_ptr() as usize, &raw const self.size as usize);
-        let extra = [EXTRA_POINTER, bytes, EXTRA_SIZE, size, EXTRA_END];
-        // SAFETY: the array lives until `launch` has copied the parameters.
-        launch(shape, unsafe { In::new(extra.as_ptr()) })
     }
 }
